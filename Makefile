@@ -1,0 +1,80 @@
+# Every target sets up what it needs. Python 3.11 or newer and make are enough to begin.
+#
+#   make test ARGS="-k cycles"      extra arguments for the program behind the target
+#   make test PYTHON=python3.12     another interpreter for a new environment
+
+PYTHON ?= python3
+ARGS :=
+VENV := .venv
+BENCH := .venv-bench
+VERSIONS := 3.11 3.12 3.13
+
+# The stamp's name holds the checkout's place: an environment that was moved or copied with the
+# checkout would still import whorl from the old place, so there it counts as missing.
+STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check bench clean
+# A stamp whose recipe failed half way must not stand for an environment.
+.DELETE_ON_ERROR:
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-12s%s\n", $$1, $$2 }'
+
+setup: $(VENV)/$(STAMP)  ## make .venv with whorl (editable) and the tools; nothing when it is up to date
+
+demo: $(VENV)/$(STAMP)  ## run examples/demo.py
+	@$(VENV)/bin/python examples/demo.py $(ARGS)
+
+test: $(VENV)/$(STAMP)  ## tests, doctests, and the examples in the documentation
+	@$(VENV)/bin/python -m pytest -q $(ARGS)
+
+test-all:  ## the tests under each of Python 3.11, 3.12 and 3.13 that is found
+	@passed= failed= skipped=; \
+	for version in $(VERSIONS); do \
+	    python=$$($(call find_python,$$version)); \
+	    if [ -z "$$python" ]; then skipped="$$skipped $$version"; continue; fi; \
+	    echo "Python $$version"; \
+	    if $(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON="$$python"; \
+	    then passed="$$passed $$version"; else failed="$$failed $$version"; fi; \
+	done; \
+	echo "passed:$${passed:- none}; failed:$${failed:- none}; skipped, not found:$${skipped:- none}"; \
+	test -n "$$passed" && test -z "$$failed"
+
+check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/ruff format --quiet --check .
+	@$(VENV)/bin/mypy --strict
+	@$(VENV)/bin/lint-imports --no-logo
+
+bench: $(BENCH)/$(STAMP)  ## measure fingerprints against their peers (large: installs the peers)
+	@$(BENCH)/bin/python bench/fingerprint.py $(ARGS)
+
+clean:  ## remove the environments, caches and builds
+	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist build
+	@find . -name .git -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
+
+$(VENV)/$(STAMP): pyproject.toml
+	@$(require_python)
+	@test -f $@ || { echo "setting up $(VENV) ..."; $(PYTHON) -m venv --clear $(VENV); }
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(BENCH)/$(STAMP): bench/requirements.txt pyproject.toml
+	@$(require_python)
+	@test -x $(BENCH)/bin/python || { echo "setting up $(BENCH) ..."; $(PYTHON) -m venv $(BENCH); }
+	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check -r bench/requirements.txt -e .
+	@touch $@
+
+define require_python
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+    || { echo "whorl needs Python 3.11 or newer; '$(PYTHON)' is not. Name one with: make PYTHON=python3.12" >&2; exit 1; }
+endef
+
+# A name on PATH may be a shim without an interpreter behind it, so each candidate has to run.
+define find_python
+for candidate in python$(1) "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).*/bin/python3; do \
+    if "$$candidate" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$(1)')" >/dev/null 2>&1; \
+    then echo "$$candidate"; break; fi; \
+done
+endef

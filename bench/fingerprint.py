@@ -1,0 +1,556 @@
+"""Values in, the cost of their fingerprints out: whorl beside its peers, in one run."""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import harness
+import values
+from harness import Contender, Measured, NotInstalled, Outcome, Settings, Timed
+
+Fingerprint: TypeAlias = Callable[[Any], object]
+
+SUBJECT = "whorl"
+PICKLE = "pickle+xxh3"
+JOBLIB = "joblib"
+GT4PY = "gt4py"
+FLOOR = "xxh3 alone"
+
+PICKLE_REFERENCE = 1.6
+"""Microseconds per node of pickle + xxh3 on the machine the absolute goal is stated for."""
+
+LINEAR = 1.5
+"""Time per node may grow by this factor from the small size to the large one."""
+
+NO_COPY_BYTES = 1 << 20
+"""Fingerprinting a contiguous array may need this much memory, whatever its size."""
+
+
+# -- The contenders ----------------------------------------------------------------------------
+
+
+def load_whorl() -> Fingerprint:
+    function: Fingerprint = import_module("whorl").fingerprint
+    return function
+
+
+def load_pickle() -> Fingerprint:
+    digest = import_module("xxhash").xxh3_128_hexdigest
+    return lambda value: digest(pickle.dumps(value, protocol=5))
+
+
+def load_cloudpickle() -> Fingerprint:
+    digest = import_module("xxhash").xxh3_128_hexdigest
+    dumps = import_module("cloudpickle").dumps
+    return lambda value: digest(dumps(value, protocol=5))
+
+
+def load_joblib() -> Fingerprint:
+    function: Fingerprint = import_module("joblib").hash
+    return function
+
+
+def load_dask() -> Fingerprint:
+    function: Fingerprint = import_module("dask.base").tokenize
+    return function
+
+
+def load_gt4py() -> Fingerprint:
+    """The hasher that keys gt4py's persistent caches."""
+    function: Fingerprint = import_module("gt4py.next.fingerprinting").strict_fingerprinter
+    return function
+
+
+def load_floor() -> Fingerprint:
+    """The hash alone over bytes that lie in order: what the memory allows."""
+    digest: Fingerprint = import_module("xxhash").xxh3_128_hexdigest
+    return digest
+
+
+CONTENDERS: Sequence[Contender[Fingerprint]] = (
+    Contender(SUBJECT, ("whorl",), load_whorl),
+    Contender(PICKLE, ("xxhash",), load_pickle),
+    Contender("cloudpickle+xxh3", ("cloudpickle", "xxhash"), load_cloudpickle),
+    Contender(JOBLIB, ("joblib",), load_joblib),
+    Contender("dask", ("dask",), load_dask),
+    Contender(GT4PY, ("gt4py",), load_gt4py),
+)
+FLOOR_CONTENDER = Contender(FLOOR, ("xxhash",), load_floor)
+
+
+# -- The cases ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One value; `size` is what its cost is divided by, found from the value when `None`."""
+
+    name: str
+    build: Callable[[], Any]
+    size: int | None = 1
+    in_quick: bool = True
+
+    def size_of(self, value: object) -> int:
+        return values.count_nodes(value) if self.size is None else self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Cases that alternate in the same rounds, so that they can be compared with each other."""
+
+    key: str
+    title: str
+    unit: Literal["µs", "GB/s", "bytes", "MB"]
+    cases: Sequence[Case]
+    floor: bool = False
+
+
+UNIFORM, SYNTAX, OPERATIONS = "Node(kind, value, children)", "IR of 7 classes", "IR, enum and dicts"
+CHAIN_SMALL, CHAIN_LARGE, CHAIN_HUGE = "depth 5,000", "depth 10,000", "depth 100,000"
+FLAT, DEEP = "100 sections x 100", "4 levels x 10 keys"
+CONTIGUOUS = "C order"
+
+TREES: Sequence[Case] = (
+    Case(UNIFORM, values.uniform_tree, None),
+    Case(SYNTAX, values.syntax_tree, None),
+    Case(OPERATIONS, values.operation_tree, None),
+)
+
+
+TRACED = [replace(case, in_quick=case.name == UNIFORM) for case in TREES]
+
+DAGS: dict[str, Callable[[int], Any]] = {
+    "list pairs": values.list_dag,
+    "dataclass pairs": values.dataclass_dag,
+    "pairs beside a cycle": values.dag_beside_cycle,
+    "pairs in a cycle": values.dag_in_cycle,
+}
+
+
+def dag_name(shape: str, levels: int) -> str:
+    return f"{shape}, 2^{levels} paths"
+
+
+# Each family frees its values before the next is built.
+FAMILIES: Sequence[Family] = (
+    Family("trees", "Trees of 2,400 slotted dataclass nodes, µs per node", "µs", TREES),
+    Family("memory", "Memory beyond the tree at a call's peak, bytes per node", "bytes", TRACED),
+    Family(
+        "chains",
+        "Chain of dataclass nodes, µs per node",
+        "µs",
+        [
+            Case(CHAIN_SMALL, partial(values.chain, 5_000), 5_000),
+            Case(CHAIN_LARGE, partial(values.chain, 10_000), 10_000),
+            Case(CHAIN_HUGE, partial(values.chain, 100_000), 100_000),
+        ],
+    ),
+    Family(
+        "dags",
+        "DAGs, µs per level",
+        "µs",
+        [
+            Case(dag_name(shape, levels), partial(build, levels), levels)
+            for shape, build in DAGS.items()
+            for levels in (40, 400)
+        ],
+    ),
+    Family(
+        "configs",
+        "Configuration dictionary of 10,000 leaves, µs per leaf",
+        "µs",
+        [
+            Case(FLAT, values.flat_config, 10_000),
+            Case(DEEP, values.deep_config, 10_000),
+        ],
+    ),
+    Family(
+        "arrays",
+        "100 MB of float64, GB/s",
+        "GB/s",
+        [
+            Case(CONTIGUOUS, values.contiguous_array, 100_000_000),
+            Case("Fortran order", values.fortran_array, 100_000_000, in_quick=False),
+            Case("strided", values.strided_array, 100_000_000, in_quick=False),
+        ],
+        floor=True,
+    ),
+    Family(
+        "arrays",
+        "Memory beyond the array at a call's peak, MB",
+        "MB",
+        [
+            Case(CONTIGUOUS, values.contiguous_array),
+            Case("Fortran order", values.fortran_array, in_quick=False),
+            Case("strided", values.strided_array, in_quick=False),
+        ],
+    ),
+    Family(
+        "cycles",
+        "Cycles, µs per node",
+        "µs",
+        [
+            Case("ring of 10,000 equal nodes", partial(values.ring, 10_000), 10_000),
+            Case("doubly linked, 10,000 equal", partial(values.doubly_linked, 10_000), 10_000),
+            Case("parent pointers, 2,400", partial(values.parent_pointer_tree, 2_400), 2_400),
+        ],
+    ),
+    Family(
+        "small",
+        "Small values, µs per call",
+        "µs",
+        [
+            Case("int", lambda: 42),
+            Case("dataclass of 5 fields", values.options),
+            Case("dict of 10 keys", values.small_dict),
+        ],
+    ),
+)
+KEYS = tuple(dict.fromkeys(family.key for family in FAMILIES))
+
+
+# -- Measuring ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What each contender made of one case."""
+
+    family: Family
+    case: Case
+    size: int
+    outcomes: dict[str, Outcome]
+
+    def figure(self, name: str) -> float | None:
+        """The contender's figure in the family's unit."""
+        match self.outcomes.get(name), self.family.unit:
+            case Timed() as timed, "GB/s":
+                return self.size / timed.median / 1e9
+            case Timed() as timed, _:
+                return timed.median / self.size * 1e6
+            case Measured(value), "MB":
+                return value / 1e6
+            case Measured(value), _:
+                return value / self.size
+            case _:
+                return None
+
+    @property
+    def failure(self) -> harness.Failure | None:
+        """Why whorl has no figure, if it has none."""
+        match self.outcomes[SUBJECT]:
+            case Timed() | Measured():
+                return None
+            case failure:
+                return failure
+
+    def ratio(self, name: str) -> float | None:
+        """How many times more `name` costs than whorl, measured round by round."""
+        return harness.ratio(self.outcomes.get(name), self.outcomes.get(SUBJECT))
+
+
+Functions: TypeAlias = dict[str, Fingerprint | harness.Failure]
+
+
+def measure(family: Family, functions: Functions, settings: Settings) -> Iterator[Result]:
+    """All cases of a family against all contenders, alternating."""
+    built = [case.build() for case in family.cases]
+    tasks: dict[tuple[int, str], harness.Task] = {}
+    endings: dict[tuple[int, str], Outcome] = {}
+    for index, value in enumerate(built):
+        for name, function in functions.items():
+            if not callable(function):
+                endings[index, name] = function
+                continue
+            if name == FLOOR and not (family.floor and index == 0):
+                continue
+            tasks[index, name] = partial(function, value)
+    if family.unit in ("bytes", "MB"):
+        endings.update({key: harness.peak_bytes(task, settings) for key, task in tasks.items()})
+    else:
+        endings.update(harness.alternate(tasks, settings))
+    for index, (case, value) in enumerate(zip(family.cases, built, strict=True)):
+        outcomes = {name: endings[index, name] for name in functions if (index, name) in endings}
+        yield Result(family, case, case.size_of(value), outcomes)
+
+
+class Results(list[Result]):
+    """Every result of a run, found by the names of its family and case."""
+
+    def of(self, key: str) -> list[Result]:
+        return [result for result in self if result.family.key == key]
+
+    def find(self, key: str, case: str) -> Result | None:
+        return next((result for result in self.of(key) if result.case.name == case), None)
+
+
+def per_node_growth(small: Result, large: Result) -> float | None:
+    """whorl's time per node at the large size over that at the small size: 1 when linear."""
+    grown = harness.ratio(large.outcomes.get(SUBJECT), small.outcomes.get(SUBJECT))
+    return None if grown is None else grown * small.size / large.size
+
+
+# -- Goals -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A figure that was promised, the figure that was measured, or why whorl has none."""
+
+    text: str
+    bound: Literal["at least", "at most"]
+    wanted: float
+    unit: str
+    measured: float | None
+    failure: harness.Failure | None = None
+
+    @property
+    def verdict(self) -> str:
+        if self.measured is None:
+            failed = not isinstance(self.failure, NotInstalled | None)
+            return "NOT met" if failed else "not measured"
+        if self.bound == "at least":
+            return "met" if self.measured >= self.wanted else "NOT met"
+        return "met" if self.measured <= self.wanted else "NOT met"
+
+    @property
+    def found(self) -> str:
+        if self.measured is not None:
+            return f"{harness.number(self.measured)} {self.unit}"
+        return "-" if self.failure is None else str(self.failure)
+
+
+def goals(results: Results) -> Iterator[Goal]:
+    """What the library promises about fingerprints, judged by this run's cases."""
+
+    def times(result: Result, peer: str, wanted: float) -> Goal:
+        text = f"{result.case.name}: faster than {peer}"
+        return Goal(text, "at least", wanted, "x", result.ratio(peer), result.failure)
+
+    def linear(text: str, key: str, small: str, large: str) -> Iterator[Goal]:
+        a, b = results.find(key, small), results.find(key, large)
+        if a and b:
+            grown = per_node_growth(a, b)
+            yield Goal(text, "at most", LINEAR, "x", grown, a.failure or b.failure)
+
+    for result in results.of("trees"):
+        yield times(result, PICKLE, 3)
+        yield times(result, GT4PY, 25)
+        yield times(result, JOBLIB, 25)
+        ratio = result.ratio(PICKLE)
+        scaled = PICKLE_REFERENCE / ratio if ratio else None
+        text = f"{result.case.name}: per node, where {PICKLE} takes {PICKLE_REFERENCE}"
+        yield Goal(text, "at most", 0.5, "µs", scaled, result.failure)
+
+    for result in results.of("memory"):
+        text = f"{result.case.name}: memory per node"
+        yield Goal(text, "at most", 400, "bytes", result.figure(SUBJECT), result.failure)
+
+    for small, large in ((CHAIN_SMALL, CHAIN_LARGE), (CHAIN_LARGE, CHAIN_HUGE)):
+        yield from linear(f"Chain: per node, {large} / {small}", "chains", small, large)
+    for shape in DAGS:
+        text = f"DAG of {shape}: per level, 400 / 40 levels"
+        yield from linear(text, "dags", dag_name(shape, 40), dag_name(shape, 400))
+
+    for result in results.of("configs"):
+        ratio = result.ratio(PICKLE)
+        text = f"Config, {result.case.name}: time over {PICKLE}"
+        yield Goal(text, "at most", 2.5, "x", 1 / ratio if ratio else None, result.failure)
+
+    for result in results.of("arrays"):
+        if result.case.name == CONTIGUOUS:
+            text, figure = f"Array in {CONTIGUOUS}", result.figure(SUBJECT)
+            if result.family.unit == "GB/s":
+                yield Goal(f"{text}: throughput", "at least", 8, "GB/s", figure, result.failure)
+            else:
+                most = NO_COPY_BYTES / 1e6
+                yield Goal(f"{text}: no copy", "at most", most, "MB", figure, result.failure)
+
+
+# -- Showing -----------------------------------------------------------------------------------
+
+
+def cell(result: Result, name: str) -> str:
+    """A figure with its ratio to whorl, or the name of the failure."""
+    figure = result.figure(name)
+    if figure is None:
+        return str(result.outcomes.get(name, NotInstalled()))
+    ratio = result.ratio(name) if name != SUBJECT and result.family.unit != "MB" else None
+    return harness.number(figure) + (f" ({harness.number(ratio, 2)}x)" if ratio is not None else "")
+
+
+def results_table(results: Results, names: Sequence[str]) -> str:
+    rows: list[harness.Row | str] = []
+    shown: Family | None = None
+    for result in results:
+        if result.family is not shown:
+            shown = result.family
+            rows.append(shown.title)
+        rows.append([f"  {result.case.name}", *(cell(result, name) for name in names)])
+        floor = result.figure(FLOOR)
+        if floor is not None:
+            note = f"  ({FLOOR}, same bytes)"
+            rows.append([note, harness.number(floor), *[""] * (len(names) - 1)])
+    return harness.table(["", *names], rows)
+
+
+def goals_table(judged: Sequence[Goal]) -> str:
+    rows = [
+        [
+            goal.text,
+            f"{goal.bound} {goal.wanted:.3g} {goal.unit}",
+            goal.found,
+            goal.verdict,
+        ]
+        for goal in judged
+    ]
+    return harness.table(["Goal", "wanted", "measured", ""], rows)
+
+
+def record(results: Results, judged: Sequence[Goal], about: dict[str, Any]) -> dict[str, Any]:
+    """The run as JSON: machine and versions, every outcome, every goal."""
+    return {
+        **about,
+        "cases": [
+            {
+                "family": result.family.key,
+                "title": result.family.title,
+                "case": result.case.name,
+                "size": result.size,
+                "unit": result.family.unit,
+                "contenders": {
+                    name: {
+                        **harness.outcome_record(outcome),
+                        "figure": result.figure(name),
+                        "cost_relative_to_whorl": result.ratio(name),
+                    }
+                    for name, outcome in result.outcomes.items()
+                },
+            }
+            for result in results
+        ],
+        "goals": [
+            {
+                "goal": goal.text,
+                "wanted": f"{goal.bound} {goal.wanted:g} {goal.unit}",
+                "measured": goal.measured,
+                "failure": None if goal.failure is None else str(goal.failure),
+                "verdict": goal.verdict,
+            }
+            for goal in judged
+        ],
+    }
+
+
+def plot_rows(results: Results, names: Sequence[str]) -> dict[str, dict[str, float | str]]:
+    """Per case the cost of each peer relative to whorl, or the name of its failure."""
+    rows: dict[str, dict[str, float | str]] = {}
+    for result in results:
+        if result.family.unit == "MB" or result.figure(SUBJECT) is None:
+            continue
+        cells: dict[str, float | str] = {}
+        for name in names:
+            if name == SUBJECT:
+                continue
+            ratio = result.ratio(name)
+            cells[name] = cell(result, name) if ratio is None else ratio
+        rows[f"{result.family.key}: {result.case.name}"] = cells
+    return rows
+
+
+# -- The command -------------------------------------------------------------------------------
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Compare whorl.fingerprint with its peers: one run, alternating rounds.",
+        epilog="The exit status is 0 whether or not the goals are met: this is a measurement.",
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="PATH",
+        default=Path(__file__).parent / "results" / "fingerprint.json",
+        help="where the record goes; the plot goes beside it as .png "
+        "(default: results/fingerprint.json beside this script)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="few rounds, short limits, some large cases left out: a first look in 20 seconds",
+    )
+    parser.add_argument(
+        "--cases",
+        default=",".join(KEYS),
+        metavar="A,B",
+        help=f"which cases to run, separated by commas, out of: {', '.join(KEYS)} (default: all)",
+    )
+    parser.add_argument(
+        "--gc",
+        choices=("off", "on"),
+        default="off",
+        help="the garbage collector inside a timed sample (default: off, as timeit has it)",
+    )
+    parsed = parser.parse_args()
+    parsed.cases = [key.strip() for key in parsed.cases.split(",") if key.strip()]
+    unknown = [key for key in parsed.cases if key not in KEYS]
+    if unknown:
+        parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(KEYS)}")
+    return parsed
+
+
+def main() -> None:
+    options = arguments()
+    settings = harness.QUICK if options.quick else harness.FULL
+    settings = replace(settings, collector_on=options.gc == "on")
+    start = time.perf_counter()
+
+    functions = harness.load([*CONTENDERS, FLOOR_CONTENDER])
+    names = [contender.name for contender in CONTENDERS]
+    needed = [distribution for c in CONTENDERS for distribution in c.distributions]
+    about: dict[str, Any] = {
+        "machine": harness.machine(),
+        "versions": harness.versions([*needed, "numpy"]),
+        "settings": {
+            "mode": "quick" if options.quick else "full",
+            "rounds": settings.rounds,
+            "timeout_seconds": settings.timeout_seconds,
+            "memory_limit_bytes": settings.memory_bytes,
+            "collector": options.gc,
+        },
+    }
+    results = Results()
+    for family in FAMILIES:
+        if family.key in options.cases:
+            if options.quick:
+                family = replace(family, cases=[case for case in family.cases if case.in_quick])
+            print(f"{time.perf_counter() - start:6.1f} s  {family.title}", file=sys.stderr)
+            results.extend(measure(family, functions, settings))
+    judged = list(goals(results))
+
+    for part in ("machine", "versions", "settings"):
+        print(f"{part}: " + ", ".join(f"{name} {value}" for name, value in about[part].items()))
+    print("\nIn brackets: how many times what whorl costs, median over paired rounds.\n")
+    print(results_table(results, names))
+    print()
+    if judged:
+        print(goals_table(judged), end="\n\n")
+    harness.write_json(options.json, record(results, judged, about))
+    print(f"Record: {options.json.name}")
+    title = f"whorl.fingerprint and its peers, {about['machine']['python']}"
+    rows = plot_rows(results, names)
+    print(harness.plot_ratios(options.json.with_suffix(".png"), title, rows, SUBJECT))
+    print(f"Took {time.perf_counter() - start:.0f} s.")
+
+
+if __name__ == "__main__":
+    main()

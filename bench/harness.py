@@ -1,0 +1,448 @@
+"""Named tasks in; outcomes, paired ratios, a plain table, a JSON record and a plot out.
+
+How time is taken, so that a ratio means something on a machine that does other things too:
+
+- Every task first runs once in a forked child with a time and a memory limit. What raises, is too
+  slow or needs too much memory ends there, under its name, and is not measured further.
+- The others alternate in this process: A, B, C, A, B, C, ... A sample repeats the call until it
+  is long enough for the clock; before a short one the call runs once untimed, so that nobody pays
+  for the caches the one before left behind. A task leaves the rounds when its time budget is used
+  up; one whose single call takes very long is timed by the call in the child alone.
+- The garbage collector runs before each sample and is off inside it (or on, when asked for), and
+  everything that was alive before the rounds is frozen, so it costs nobody anything.
+- A ratio is the median of the ratios of one round's two samples: drift hits both sides alike.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import signal
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+Task: TypeAlias = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long and how often to measure."""
+
+    rounds: int
+    least_rounds: int
+    sample_seconds: float
+    budget_seconds: float
+    once_seconds: float
+    timeout_seconds: float
+    memory_bytes: int
+    collector_on: bool = False
+
+
+FULL = Settings(
+    rounds=31,
+    least_rounds=3,
+    sample_seconds=0.01,
+    budget_seconds=2.0,
+    once_seconds=2.0,
+    timeout_seconds=10.0,
+    memory_bytes=4 << 30,
+)
+QUICK = Settings(
+    rounds=5,
+    least_rounds=1,
+    sample_seconds=0.001,
+    budget_seconds=0.04,
+    once_seconds=0.1,
+    timeout_seconds=0.3,
+    memory_bytes=4 << 30,
+)
+
+
+# -- Endings -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Returned(Generic[T]):
+    """The work ended by itself."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds per call, one sample for each round taken part in."""
+
+    samples: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A quantity that needs no rounds, such as bytes."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The work raised, or the system ended it."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        """The exception's or signal's name."""
+        return self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The work was still going on when its time was over."""
+
+    seconds: float
+
+    def __str__(self) -> str:
+        """The limit that was passed."""
+        return f"timeout > {self.seconds:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class NotInstalled:
+    """There is nothing to measure, and that is said."""
+
+    def __str__(self) -> str:
+        """The words of the table."""
+        return "not installed"
+
+
+Failure: TypeAlias = Failed | TimedOut | NotInstalled
+Outcome: TypeAlias = Timed | Measured | Failure
+
+
+# -- Contenders --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Contender(Generic[T]):
+    """One side of a comparison: a name, the distributions behind it, how to get its function."""
+
+    name: str
+    distributions: tuple[str, ...]
+    load: Callable[[], T]
+
+
+def load(contenders: Sequence[Contender[T]]) -> dict[str, T | Failure]:
+    """Each contender's function, or why there is none."""
+    loaded: dict[str, T | Failure] = {}
+    for contender in contenders:
+        try:
+            loaded[contender.name] = contender.load()
+        except ModuleNotFoundError:
+            loaded[contender.name] = NotInstalled()
+        except Exception as error:  # a broken peer is a result, not the end of the run
+            loaded[contender.name] = Failed(type(error).__name__)
+    return loaded
+
+
+# -- One call in a child -----------------------------------------------------------------------
+
+
+def _mapped_bytes() -> int:
+    """Address space in use, where the system tells; a limit is set beyond it."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize()
+
+
+def _report(work: Callable[[], T], sender: Connection, memory_bytes: int) -> None:
+    gc.freeze()  # a collection must not copy the parent's pages into the child
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    ceiling = _mapped_bytes() + memory_bytes
+    ending: Returned[T] | Failure
+    try:
+        if hard == resource.RLIM_INFINITY or ceiling < hard:
+            resource.setrlimit(resource.RLIMIT_AS, (ceiling, hard))
+        ending = Returned(work())
+    except MemoryError:
+        ending = Failed("out of memory")
+    except BaseException as error:  # whatever a contender raises is its result
+        ending = Failed(type(error).__name__)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    sender.send(ending)
+
+
+def isolated(work: Callable[[], T], settings: Settings) -> Returned[T] | Failure:
+    """What `work` returns in a forked child under limits, or the name of what ended it."""
+    fork = multiprocessing.get_context("fork")
+    receiver, sender = fork.Pipe(duplex=False)
+    child = fork.Process(target=_report, args=(work, sender, settings.memory_bytes), daemon=True)
+    child.start()
+    sender.close()
+    try:
+        if not receiver.poll(settings.timeout_seconds):
+            return TimedOut(settings.timeout_seconds)
+        ending: Returned[T] | Failure = receiver.recv()
+        return ending
+    except EOFError:
+        child.join()
+        code = child.exitcode or 0
+        return Failed(signal.Signals(-code).name if code < 0 else f"exit status {code}")
+    finally:
+        child.kill()
+        child.join()
+        receiver.close()
+
+
+def _seconds_of_one(task: Task) -> float:
+    start = time.perf_counter()
+    task()
+    return time.perf_counter() - start
+
+
+def peak_bytes(task: Task, settings: Settings) -> Outcome:
+    """Python memory one warm call needs at its peak, beyond what was there before."""
+
+    def work() -> float:
+        task()
+        gc.collect()
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        task()
+        _, peak = tracemalloc.get_traced_memory()
+        return float(peak - before)
+
+    # Tracing slows a call down several times, and how long it takes is not the question here.
+    match isolated(work, replace(settings, timeout_seconds=4 * settings.timeout_seconds)):
+        case Returned(value):
+            return Measured(value)
+        case failure:
+            return failure
+
+
+# -- Alternating rounds ------------------------------------------------------------------------
+
+
+def _sample(task: Task, calls: int, *, warm: bool, collector_on: bool) -> float:
+    """Seconds per call over `calls` calls, the collector in the state that was asked for."""
+    if warm:
+        task()
+    gc.collect()
+    if not collector_on:
+        gc.disable()
+    try:
+        start = time.perf_counter()
+        for _ in range(calls):
+            task()
+        return (time.perf_counter() - start) / calls
+    finally:
+        gc.enable()
+
+
+def alternate(tasks: Mapping[K, Task], settings: Settings) -> dict[K, Timed | Failure]:
+    """Time every task in turn, round after round; a task that cannot finish says why."""
+    endings: dict[K, Timed | Failure] = {}
+    gc.collect()
+    gc.freeze()  # and never thawed: what is freed by its last reference is freed all the same
+    calls: dict[K, int] = {}
+    for key, task in tasks.items():
+        match isolated(partial(_seconds_of_one, task), settings):
+            case Returned(seconds) if seconds > settings.once_seconds:
+                endings[key] = Timed((seconds,))
+            case Returned():
+                if seconds < settings.budget_seconds:
+                    task()  # what is built once, such as a class's plan, is built here
+                warm = _seconds_of_one(task)
+                if warm < settings.sample_seconds:
+                    warm = min(_seconds_of_one(task) for _ in range(3))
+                calls[key] = max(1, round(settings.sample_seconds / max(warm, 1e-9)))
+            case failure:
+                endings[key] = failure
+
+    samples: dict[K, list[float]] = {key: [] for key in calls}
+    spent = dict.fromkeys(calls, 0.0)
+    for _ in range(settings.rounds):
+        for key, repeat in calls.items():
+            taken = samples[key]
+            if spent[key] >= settings.budget_seconds and len(taken) >= settings.least_rounds:
+                continue
+            short = not taken or taken[-1] < 10 * settings.sample_seconds
+            seconds = _sample(tasks[key], repeat, warm=short, collector_on=settings.collector_on)
+            taken.append(seconds)
+            spent[key] += seconds * repeat
+    endings.update((key, Timed(tuple(taken))) for key, taken in samples.items())
+    return {key: endings[key] for key in tasks}
+
+
+def ratio(over: Outcome | None, under: Outcome | None) -> float | None:
+    """How many times `under` goes into `over`.
+
+    The median over the rounds both took part in; with too few of these, the medians' ratio.
+    """
+    match over, under:
+        case Timed(a), Timed(b) if min(len(a), len(b)) >= 5:
+            return statistics.median(x / y for x, y in zip(a, b, strict=False))
+        case Timed(), Timed():
+            return over.median / under.median
+        case Measured(a), Measured(b) if b > 0:
+            return a / b
+        case _:
+            return None
+
+
+# -- What is shown and kept --------------------------------------------------------------------
+
+
+def number(value: float, digits: int = 3) -> str:
+    """`digits` significant digits, thousands separated, no exponent for what is large."""
+    if value == 0:
+        return "0"
+    if abs(value) < 0.1:
+        return f"{value:#.{digits}g}"
+    before_point = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    return f"{value:,.{max(0, digits - before_point)}f}"
+
+
+Row: TypeAlias = Sequence[str]
+
+
+def table(header: Row, rows: Sequence[Row | str]) -> str:
+    """Plain text in columns, the first one to the left; a row that is a string is a heading."""
+    cells = [header, *(row for row in rows if not isinstance(row, str))]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+
+    def line(row: Row) -> str:
+        first, *rest = (
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return "  ".join([first, *rest]).rstrip()
+
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    lines = [line(header), rule]
+    for row in rows:
+        lines.extend(["", row] if isinstance(row, str) else [line(row)])
+    return "\n".join(lines)
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on and nothing that says whose machine it is."""
+    return {
+        "processor": _processor(),
+        "architecture": platform.machine(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "load_average": round(os.getloadavg()[0], 1),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+
+
+def versions(distributions: Sequence[str]) -> dict[str, str]:
+    """The version of each distribution, `not installed` where there is none."""
+    found: dict[str, str] = {}
+    for name in sorted(set(distributions)):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            importable = importlib.util.find_spec(name) is not None
+            found[name] = "unknown" if importable else str(NotInstalled())
+    return found
+
+
+def outcome_record(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON: seconds with quartiles, a quantity, or the name of the failure."""
+    match outcome:
+        case Timed(samples):
+            low, high = min(samples), max(samples)
+            if len(samples) > 1:
+                low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+            return {
+                "seconds": outcome.median,
+                "quartiles": [low, high],
+                "rounds": len(samples),
+            }
+        case Measured(value):
+            return {"value": value}
+        case failure:
+            return {"failure": str(failure)}
+
+
+def write_json(path: Path, record: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def plot_ratios(
+    path: Path, title: str, rows: Mapping[str, Mapping[str, float | str]], subject: str
+) -> str:
+    """Draw each case's cost relative to `subject`, on a log axis; say what was done.
+
+    A string instead of a number is a failure and stands at the right edge.
+    """
+    try:
+        matplotlib = importlib.import_module("matplotlib")
+        matplotlib.use("Agg")
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ModuleNotFoundError:
+        return "No plot: matplotlib is not installed."
+    if not rows:
+        return "No plot: no case was compared."
+    names = list(dict.fromkeys(name for cells in rows.values() for name in cells))
+    numbers = [c for cells in rows.values() for c in cells.values() if not isinstance(c, str)]
+    edge = 3 * max([10.0, *numbers])
+    height = 1.6 + 0.34 * len(rows)
+    figure, axes = pyplot.subplots(figsize=(10, height), layout="constrained")
+    for index, name in enumerate(names):
+        color, marker = f"C{index}", "osD^vPX"[index % 7]
+        done = {y: cells[name] for y, cells in enumerate(rows.values()) if name in cells}
+        timed = {y: cell for y, cell in done.items() if not isinstance(cell, str)}
+        failed = [y for y, cell in done.items() if isinstance(cell, str)]
+        spread = 0.11 * (index - (len(names) - 1) / 2)
+        axes.scatter(
+            list(timed.values()), list(timed), color=color, marker=marker, label=name, zorder=3
+        )
+        axes.scatter([edge] * len(failed), [y + spread for y in failed], color=color, marker="x")
+    axes.axvline(1, color="black", linewidth=1)
+    if any(isinstance(c, str) for cells in rows.values() for c in cells.values()):
+        axes.axvline(edge / 1.6, color="grey", linewidth=0.6, linestyle=":")
+        axes.text(edge, -1, "fails", ha="center", va="center", color="grey", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(rows)), list(rows), fontsize=8)
+    axes.set_ylim(len(rows) - 0.4, -1.4)
+    axes.grid(visible=True, axis="x", alpha=0.3)
+    axes.set_xlabel(f"cost relative to {subject} (right of 1: {subject} is cheaper)")
+    axes.set_title(title, fontsize=10)
+    axes.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=len(names))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+    return f"Plot: {path.name}"

@@ -1,0 +1,41 @@
+"""whorl keeps what a compile made, finds it again while it is still right, and says why when not."""
+
+from __future__ import annotations
+
+from whorl.errors import UnsupportedValue, WhorlError
+from whorl.fingerprint import (
+    NOTHING,
+    Boundary,
+    Difference,
+    Digest,
+    Fingerprinter,
+    ProcessDigest,
+    StableDigest,
+    by_identity,
+    by_type,
+    diff,
+    exclude,
+    fields,
+    fingerprint,
+    ordered,
+)
+
+__all__ = [
+    "NOTHING",
+    "Boundary",
+    "Difference",
+    "Digest",
+    "Fingerprinter",
+    "ProcessDigest",
+    "StableDigest",
+    "UnsupportedValue",
+    "WhorlError",
+    "by_identity",
+    "by_type",
+    "diff",
+    "exclude",
+    "fields",
+    "fingerprint",
+    "ordered",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,26 @@
+"""A value -> a digest: the same in every process, and different when the value is."""
+
+from __future__ import annotations
+
+from .boundary import Boundary
+from .difference import NOTHING, Difference
+from .digest import Digest, ProcessDigest, StableDigest
+from .fingerprinter import Fingerprinter, diff, fingerprint
+from .markers import by_identity, by_type, exclude, fields, ordered
+
+__all__ = [
+    "NOTHING",
+    "Boundary",
+    "Difference",
+    "Digest",
+    "Fingerprinter",
+    "ProcessDigest",
+    "StableDigest",
+    "by_identity",
+    "by_type",
+    "diff",
+    "exclude",
+    "fields",
+    "fingerprint",
+    "ordered",
+]

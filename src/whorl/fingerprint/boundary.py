@@ -1,0 +1,144 @@
+"""A module in, whose code it is out: the user's, an installed distribution's, Python's own.
+
+The user's code counts by content, an installed distribution by name and version, the
+standard library by the version of Python. A module belongs to a distribution when a
+`*.dist-info` directory beside its top-level package claims it; an editable install
+leaves the code in its own directory, beside no such claim, and so counts as the user's.
+A distribution that was built from a local directory keeps its version while its code
+changes, so its file digests (RECORD) count as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from .digest import hash_hex
+
+__all__ = ["DEFAULT_BOUNDARY", "USER", "Boundary", "Home"]
+
+PYTHON_VERSION: Final = "{0}.{1}.{2}".format(*sys.version_info[:3])
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a piece of code comes from.
+
+    >>> Home("installed", "numpy", "2.0.1").words
+    'numpy 2.0.1'
+    """
+
+    kind: Literal["user", "installed", "standard"]
+    name: str = ""
+    version: str = ""
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        return f"{self.name} {self.version}" if self.name else "user code"
+
+
+USER: Final = Home("user")
+_STANDARD: Final = Home("standard", sys.implementation.name, PYTHON_VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The policy that decides which code counts by content.
+
+    `user` lists top-level packages that count by content although they are installed;
+    `named` lists packages that count by name alone although they are the user's.
+
+    >>> Boundary(user=frozenset({"mylib"})).home("mylib.core", None).kind
+    'user'
+    >>> DEFAULT_BOUNDARY.home("json", None).kind
+    'standard'
+    """
+
+    user: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+
+    def home(self, module: str, file: str | None) -> Home:
+        """Whose code the module is, given its name and the file it was loaded from."""
+        top = module.partition(".")[0]
+        if top in self.user:
+            return USER
+        if top in self.named:
+            return Home("installed", top, "")
+        return _home(module, file)
+
+    def parts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The policy as data, for the digest."""
+        return tuple(sorted(self.user)), tuple(sorted(self.named))
+
+
+DEFAULT_BOUNDARY: Final = Boundary()
+
+
+@functools.lru_cache(maxsize=4096)
+def _home(module: str, file: str | None) -> Home:
+    if file is None:
+        top = module.partition(".")[0]
+        return _STANDARD if top in sys.stdlib_module_names else USER
+    path = Path(file)
+    root = _root(module, path)
+    claimed = None if root is None else _distributions(root).get(module.partition(".")[0])
+    if claimed is not None:
+        return _installed(claimed)
+    if any(path.is_relative_to(folder) for folder in _standard_folders()):
+        return _STANDARD
+    return USER
+
+
+def _root(module: str, path: Path) -> Path | None:
+    """The folder in which the module's top-level package lies."""
+    depth = module.count(".") + (1 if path.stem == "__init__" else 0)
+    return path.parents[depth] if depth < len(path.parents) else None
+
+
+@functools.cache
+def _standard_folders() -> tuple[Path, ...]:
+    return tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")})
+
+
+@functools.cache
+def _distributions(root: Path) -> dict[str, Path]:
+    """Top-level package -> the *.dist-info directory in this folder that claims it."""
+    claims: dict[str, Path] = {}
+    for info in sorted(root.glob("*.dist-info")):
+        for top in _tops(info):
+            claims.setdefault(top, info)
+    return claims
+
+
+def _tops(info: Path) -> set[str]:
+    try:
+        record = (info / "RECORD").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {re.sub(r"[-.]", "_", info.name.partition("-")[0]).lower()}
+    firsts = {re.split(r"[/\\,]", line.lstrip('"'), maxsplit=1)[0] for line in record.splitlines()}
+    tops = {first.partition(".")[0] for first in firsts if not first.endswith(".dist-info")}
+    return tops - {"", "__pycache__"}
+
+
+@functools.cache
+def _installed(info: Path) -> Home:
+    name, _, version = info.name.removesuffix(".dist-info").partition("-")
+    if (info / "direct_url.json").is_file():
+        version += f"+{_build(info)}"
+    return Home("installed", name.lower(), version)
+
+
+def _build(info: Path) -> str:
+    """What a local build put in place: the digests of its files, without paths of this machine."""
+    try:
+        lines = (info / "RECORD").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return "unknown"
+    hashed = sorted(line for line in lines if ",sha256=" in line and ".dist-info" not in line)
+    return hash_hex("\n".join(hashed).encode())[:16]

@@ -1,0 +1,156 @@
+"""A code object in, what it does and what it reads out.
+
+Two questions about a piece of compiled code, neither of which depends on where it stands
+in a file: which instructions it has (`bytecode_digest`), and which names it takes from
+the world around it (`reads_of`), found in nested functions, lambdas, comprehensions and
+branches as well.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from .digest import hash_bytes
+from .tokens import LEAVES, marshalled
+
+__all__ = ["CodeMemo", "GlobalRead", "ImportRead", "Reads", "bytecode_digest", "reads_of"]
+
+T = TypeVar("T")
+
+_GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
+_ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_CONSTANT_LOADS: Final = frozenset(dis.hasconst)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalRead:
+    """A global name and the attributes that are taken from it at once: `cfg.tiles.N`."""
+
+    name: str
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRead:
+    """An import inside a function body."""
+
+    level: int
+    module: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a piece of code takes from the world around it."""
+
+    globals: tuple[GlobalRead, ...]
+    imports: tuple[ImportRead, ...]
+
+
+class CodeMemo(Generic[T]):
+    """Something computed once per code object, for as long as that object lives.
+
+    By identity: equal code objects may come from different files.
+    """
+
+    def __init__(self, compute: Callable[[types.CodeType], T]) -> None:
+        self._compute = compute
+        self._known: dict[int, tuple[weakref.ref[types.CodeType], T]] = {}
+
+    def __call__(self, code: types.CodeType) -> T:
+        address = id(code)
+        known = self._known.get(address)
+        if known is not None and known[0]() is code:
+            return known[1]
+        result = self._compute(code)
+        forget = self._known.pop
+        self._known[address] = (weakref.ref(code, lambda _: forget(address, None)), result)
+        return result
+
+
+def _bytecode_digest(code: types.CodeType) -> bytes:
+    instructions: list[object] = []
+    for step in dis.get_instructions(code):
+        loads_constant = step.opcode in _CONSTANT_LOADS
+        # A constant counts by itself, not by its number: a docstring shifts the numbers.
+        instructions += (step.opcode, _constant(step.argval) if loads_constant else step.arg)
+    return hash_bytes(
+        marshalled(
+            (
+                instructions,
+                code.co_names,
+                code.co_varnames,
+                code.co_freevars,
+                code.co_cellvars,
+                code.co_argcount,
+                code.co_posonlyargcount,
+                code.co_kwonlyargcount,
+                code.co_flags & ~_HAS_DOCSTRING,
+                code.co_exceptiontable,
+            )
+        )
+    )
+
+
+_HAS_DOCSTRING: Final = 0x4000000  # CO_HAS_DOCSTRING, set from Python 3.13 on
+
+bytecode_digest: Final = CodeMemo(_bytecode_digest)
+"""The digest of a code object's instructions: no positions, no file, no docstring."""
+
+
+def _constant(value: object) -> object:
+    """A constant of a code object as something that marshals the same in every process."""
+    kind = type(value)
+    if kind in LEAVES:
+        return ("leaf", value)
+    if kind is bytes:
+        return ("bytes", value)
+    if isinstance(value, types.CodeType):
+        return ("code", bytecode_digest(value))
+    if isinstance(value, tuple):
+        return ("tuple", tuple(_constant(x) for x in value))
+    if isinstance(value, frozenset):
+        return ("frozenset", tuple(sorted(marshalled((_constant(x),)) for x in value)))
+    if isinstance(value, slice):  # from Python 3.14 on
+        return ("slice", tuple(_constant(x) for x in (value.start, value.stop, value.step)))
+    raise TypeError(f"a code object holds a constant of type {kind.__name__!r}")
+
+
+def _reads_of(code: types.CodeType) -> Reads:
+    seen: dict[GlobalRead, None] = {}
+    imports: dict[ImportRead, None] = {}
+    for inner in _with_nested(code):
+        steps = list(dis.get_instructions(inner))
+        for i, step in enumerate(steps):
+            if step.opname in _GLOBAL_LOADS:
+                seen[GlobalRead(step.argval, _attributes_after(steps, i))] = None
+            elif step.opname == "IMPORT_NAME":
+                names = steps[i - 1].argval or ()
+                imports[ImportRead(steps[i - 2].argval, step.argval, tuple(names))] = None
+    return Reads(tuple(seen), tuple(imports))
+
+
+reads_of: Final = CodeMemo(_reads_of)
+"""The names that a code object and the code nested in it take from the world."""
+
+
+def _attributes_after(steps: list[dis.Instruction], i: int) -> tuple[str, ...]:
+    names: list[str] = []
+    for step in steps[i + 1 :]:
+        if step.opname not in _ATTRIBUTE_LOADS:
+            break
+        names.append(step.argval)
+    return tuple(names)
+
+
+def _with_nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    pending = [code]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending += [const for const in current.co_consts if isinstance(const, types.CodeType)]

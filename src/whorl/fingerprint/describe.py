@@ -1,0 +1,272 @@
+"""An object in, a node out: what the object says about itself, by the rule of its class.
+
+A rule is chosen once per class, the odd cases first:
+
+    the policy's own rule for the nearest class along the MRO
+    the table's rule for exactly this class
+    classes, modules, enum members, whatever their metaclass
+    refused classes: open files, sockets, mocks, generators
+    content of the nearest known base + state, for subclasses of builtins
+    state alone, for classes written in Python
+    copyreg or __reduce_ex__, for classes of unknown extensions
+
+Four modes read one set of rules:
+
+    data      instances by their class's name; functions and classes by the digest of their code
+    code      the inside of functions and classes: what they read is followed, and an
+              instance brings its class's code along, since its methods may be called
+    own code  like code, but globals are not followed: the identity of a class that no
+              other process can import
+    names     annotations: classes by name
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from whorl.errors import UnsupportedValue
+
+from .asked import ByIdentity, ByType, InOrder, Mode
+from .boundary import USER, Home
+from .digest import hash_hex
+from .graph import Graph, Refused
+from .layout import Layout, has_hidden_state, layout_of, state_of
+from .lookup import class_vars, derives, find, module_name, module_vars, mro, qualname, type_name
+from .markers import FieldRule, Marker, by_identity, by_type, exclude, ordered, unreadable_markers
+from .names import importable, known_module_name
+from .policy import ClassRule, Policy
+from .rules import KINDS, known_rules
+from .rules.callables import code_leaf
+from .rules.reduction import by_reduction
+from .tokens import Node, marshalled, tag_of
+
+__all__ = ["DEFAULT_REMEDY", "Describer", "Rule", "shape_tag"]
+
+Rule = Callable[[Any], Node]
+
+DEFAULT_REMEDY: Final = (
+    "Leave it out (whorl.exclude), say what stands for it "
+    "(whorl.Fingerprinter(rules={Class: function})), or let it count as this very object "
+    "(whorl.by_identity; good for this process only)."
+)
+
+WRAPPERS: Final[Mapping[Marker, Callable[[object], object]]] = {
+    ordered: InOrder,
+    by_type: ByType,
+    by_identity: ByIdentity,
+}
+
+
+_under_way: Final = threading.local()
+
+
+class Describer:
+    """The rules of one policy in one mode, chosen once per class."""
+
+    def __init__(self, policy: Policy, mode: Mode = Mode.DATA) -> None:
+        self.policy = policy
+        self.mode = mode
+        self._rules: dict[type, Rule] = {}
+        self._others: dict[Mode, Describer] = {mode: self}
+
+    def __call__(self, value: object) -> Node:
+        """The node of a value that is no leaf. Raises `Refused`."""
+        return self.rule(type(value))(value)
+
+    def rule(self, cls: type) -> Rule:
+        """The rule for the instances of a class."""
+        rule = self._rules.get(cls)
+        if rule is None:
+            if len(self._rules) > 10_000:  # classes that are made and dropped must not pile up
+                self._rules.clear()
+            rule = self._rules[cls] = self._choose(cls)
+        return rule
+
+    def in_mode(self, mode: Mode) -> Describer:
+        """The same policy, asked another question."""
+        other = self._others.get(mode)
+        if other is None:
+            other = Describer(self.policy, mode)
+            other._others = self._others
+            self._others[mode] = other
+        return other
+
+    def graph(self, value: object, where: str = "value") -> Graph:
+        """Every object reachable from the value, with its tokens."""
+
+        def blame(path: str, culprit: object, refusal: Refused) -> Exception:
+            return UnsupportedValue(
+                where + path.removeprefix("value"),
+                type_name(type(culprit)),
+                refusal.reason,
+                refusal.remedy or DEFAULT_REMEDY,
+            )
+
+        return Graph(value, self, blame)
+
+    def digest_in(self, mode: Mode, value: object) -> str:
+        """The digest of a value under another mode, in hex."""
+        key = (mode, id(value))
+        under_way = _under_way.__dict__.setdefault("keys", set())
+        if key in under_way:
+            raise Refused("what it is annotated with leads back to itself")
+        under_way.add(key)
+        try:
+            return hash_hex(marshalled(self.in_mode(mode).graph(value).tokens))
+        finally:
+            under_way.discard(key)
+
+    # -- choosing -----------------------------------------------------------------------
+
+    def _choose(self, cls: type) -> Rule:
+        found = self._rule_or_base(cls)
+        return self._instance_rule(cls, found) if isinstance(found, type) else found
+
+    def _rule_or_base(self, cls: type) -> Rule | type:
+        """The rule that says all about a class, or the base to whose content its state is added."""
+        said = self._said(cls)
+        if said is not None and not isinstance(said, FieldRule):
+            return self._own_rule(cls, said)
+        table = known_rules()
+        if said is None and cls in table:
+            return self._bound(table[cls])
+        for is_kind, rule in KINDS:
+            if is_kind(cls):
+                return self._bound(rule)
+        base = next((c for c in mro(cls)[1:] if c in table), object)
+        if base is object and has_hidden_state(cls):
+            return self._bound(by_reduction)
+        if self.mode is Mode.DATA and self.class_is_callable_code(cls):
+            return self._bound(code_leaf)
+        return base
+
+    def plain_layout(self, cls: type) -> Layout | None:
+        """The layout of a class that is its state and nothing else; for other classes None."""
+        return self.layout(cls, object) if self._rule_or_base(cls) is object else None
+
+    def _bound(self, rule: Callable[[Any, Describer], Node]) -> Rule:
+        return lambda value: rule(value, self)
+
+    def _said(self, cls: type) -> ClassRule | None:
+        rules = self.policy.rules
+        return next((rules[c] for c in mro(cls) if c in rules), None) if rules else None
+
+    def _own_rule(self, cls: type, said: Marker | Callable[[Any], object]) -> Rule:
+        identity = self.class_parts(cls)
+        if said is exclude:
+            tag = tag_of("excluded", *identity)
+            return lambda value: Node(tag, counted=False)
+        if isinstance(said, Marker):
+            wrap = WRAPPERS[said]
+            return lambda value: self(wrap(value))
+        tag = tag_of("stands for", *identity)
+        return lambda value: Node(tag, (said(value),), lambda i: "", counted=False)
+
+    # -- instances ----------------------------------------------------------------------
+
+    def layout(self, cls: type, base: type) -> Layout:
+        """Where instances of the class keep their state, under this policy."""
+        lost = unreadable_markers(cls)
+        if lost:
+            name, text = lost[0]
+            raise Refused(
+                f"the annotation of field {name!r}, {text!r}, cannot be evaluated, so a marker "
+                "in it would be lost",
+                "Import its names at run time, or put the marker above the class: "
+                '@whorl.exclude("field").',
+            )
+        said = self._said(cls)
+        own = dict(said.markers) if isinstance(said, FieldRule) else {}
+        layout = layout_of(cls, base, own)
+        if layout.slots and not layout.has_dict:
+            known = {name for name, _ in layout.slots} | layout.hidden - frozenset(own)
+            known |= {n for c in mro(cls) for n in class_vars(c).get("__slots__", ())}
+            for name in own:
+                if name not in known:
+                    raise ValueError(f"{type_name(cls)} has no field {name!r} to make a rule for")
+        return layout
+
+    def _instance_rule(self, cls: type, base: type) -> Rule:
+        content = None if base is object else self._bound(known_rules()[base])
+        layout = self.layout(cls, base)
+        identity = self.class_parts(cls)
+        by_code = self._class_counts(cls)
+        tags: dict[tuple[str, ...], bytes] = {}
+
+        def rule(value: object) -> Node:
+            state = state_of(layout, value)
+            names = tuple(sorted(state))
+            tag = tags.get(names)
+            if tag is None:
+                tag = tags[names] = shape_tag(identity, names)
+            values = [self.marked(layout, name, state[name]) for name in names]
+            labels = [_field_label(name) for name in names]
+            if content is not None:
+                values.insert(0, content(value))
+                labels.insert(0, "")
+            if by_code:
+                values.insert(0, cls)
+                labels.insert(0, ".__class__")
+            return Node(tag, values, labels.__getitem__, counted=False)
+
+        return rule
+
+    def marked(self, layout: Layout, name: str, value: object) -> object:
+        """The value of a field as its marker says it counts."""
+        marker = layout.markers.get(name)
+        return value if marker is None else WRAPPERS[marker](value)
+
+    def _class_counts(self, cls: type) -> bool:
+        """Whether an instance brings its class's code along."""
+        if self.mode is Mode.CODE:
+            return True
+        return self.mode is Mode.OWN_CODE and not importable(cls)
+
+    def class_parts(self, cls: type) -> tuple[object, ...]:
+        """What stands for a class in the tag of its instances."""
+        if importable(cls) or not _written_in_python(cls):
+            return "class", known_module_name(module_name(cls)), qualname(cls)
+        if self.mode is not Mode.DATA:
+            return "local class", qualname(cls)
+        return "local class", qualname(cls), self.digest_in(Mode.OWN_CODE, cls)
+
+    # -- code ---------------------------------------------------------------------------
+
+    def home(self, module: str) -> Home:
+        """Whose code a module is."""
+        loaded = sys.modules.get(module)
+        if loaded is None:
+            return self.policy.boundary.home(module, None) if module else USER
+        file = module_vars(loaded).get("__file__") if _is_module(type(loaded)) else None
+        return self.policy.boundary.home(module, file if type(file) is str else None)
+
+    def class_is_callable_code(self, cls: type) -> bool:
+        """Whether instances are called, and so count by their class's code like functions do."""
+        call = find(cls, "__call__")
+        return type(call) is types.FunctionType and self.home(module_name(cls)) == USER
+
+
+def shape_tag(identity: tuple[object, ...], names: tuple[str, ...]) -> bytes:
+    """The tag of an instance: its class and the names of what it holds."""
+    return tag_of("instance", *identity, names)
+
+
+def _field_label(name: str) -> str:
+    if name.startswith("class:"):
+        return f".__class__.{name.removeprefix('class:')}"
+    return f".{name}" if name.isidentifier() else f".{name}"
+
+
+def _written_in_python(cls: type) -> bool:
+    stored = class_vars(cls)
+    return "__dict__" in stored or "__weakref__" in stored or "__slots__" in stored or any(
+        type(held) is types.FunctionType for held in stored.values()
+    ) or (bool(mro(cls)[1:]) and not has_hidden_state(cls))
+
+
+def _is_module(cls: type) -> bool:
+    return derives(cls, types.ModuleType)

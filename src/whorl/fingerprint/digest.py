@@ -1,0 +1,81 @@
+"""Bytes in, 128 bits out; and the two types that say how long those bits may live.
+
+A digest is a `str` of 32 hexadecimal digits. Its class says where it may be used:
+a `StableDigest` depends on the value alone and may name something on disk; a
+`ProcessDigest` may depend on the identity of an object and dies with the process.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn, Self
+
+from xxhash import xxh3_128_digest, xxh3_128_hexdigest
+
+__all__ = ["Digest", "ProcessDigest", "StableDigest", "hash_bytes", "hash_hex"]
+
+hash_bytes = xxh3_128_digest
+hash_hex = xxh3_128_hexdigest
+
+_HEX_DIGITS = frozenset("0123456789abcdef")
+
+
+class Digest(str):
+    """32 hexadecimal digits that stand for a value.
+
+    >>> Digest("0" * 32).raw
+    b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00'
+    >>> Digest("not hex")
+    Traceback (most recent call last):
+      ...
+    ValueError: a digest is 32 lower-case hexadecimal digits, not 'not hex'
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if len(text) != 32 or not _HEX_DIGITS.issuperset(text):
+            raise ValueError(f"a digest is 32 lower-case hexadecimal digits, not {text!r}")
+        return str.__new__(cls, text)
+
+    @property
+    def raw(self) -> bytes:
+        """The same as 16 bytes."""
+        return bytes.fromhex(self)
+
+
+class StableDigest(Digest):
+    """A digest that depends on the value alone: it may name something on disk.
+
+    >>> import whorl
+    >>> isinstance(whorl.fingerprint((1, 2)), StableDigest)
+    True
+    """
+
+    __slots__ = ()
+
+
+class ProcessDigest(Digest):
+    """A digest that used the identity of an object: it means nothing in another process.
+
+    Persistent stores refuse it, and so does pickle.
+
+    >>> import whorl
+    >>> marker = object()
+    >>> digest = whorl.fingerprint(marker, by="identity")
+    >>> digest == whorl.fingerprint(marker, by="identity"), type(digest).__name__
+    (True, 'ProcessDigest')
+    """
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(
+            f"ProcessDigest {self} means nothing outside this process and cannot be pickled; "
+            "use str(digest) to print it, or a stable rule instead of by_identity"
+        )

@@ -1,0 +1,74 @@
+"""An object in, a number that no other object of this process ever gets out.
+
+Addresses are reused, so the number is handed out once per object and kept in a side
+table for as long as the object lives. Objects that cannot be referenced weakly (a list,
+a plain `object()`) are kept alive for the rest of the process: letting go of one would
+allow its number to be found again by a stranger at the same address.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import weakref
+
+__all__ = ["identities_given", "identity_of"]
+
+_lock = threading.Lock()
+_numbers: dict[int, tuple[object, str]] = {}
+_counter = itertools.count()
+_process = os.urandom(8).hex()
+_thread = threading.local()
+
+
+def _forked() -> None:
+    """After a fork both sides go on counting: the child counts under a name of its own."""
+    global _process, _lock
+    _process = os.urandom(8).hex()
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def identity_of(value: object) -> str:
+    """A text that stands for this very object until it is gone, and for none after it.
+
+    >>> a, b = [1], [1]
+    >>> identity_of(a) == identity_of(a), identity_of(a) == identity_of(b)
+    (True, False)
+    """
+    _thread.given = identities_given() + 1
+    address = id(value)
+    with _lock:
+        known = _numbers.get(address)
+        if known is not None and _holds(known[0], value):
+            return known[1]
+        number = f"{_process}:{next(_counter)}"
+        _numbers[address] = (_reference(value, address), number)
+        return number
+
+
+def identities_given() -> int:
+    """How often this thread has asked so far: a digest in between has used an identity."""
+    return getattr(_thread, "given", 0)
+
+
+def _reference(value: object, address: int) -> object:
+    try:
+        return weakref.ref(value, lambda gone: _forget(address, gone))
+    except TypeError:
+        return value
+
+
+def _holds(reference: object, value: object) -> bool:
+    return reference is value or (type(reference) is weakref.ref and reference() is value)
+
+
+def _forget(address: int, gone: object) -> None:
+    # No lock: this may run inside any allocation, also while the lock is held.
+    known = _numbers.get(address)
+    if known is not None and known[0] is gone:
+        del _numbers[address]

@@ -1,0 +1,115 @@
+"""A class or an object in, what is stored in it out, without running any of its code.
+
+Ordinary attribute access may run a metaclass's `__getattr__`, a property or an
+overridden `__class__`. Everything here goes through the descriptors of `type` and
+`object` themselves.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+__all__ = [
+    "ABSENT",
+    "class_vars",
+    "derives",
+    "find",
+    "instance_dict",
+    "module_name",
+    "module_vars",
+    "mro",
+    "qualname",
+    "reads_plainly",
+    "type_name",
+]
+
+
+class _Absent:
+    """Nothing there: the one value that no lookup can return."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = _Absent()
+
+_vars_of = cast("types.GetSetDescriptorType", type.__dict__["__dict__"]).__get__
+_mro_of = cast("types.MemberDescriptorType", type.__dict__["__mro__"]).__get__
+_qualname_of = cast("types.GetSetDescriptorType", type.__dict__["__qualname__"]).__get__
+_module_of = cast("types.GetSetDescriptorType", type.__dict__["__module__"]).__get__
+_module_dict_of = cast("types.MemberDescriptorType", types.ModuleType.__dict__["__dict__"]).__get__
+
+
+def class_vars(cls: type) -> Mapping[str, Any]:
+    """What is stored in the class itself."""
+    return cast("Mapping[str, Any]", _vars_of(cls))
+
+
+def mro(cls: type) -> tuple[type, ...]:
+    """The classes in which attributes are looked up, the class itself first."""
+    return cast("tuple[type, ...]", _mro_of(cls))
+
+
+def qualname(cls: type) -> str:
+    """The dotted name of the class inside its module."""
+    return cast("str", _qualname_of(cls))
+
+
+def module_name(cls: type) -> str:
+    """The name of the module that the class says it is from; empty where it says nothing."""
+    try:
+        name = _module_of(cls)
+    except AttributeError:
+        return ""
+    return name if type(name) is str else ""
+
+
+def type_name(cls: type) -> str:
+    """The class as a person writes it: `dict`, `socket.socket`."""
+    module = module_name(cls)
+    return qualname(cls) if module in ("", "builtins") else f"{module}.{qualname(cls)}"
+
+
+def derives(cls: type, *bases: type) -> bool:
+    """Whether the class is one of the bases or inherits from it, as memory is laid out."""
+    return any(c in bases for c in mro(cls))
+
+
+def find(cls: type, name: str) -> object:
+    """What the class and its bases hold under the name, unbound, or ABSENT."""
+    for c in mro(cls):
+        stored = class_vars(c)
+        if name in stored:
+            return stored[name]
+    return ABSENT
+
+
+def module_vars(module: types.ModuleType) -> dict[str, Any]:
+    """The module's globals."""
+    return cast("dict[str, Any]", _module_dict_of(module))
+
+
+def instance_dict(value: object) -> dict[str, Any] | None:
+    """The dictionary of the object's own attributes, or None where it has none."""
+    for c in mro(type(value)):
+        stored = class_vars(c).get("__dict__", ABSENT)
+        if type(stored) is types.GetSetDescriptorType:
+            found = stored.__get__(value)
+            return found if type(found) is dict else None
+    return None
+
+
+def reads_plainly(cls: type) -> bool:
+    """Whether `value.name` on an instance runs no code of the class for a name that is set."""
+    return find(cls, "__getattribute__") is object.__getattribute__ and all(
+        type(stored) is types.GetSetDescriptorType for stored in _every(cls, "__dict__")
+    )
+
+
+def _every(cls: type, name: str) -> Iterator[object]:
+    for c in mro(cls):
+        stored = class_vars(c)
+        if name in stored and c is not type:
+            yield stored[name]

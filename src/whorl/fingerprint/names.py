@@ -1,0 +1,65 @@
+"""A class, function or module in, the name it is known by in every process out.
+
+The module that was started as a program calls itself `__main__`; here it has the name
+under which another process would import it.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import cast
+
+from .lookup import ABSENT, class_vars, derives, module_name, module_vars, qualname
+
+__all__ = ["importable", "known_module_name", "resolve"]
+
+_STARTED = ("__main__", "__mp_main__")
+
+
+def known_module_name(name: str) -> str:
+    """The name under which any process would import this module.
+
+    >>> known_module_name("collections.abc")
+    'collections.abc'
+    """
+    if name not in _STARTED:
+        return name
+    module = sys.modules.get(name)
+    return name if module is None else _import_name(module_vars(module))
+
+
+def _import_name(stored: dict[str, object]) -> str:
+    spec = stored.get("__spec__")
+    if spec is not None:
+        return cast("str", getattr(spec, "name", "__main__"))
+    file = stored.get("__file__")
+    if type(file) is not str:
+        return "__main__"
+    path = Path(file)
+    parts = [path.stem]
+    while (path.parent / "__init__.py").is_file():
+        path = path.parent
+        parts.insert(0, path.name)
+    return ".".join(parts)
+
+
+def resolve(module: str, dotted: str) -> object:
+    """What `module.dotted` is bound to, found without running any code, or ABSENT."""
+    found: object = sys.modules.get(module, ABSENT)
+    for part in dotted.split("."):
+        if derives(type(found), types.ModuleType):
+            found = module_vars(cast("types.ModuleType", found)).get(part, ABSENT)
+        elif derives(type(found), type):
+            found = class_vars(cast("type", found)).get(part, ABSENT)
+        else:
+            return ABSENT
+    return found
+
+
+def importable(cls: type) -> bool:
+    """Whether another process finds this very class under its module and name."""
+    dotted = qualname(cls)
+    return "<locals>" not in dotted and resolve(module_name(cls), dotted) is cls
+

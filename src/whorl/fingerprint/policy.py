@@ -1,0 +1,24 @@
+"""What a fingerprint counts, as data: rules per class, how functions count, whose code is whose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .boundary import DEFAULT_BOUNDARY, Boundary
+from .markers import FieldRule, Marker
+
+__all__ = ["ClassRule", "Policy"]
+
+ClassRule = Marker | FieldRule | Callable[[Any], object]
+"""What can be said of a class: how it counts, how its fields count, or what stands for it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """The choices behind a digest."""
+
+    rules: Mapping[type, ClassRule] = field(default_factory=dict)
+    functions: Literal["code", "name"] = "code"
+    boundary: Boundary = DEFAULT_BOUNDARY

@@ -1,0 +1,51 @@
+"""Class -> rule: one table, a file for each family of classes.
+
+A rule takes a value and the describer that asks, and returns a node. A rule in the table
+holds for exactly its class; for subclasses it gives the content to which their own state
+is added. `KINDS` are rules for families that only a look at the class can tell.
+
+The rules of a library join the table once the library has been imported; until then no
+value can be of its classes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from . import builtin, callables, classes, generics, refused, standard
+from ..tokens import Node
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["KINDS", "TableRule", "known_rules"]
+
+TableRule = Callable[[Any, "Describer"], Node]
+
+KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
+    *classes.KINDS,
+    *refused.KINDS,
+    *callables.KINDS,
+)
+
+_LIBRARIES: Final = {"numpy": "arrays"}
+_loaded: set[str] = set()
+_table: Final[dict[type, TableRule]] = {
+    **builtin.RULES,
+    **standard.RULES,
+    **callables.RULES,
+    **generics.RULES,
+    **refused.RULES,
+}
+
+
+def known_rules() -> Mapping[type, TableRule]:
+    """The rules of every class that can occur by now."""
+    for library, name in _LIBRARIES.items():
+        if library in sys.modules and library not in _loaded:
+            _table.update(importlib.import_module(f"{__name__}.{name}").RULES)
+            _loaded.add(library)
+    return _table

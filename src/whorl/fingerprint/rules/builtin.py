@@ -1,0 +1,202 @@
+"""Values of the language itself: numbers, text, bytes, containers, ranges, exceptions."""
+
+from __future__ import annotations
+
+import collections
+import gc
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..asked import ByIdentity, ByType, InOrder
+from ..bytecode import bytecode_digest
+from ..graph import Refused
+from ..identity import identity_of
+from ..lookup import ABSENT, class_vars, instance_dict, mro, type_name
+from ..tokens import LEAVES, Node
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["ABSENT_NODE", "RULES", "TYPE_PARTS", "dict_node", "set_node", "short", "sortable"]
+
+_SORTABLE: Final = (frozenset((str,)), frozenset((int,)))
+
+
+def sortable(keys: Iterable[object]) -> bool:
+    """Whether plain sorting puts the keys in an order that is the same in every process."""
+    kinds = set(map(type, keys))
+    return not kinds or kinds in _SORTABLE
+
+
+def dict_node(stored: dict[Any, object]) -> Node:
+    """The content of a dict, whatever its order. Keys need not be orderable."""
+    if sortable(dict.__iter__(stored)):
+        keys = sorted(dict.__iter__(stored))
+        values = [dict.__getitem__(stored, key) for key in keys]
+        count = len(keys)
+        return Node(
+            b"D", [*keys, *values], lambda i: f"[{keys[i - count]!r}]" if i >= count else ""
+        )
+    pairs = list(dict.items(stored))
+    return Node(b"M", (), lambda i: f"[{short(pairs[i][0])}]", items=pairs)
+
+
+def ordered_node(tag: bytes, pairs: Sequence[tuple[object, object]]) -> Node:
+    """The content of a mapping whose order counts."""
+    flat = [part for pair in pairs for part in pair]
+    return Node(tag, flat, lambda i: f"[{short(flat[i - i % 2])}]")
+
+
+def set_node(tag: bytes, members: Iterable[object]) -> Node:
+    """The content of a set."""
+    listed = list(members)
+    if sortable(listed):
+        return Node(tag, sorted(cast("list[str]", listed)))
+    return Node(tag + b"*", (), lambda i: f"{{{short(listed[i])}}}", items=[(m,) for m in listed])
+
+
+def short(value: object) -> str:
+    """A leaf as Python writes it, anything else by its class."""
+    kind = type(value)
+    if kind in LEAVES or kind is bytes:
+        text = repr(value)
+        return text if len(text) <= 60 else f"{text[:57]}..."
+    return f"<{type_name(kind)}>"
+
+
+def _leaf_content(tag: bytes, convert: Callable[[Any], object]) -> Callable[..., Node]:
+    return lambda value, describer: Node(tag, (convert(value),), lambda i: "", counted=False)
+
+
+def _memoryview(value: memoryview, describer: Describer) -> Node:
+    try:
+        return Node(b"memoryview", (value.format, value.shape, value.tobytes()))
+    except ValueError as error:
+        raise Refused(f"it cannot be read ({error})") from error
+
+
+def _exception(value: BaseException, describer: Describer) -> Node:
+    """Arguments, cause, attributes, and what the C part of OSError and others keeps."""
+    places = {
+        name: stored
+        for c in reversed(mro(type(value)))
+        for name, stored in class_vars(c).items()
+        if type(stored) is types.MemberDescriptorType and not name.startswith("__")
+    }
+    held = {name: place.__get__(value, type(value)) for name, place in places.items()}
+    base = class_vars(BaseException)
+    parts = {
+        ".args": base["args"].__get__(value),
+        ".__cause__": base["__cause__"].__get__(value),
+        ".__dict__": instance_dict(value) or {},
+        "": {name: found for name, found in held.items() if found is not None},
+    }
+    return Node(b"exception", [*parts.values()], [*parts].__getitem__)
+
+
+def _in_order(value: InOrder, describer: Describer) -> Node:
+    held = value.value
+    if type(held) is dict:
+        return ordered_node(b"in order", list(held.items()))
+    return Node(b"not a dict", (held,), lambda i: "")
+
+
+def _by_identity(value: ByIdentity, describer: Describer) -> Node:
+    return Node(b"identity", (identity_of(value.value),))
+
+
+TYPE_PARTS: Final[dict[type, Callable[[Any], tuple[object, ...]]]] = {}
+"""What belongs to the type of a value beside its class: dtype and shape of an array."""
+
+
+def _by_type(value: ByType, describer: Describer) -> Node:
+    """Leaves by type; lengths, keys and field names, which are structure, stay."""
+    held: Any = value.value
+    kind = type(held)
+    if kind is list or kind is tuple:
+        return Node(b"types " + kind.__name__.encode(), [ByType(x) for x in held])
+    if kind is dict:
+        pairs = [(key, ByType(inner)) for key, inner in held.items()]
+        return Node(b"types dict", (), lambda i: f"[{short(pairs[i][0])}]", items=pairs)
+    if kind not in LEAVES:
+        parts = next((TYPE_PARTS[c] for c in mro(kind) if c in TYPE_PARTS), None)
+        if parts is not None:
+            return Node(b"type", (*describer.class_parts(kind), *parts(held)))
+        node = describer(held)
+        if node.tag.startswith(b"C") and not any(type(part) is Node for part in node.values):
+            typed = [ByType(part) for part in node.values]
+            return Node(b"types " + node.tag, typed, node.label, counted=False)
+    return Node(b"type", describer.class_parts(kind))
+
+
+def _mappingproxy(value: types.MappingProxyType[Any, Any], describer: Describer) -> Node:
+    # The mapping behind the proxy, without asking it anything.
+    return Node(b"mappingproxy", gc.get_referents(value), lambda i: "")
+
+
+def _cell(value: types.CellType, describer: Describer) -> Node:
+    try:
+        return Node(b"cell", (value.cell_contents,), lambda i: ".cell_contents")
+    except ValueError:
+        return Node(b"empty cell")
+
+
+def _object(value: object, describer: Describer) -> Node:
+    raise Refused("a plain object() is nothing but its identity")
+
+
+def _deque(value: collections.deque[Any], describer: Describer) -> Node:
+    maxlen = class_vars(collections.deque)["maxlen"].__get__(value)
+    return Node(
+        b"deque", [maxlen, *collections.deque.__iter__(value)], lambda i: f"[{i - 1}]"
+    )
+
+
+def _ordered_dict(value: collections.OrderedDict[Any, Any], describer: Describer) -> Node:
+    keys = list(collections.OrderedDict.__iter__(value))
+    return ordered_node(b"OrderedDict", [(key, dict.__getitem__(value, key)) for key in keys])
+
+
+def _default_dict(value: collections.defaultdict[Any, Any], describer: Describer) -> Node:
+    factory = class_vars(collections.defaultdict)["default_factory"].__get__(value)
+    return Node(
+        b"defaultdict", (dict_node(value), factory), lambda i: ("", ".default_factory")[i]
+    )
+
+
+RULES: Final[dict[type, Callable[[Any, Describer], Node]]] = {
+    # Exact leaves never come here: these are the contents of their subclasses.
+    int: _leaf_content(b"int", int.__int__),
+    float: _leaf_content(b"float", float.__float__),
+    complex: _leaf_content(b"complex", complex.__complex__),
+    str: _leaf_content(b"str", str.__str__),
+    bytes: _leaf_content(b"bytes", bytes.__bytes__),
+    bytearray: _leaf_content(b"bytearray", lambda value: bytes(memoryview(value))),
+    memoryview: _memoryview,
+    list: lambda v, d: Node(b"L", v if type(v) is list else [*list.__iter__(v)]),
+    tuple: lambda v, d: Node(b"T", v if type(v) is tuple else (*tuple.__iter__(v),)),
+    dict: lambda v, d: dict_node(v),
+    set: lambda v, d: set_node(b"S", set.__iter__(v)),
+    frozenset: lambda v, d: set_node(b"Z", frozenset.__iter__(v)),
+    range: lambda v, d: Node(b"range", (v.start, v.stop, v.step)),
+    slice: lambda v, d: Node(b"slice", (v.start, v.stop, v.step)),
+    type(NotImplemented): lambda v, d: Node(b"NotImplemented"),
+    collections.OrderedDict: _ordered_dict,
+    collections.defaultdict: _default_dict,
+    collections.deque: _deque,
+    types.MappingProxyType: _mappingproxy,
+    types.SimpleNamespace: lambda v, d: Node(
+        b"SimpleNamespace", (dict_node(instance_dict(v) or {}),), lambda i: ""
+    ),
+    types.CellType: _cell,
+    types.CodeType: lambda v, d: Node(b"code object", (v.co_name, bytecode_digest(v))),
+    BaseException: _exception,
+    InOrder: _in_order,
+    ByType: _by_type,
+    ByIdentity: _by_identity,
+    object: _object,
+}
+
+ABSENT_NODE: Final = Node(b"absent")
+RULES[type(ABSENT)] = lambda v, d: ABSENT_NODE

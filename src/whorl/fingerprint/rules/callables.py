@@ -1,0 +1,349 @@
+"""Functions and everything that wraps one, by what they do.
+
+A function counts by its code, its defaults, the values it captured and the globals it
+reads, each of these in turn. In data a function is the digest of all that, computed in a
+walk of its own over code (`Mode.CODE`), because functions call each other in circles.
+
+At the boundary to installed code the walk stops: such a function is its name and the
+version it came with. If it was made inside another one (a decorator's wrapper), what it
+captured counts all the same, since that may be the user's.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import types
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..asked import Mode
+from ..boundary import Home
+from ..bytecode import GlobalRead, ImportRead, reads_of
+from ..graph import Refused
+from ..lookup import ABSENT, class_vars, derives, instance_dict, module_vars
+from ..names import known_module_name, resolve
+from ..source import code_digest
+from ..tokens import Node
+from .builtin import dict_node
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["KINDS", "RULES", "code_leaf", "named_node"]
+
+TableRule = Callable[[Any, "Describer"], Node]
+
+
+def code_leaf(value: Any, describer: Describer) -> Node:
+    """What code is in data: the digest of a walk over code."""
+    return Node(b"code", (describer.digest_in(Mode.CODE, value),), lambda i: "")
+
+
+def by_code(rule: TableRule) -> TableRule:
+    """The rule where code is walked; in data and names, the digest of such a walk."""
+
+    def choose(value: Any, describer: Describer) -> Node:
+        if describer.mode in (Mode.CODE, Mode.OWN_CODE):
+            return rule(value, describer)
+        return code_leaf(value, describer)
+
+    return choose
+
+
+def named_node(home: Home, module: str, dotted: str) -> Node:
+    """A thing that is known by its name and the version of what it came with."""
+    version = () if module == "builtins" else (home.kind, home.name, home.version)
+    return Node(b"named", (known_module_name(module), dotted, *version), lambda i: "")
+
+
+# -- functions --------------------------------------------------------------------------
+
+
+def _function(function: types.FunctionType, describer: Describer) -> Node:
+    if describer.policy.functions == "name":
+        return _by_name(function, describer)
+    if describer.mode not in (Mode.CODE, Mode.OWN_CODE):
+        return code_leaf(function, describer)
+    if _is_dispatcher(function):
+        return _dispatcher(function, describer)
+    code = function.__code__
+    module = function.__globals__.get("__name__")
+    module = module if type(module) is str else ""
+    home = describer.home(module)
+    captured = {
+        ".__defaults__": function.__defaults__,
+        ".__kwdefaults__": function.__kwdefaults__,
+        ".__closure__": _captured(function),
+        ".__dict__": _beside(function),
+    }
+    if home.kind != "user":
+        if resolve(module, code.co_qualname) is function:
+            return named_node(home, module, code.co_qualname)
+        name = named_node(home, module, code.co_qualname)
+        own = code_digest(code)
+        parts = {"": name, ".__code__": own.digest, **captured}
+        return Node(b"wrapper", [*parts.values()], [*parts].__getitem__)
+    own = code_digest(code)
+    parts = {
+        ".__name__": code.co_name,
+        ".__code__": Node(b"code of", (own.origin, own.digest), lambda i: ""),
+        **captured,
+        ".__annotations__": _annotations(function, describer),
+        ".__globals__": _globals(function, describer) if describer.mode is Mode.CODE else None,
+    }
+    return Node(b"function", [*parts.values()], [*parts].__getitem__)
+
+
+def _by_name(function: types.FunctionType, describer: Describer) -> Node:
+    module, dotted = function.__module__, function.__qualname__
+    if resolve(module, dotted) is not function:
+        raise Refused(
+            f"it is asked for by name, and {module}.{dotted} is not it",
+            "Let functions count by code, or give the function a name in its module.",
+        )
+    return Node(b"function by name", (known_module_name(module), dotted))
+
+
+def _captured(function: types.FunctionType) -> Node | None:
+    cells = function.__closure__
+    if not cells:
+        return None
+    held: dict[str, object] = {}
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        try:
+            held[name] = cell.cell_contents
+        except ValueError:
+            held[name] = ABSENT
+    return dict_node(held)
+
+
+def _annotations(function: types.FunctionType, describer: Describer) -> Node | None:
+    annotations = function.__annotations__
+    if not annotations:
+        return None
+    digest = describer.digest_in(Mode.NAMES, list(annotations.items()))
+    return Node(b"annotations", (digest,), lambda i: "")
+
+
+def _globals(function: types.FunctionType, describer: Describer) -> Node:
+    reads = reads_of(function.__code__)
+    found: dict[str, object] = {}
+    for read in reads.globals:
+        path, value = _global(read, function, describer)
+        found[path] = value
+    for imported in reads.imports:
+        found.update(_imported(imported, function.__globals__, describer))
+    return dict_node(found)
+
+
+def _global(
+    read: GlobalRead, function: types.FunctionType, describer: Describer
+) -> tuple[str, object]:
+    value = function.__globals__.get(read.name, ABSENT)
+    if value is ABSENT:
+        value = _builtins_of(function).get(read.name, ABSENT)
+    if read.name == "__name__" and type(value) is str:
+        return read.name, known_module_name(value)
+    return _through_modules(read.name, value, read.attributes, describer)
+
+
+def _builtins_of(function: types.FunctionType) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", function.__builtins__)
+
+
+def _through_modules(
+    path: str, value: object, attributes: tuple[str, ...], describer: Describer
+) -> tuple[str, object]:
+    """`cfg.tiles.N` read through the user's modules is a read of N, not of all that is in cfg."""
+    for attribute in attributes:
+        if not derives(type(value), types.ModuleType):
+            break
+        stored = module_vars(cast("types.ModuleType", value))
+        if describer.home(str(stored.get("__name__", ""))).kind != "user":
+            break
+        if attribute not in stored and "__getattr__" in stored:
+            break
+        path, value = f"{path}.{attribute}", stored.get(attribute, ABSENT)
+    return path, value
+
+
+def _imported(
+    read: ImportRead, scope: dict[str, Any], describer: Describer
+) -> dict[str, object]:
+    """What an import inside a function brings in. The user's modules are loaded if need be."""
+    name = read.module
+    if read.level:
+        package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
+        base = package.rsplit(".", read.level - 1)[0] if read.level > 1 else package
+        name = f"{base}.{name}" if name else base
+    if describer.policy.boundary.home(name, None).kind == "standard":
+        return {f"import {name}": named_node(describer.home(name), name, "")}
+    try:
+        module = importlib.import_module(name)
+    except ImportError:
+        return {f"import {name}": ABSENT}
+    except Exception as error:
+        raise Refused(
+            f"it imports {name!r}, which fails with {type(error).__name__}: {error}",
+            "Import the module outside of the function, or mend it.",
+        ) from error
+    if describer.home(name).kind != "user":
+        return {f"import {name}": module}
+    stored = module_vars(module)
+    found = {}
+    for wanted in read.names:
+        value = stored.get(wanted, ABSENT)
+        if value is ABSENT and "__path__" in stored:
+            value = _submodule(f"{name}.{wanted}")
+        found[f"{name}.{wanted}"] = value
+    return found or {f"import {name}": module}
+
+
+def _submodule(name: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return ABSENT
+
+
+def _is_dispatcher(function: types.FunctionType) -> bool:
+    return (
+        function.__globals__ is functools.singledispatch.__globals__
+        and "registry" in function.__dict__
+        and "dispatch" in function.__dict__
+    )
+
+
+def _dispatcher(function: types.FunctionType, describer: Describer) -> Node:
+    """A singledispatch function: its implementations, not the cache of those it has looked up."""
+    registry = dict(function.__dict__["registry"])
+    return Node(
+        b"singledispatch", (), lambda i: ".registry", items=[(c, f) for c, f in registry.items()]
+    )
+
+
+_SAID_OF_FUNCTIONS: Final = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__type_params__"))
+
+
+def _beside(value: object) -> Node | None:
+    """Attributes set on a function or wrapper, less the names and texts that wrapping copies."""
+    stored = instance_dict(value) or {}
+    held = {name: inner for name, inner in stored.items() if name not in _SAID_OF_FUNCTIONS}
+    return dict_node(held) if held else None
+
+
+# -- wrappers ---------------------------------------------------------------------------
+
+
+def _wrapper(tag: bytes, cls: type, *names: str) -> TableRule:
+    """A rule for a wrapper of functions from descriptors of its class, and its attributes."""
+    places = [class_vars(cls)[name] for name in names]
+    labels = [*(f".{name}" for name in names), ".__dict__"]
+
+    def rule(value: Any, describer: Describer) -> Node:
+        held = [place.__get__(value) for place in places]
+        return Node(tag, [*held, _beside(value)], labels.__getitem__)
+
+    return by_code(rule)
+
+
+def _method(value: types.MethodType, describer: Describer) -> Node:
+    return Node(
+        b"method", (value.__func__, value.__self__), lambda i: (".__func__", ".__self__")[i]
+    )
+
+
+def _cached_function(value: Any, describer: Describer) -> Node:
+    """An lru_cache wrapper: the function and how much it keeps, not what it has kept."""
+    return Node(b"lru_cache", (_beside(value),), lambda i: "")
+
+
+def _cached_property(value: functools.cached_property[Any], describer: Describer) -> Node:
+    return Node(b"cached_property", (value.func, value.attrname), lambda i: (".func", "")[i])
+
+
+def _partial_method(value: functools.partialmethod[Any], describer: Describer) -> Node:
+    return Node(b"partialmethod", (value.func, value.args, value.keywords))
+
+
+def _dispatch_method(value: functools.singledispatchmethod[Any], describer: Describer) -> Node:
+    return Node(b"singledispatchmethod", (value.dispatcher, value.func))
+
+
+# -- builtins ---------------------------------------------------------------------------
+
+
+def _builtin(value: types.BuiltinFunctionType, describer: Describer) -> Node:
+    owner = value.__self__
+    if owner is None or derives(type(owner), types.ModuleType):
+        module = value.__module__ or "builtins"
+        return _named_extension(module, value.__qualname__, describer)
+    return Node(b"builtin method", (value.__name__, owner), lambda i: (".__name__", ".__self__")[i])
+
+
+def _named_extension(module: str, dotted: str, describer: Describer) -> Node:
+    home = describer.home(module)
+    if home.kind != "user":
+        return named_node(home, module, dotted)
+    # A compiled module of the user's own has no version: what is in its file counts.
+    loaded = sys.modules.get(module)
+    file = module_vars(loaded).get("__file__") if loaded is not None else None
+    try:
+        content = Path(str(file)).read_bytes()
+    except OSError as error:
+        raise Refused(f"it is a compiled function of {module!r}, whose file is gone") from error
+    return Node(b"extension", (known_module_name(module), dotted, content))
+
+
+def _descriptor(value: Any, describer: Describer) -> Node:
+    return Node(b"descriptor", (type(value).__name__, value.__objclass__, value.__name__))
+
+
+def _bound_slot(value: Any, describer: Describer) -> Node:
+    return Node(b"method wrapper", (value.__name__, value.__self__))
+
+
+RULES: Final[dict[type, TableRule]] = {
+    types.FunctionType: _function,
+    types.MethodType: by_code(_method),
+    functools.partial: _wrapper(b"partial", functools.partial, "func", "args", "keywords"),
+    staticmethod: _wrapper(b"staticmethod", staticmethod, "__func__"),
+    classmethod: _wrapper(b"classmethod", classmethod, "__func__"),
+    property: _wrapper(b"property", property, "fget", "fset", "fdel"),
+    functools.cached_property: by_code(_cached_property),
+    functools.partialmethod: by_code(_partial_method),
+    functools.singledispatchmethod: by_code(_dispatch_method),
+    type(functools.lru_cache(len)): by_code(_cached_function),
+    types.BuiltinFunctionType: by_code(_builtin),
+    types.MethodDescriptorType: by_code(_descriptor),
+    types.ClassMethodDescriptorType: by_code(_descriptor),
+    types.WrapperDescriptorType: by_code(_descriptor),
+    types.GetSetDescriptorType: by_code(_descriptor),
+    types.MemberDescriptorType: by_code(_descriptor),
+    types.MethodWrapperType: by_code(_bound_slot),
+}
+
+
+def _named_callable(cls: type) -> bool:
+    """Callables of compiled libraries, such as `numpy.sum`: no Python function among them."""
+    return "__vectorcalloffset__" in class_vars(cls) or (
+        "__call__" in class_vars(cls)
+        and type(class_vars(cls)["__call__"]) is types.WrapperDescriptorType
+        and "__qualname__" in class_vars(cls)
+        and not derives(cls, type)
+    )
+
+
+def _callable_by_name(value: Any, describer: Describer) -> Node:
+    module, dotted = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if type(module) is str and type(dotted) is str and resolve(module, dotted) is value:
+        return _named_extension(module, dotted, describer)
+    raise Refused("it is a compiled callable that its own name does not lead to")
+
+
+KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
+    (_named_callable, _callable_by_name),
+)

@@ -1,0 +1,207 @@
+"""Classes, enum members and modules.
+
+The user's class counts by content: its bases, its metaclass, what is stored in it. A class
+of an installed distribution counts by name and version, a builtin by name. Enum members
+count by class, name and value. The user's module counts by what is in it.
+"""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..asked import Mode
+from ..graph import Refused
+from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, mro, qualname
+from ..names import importable, known_module_name
+from ..tokens import Node
+from .builtin import dict_node
+from .callables import code_leaf, named_node
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["KINDS"]
+
+TableRule = Callable[[Any, "Describer"], Node]
+
+# What the interpreter or a class-making library leaves in a class beside its content.
+_NOT_CONTENT: Final = frozenset(
+    (
+        "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__",
+        "__firstlineno__", "__static_attributes__", "__annotations_cache__", "__annotate__",
+        "__annotate_func__", "__classdictcell__", "__abstractmethods__", "_abc_impl",
+        "__dataclass_fields__", "__signature__", "__attrs_props__",
+    )
+)  # fmt: skip
+
+_MADE_BY_DATACLASS: Final = frozenset(
+    (
+        "__init__", "__repr__", "__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__",
+        "__setattr__", "__delattr__", "__getstate__", "__setstate__", "__replace__",
+    )
+)  # fmt: skip
+
+_KEPT_BY_ENUM: Final = frozenset(
+    (
+        "_member_names_", "_member_map_", "_value2member_map_", "_unhashable_values_",
+        "_unhashable_values_map_", "_hashable_values_", "_generate_next_value_", "_new_member_",
+        "_use_args_", "_member_type_", "_value_repr_", "_flag_mask_", "_singles_mask_",
+        "_all_bits_", "_inverted_", "_sort_order_", "__new__", "__new_member__",
+        "__reduce_ex__", "__format__", "__str__", "__repr__", "__and__", "__or__", "__xor__",
+        "__invert__", "__rand__", "__ror__", "__rxor__",
+    )
+)  # fmt: skip
+
+_MEMBER_BOOKKEEPING: Final = frozenset(
+    ("_value_", "_name_", "__objclass__", "_sort_order_", "_inverted_")
+)
+
+
+def _class(cls: Any, describer: Describer) -> Node:
+    module = module_name(cls)
+    home = describer.home(module)
+    if describer.policy.functions == "name" or describer.mode is Mode.NAMES:
+        return _by_name(cls, describer)
+    if home.kind != "user" and importable(cls):
+        return named_node(home, module, qualname(cls))
+    if describer.mode is Mode.OWN_CODE and importable(cls):
+        return _by_name(cls, describer)
+    if describer.mode is Mode.DATA:
+        return code_leaf(cls, describer)
+    name = known_module_name(module) if importable(cls) else ""
+    content = class_content(cls, describer)
+    parts = {
+        ".__qualname__": f"{name}:{qualname(cls)}",
+        ".__class__": type(cls),
+        ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
+        ".__annotations__": _annotations(cls, describer),
+        "": dict_node(content),
+    }
+    labels = [*parts]
+    return Node(b"class", [*parts.values()], labels.__getitem__)
+
+
+def _by_name(cls: type, describer: Describer) -> Node:
+    if describer.policy.functions == "name" and not importable(cls):
+        raise Refused(
+            f"it is asked for by name, and {module_name(cls)}.{qualname(cls)} is not it",
+            "Let classes count by code, or define the class at the top of its module.",
+        )
+    return Node(b"class by name", describer.class_parts(cls))
+
+
+def class_content(cls: type, describer: Describer) -> dict[str, object]:
+    """What is stored in a class, less what the interpreter and class decorators keep there."""
+    stored = class_vars(cls)
+    content = {
+        name: held
+        for name, held in stored.items()
+        if name not in _NOT_CONTENT
+        and not name.startswith("__pydantic_")
+        and type(held) is not types.MemberDescriptorType
+        and type(held) is not types.GetSetDescriptorType
+    }
+    if "__dataclass_fields__" in stored:
+        for name in _MADE_BY_DATACLASS & content.keys():
+            if _is_generated(content[name]):
+                del content[name]
+        content["__dataclass_fields__"] = [
+            _dataclass_field(field) for field in stored["__dataclass_fields__"].values()
+        ]
+    if derives(type(cls), enum.EnumMeta) and "_member_map_" in stored:
+        for name in _KEPT_BY_ENUM & content.keys():
+            if name.startswith("_") and not name.startswith("__") or _is_enums_own(content[name]):
+                del content[name]
+        for name, member in stored["_member_map_"].items():
+            content[name] = Node(b"member", (_member_value(member),), lambda i: "")
+        for name in [n for n, held in content.items() if type(held) is enum.property]:
+            del content[name]
+    if "__pydantic_fields__" in stored:
+        content.pop("model_fields", None)
+        content["__pydantic_fields__"] = {
+            name: (field.default, field.default_factory, field.alias)
+            for name, field in stored["__pydantic_fields__"].items()
+        }
+    return content
+
+
+def _is_generated(held: object) -> bool:
+    if held is None:
+        return True
+    inner = getattr(held, "__wrapped__", held) if type(held) is types.FunctionType else held
+    return type(inner) is types.FunctionType and inner.__code__.co_filename == "<string>"
+
+
+def _is_enums_own(held: object) -> bool:
+    """Whether a method was put into the class by enum rather than by its author."""
+    inner = held.__func__ if type(held) is staticmethod else held
+    return type(inner) is not types.FunctionType or inner.__globals__.get("__name__") == "enum"
+
+
+def _dataclass_field(field: Any) -> tuple[object, ...]:
+    return (
+        field.name, field.default, field.default_factory, field.init, field.repr, field.hash,
+        field.compare, bool(field.kw_only), dict(field.metadata),
+    )  # fmt: skip
+
+
+def _annotations(cls: type, describer: Describer) -> Node | None:
+    annotations = class_vars(cls).get("__annotations__")
+    if type(annotations) is not dict or not annotations:
+        return None
+    digest = describer.digest_in(Mode.NAMES, list(annotations.items()))
+    return Node(b"annotations", (digest,), lambda i: "")
+
+
+def _member_value(member: object) -> object:
+    return (instance_dict(member) or {}).get("_value_")
+
+
+def _member(value: Any, describer: Describer) -> Node:
+    """A member of an enum: class, name, value, and what was set on it beside."""
+    stored = instance_dict(value) or {}
+    beside = {name: held for name, held in stored.items() if name not in _MEMBER_BOOKKEEPING}
+    cls = type(value)
+    parts: dict[str, object] = {
+        ".__class__": Node(b"of", describer.class_parts(cls), lambda i: ""),
+        ".name": stored.get("_name_"),
+        ".value": stored.get("_value_"),
+        ".__dict__": dict_node(beside) if beside else None,
+    }
+    if describer.mode is Mode.CODE:
+        parts[".__class__.__dict__"] = cls
+    return Node(b"enum member", [*parts.values()], [*parts].__getitem__)
+
+
+_MODULE_BOOKKEEPING: Final = frozenset(
+    (
+        "__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__name__",
+        "__package__", "__path__", "__spec__", "__annotations__", "__warningregistry__",
+    )
+)  # fmt: skip
+
+
+def _module(value: types.ModuleType, describer: Describer) -> Node:
+    stored = module_vars(value)
+    name = stored.get("__name__")
+    name = name if type(name) is str else ""
+    home = describer.home(name)
+    if home.kind != "user":
+        return named_node(home, name, "")
+    if describer.mode is not Mode.CODE:
+        return code_leaf(value, describer)
+    held = {key: inner for key, inner in stored.items() if key not in _MODULE_BOOKKEEPING}
+    return Node(
+        b"module", (known_module_name(name), Node(b"in module", (dict_node(held),), lambda i: "")),
+        lambda i: "",
+    )
+
+
+KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
+    (lambda cls: type in mro(cls), _class),
+    (lambda cls: types.ModuleType in mro(cls), _module),
+    (lambda cls: derives(type(cls), enum.EnumMeta), _member),
+)

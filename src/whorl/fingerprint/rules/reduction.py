@@ -1,0 +1,46 @@
+"""Objects of unknown extension classes, by what they give to pickle: the last resort.
+
+Used only where an instance has room for state that neither slots nor a dictionary show.
+What the class hands out for copying counts, and so do its dictionary and slots beside it:
+a reduction that forgets them does not make two objects the same.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..graph import Refused
+from ..layout import layout_of, state_of
+from ..lookup import find
+from ..tokens import Node
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["by_reduction"]
+
+
+def by_reduction(value: Any, describer: Describer) -> Node:
+    """The node of an object that copyreg or its own `__reduce_ex__` takes apart."""
+    cls = type(value)
+    state = state_of(layout_of(cls, object, {}), value)
+    parts = (*describer.class_parts(cls), _reduced(value), state)
+    return Node(b"reduced", parts, lambda i: "")
+
+
+def _reduced(value: object) -> object:
+    cls: Any = type(value)
+    try:
+        own = copyreg.dispatch_table.get(cls)
+        reduced = own(value) if own is not None else find(cls, "__reduce_ex__")(value, 4)  # type: ignore[operator]  # object has it
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"it keeps state in an extension and cannot be copied ({error})") from error
+    if type(reduced) is str:
+        return reduced
+    if type(reduced) is not tuple or not 2 <= len(reduced) <= 6:
+        raise Refused("its __reduce_ex__ returns neither a name nor a tuple of two to six parts")
+    return tuple(list(part) if isinstance(part, Iterator) else part for part in reduced)

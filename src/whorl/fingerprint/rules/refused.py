@@ -1,0 +1,60 @@
+"""Values that have no fingerprint, because what they do is not in them."""
+
+from __future__ import annotations
+
+import _socket
+import io
+import mmap
+import sys
+import types
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from ..graph import Refused
+from ..lookup import derives, mro
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["KINDS", "RULES"]
+
+
+def _refuse(reason: str) -> Callable[[Any, Describer], NoReturn]:
+    def rule(value: Any, describer: Describer) -> NoReturn:
+        raise Refused(reason)
+
+    return rule
+
+
+_RUNNING: Final = _refuse("it is a computation under way, which cannot be looked into")
+_WEAK: Final = _refuse("a weak reference may point to nothing a moment later")
+
+RULES: Final[dict[type, Callable[[Any, Describer], NoReturn]]] = {
+    types.GeneratorType: _RUNNING,
+    types.CoroutineType: _RUNNING,
+    types.AsyncGeneratorType: _RUNNING,
+    types.FrameType: _RUNNING,
+    types.TracebackType: _RUNNING,
+    weakref.ReferenceType: _WEAK,
+    weakref.ProxyType: _WEAK,
+    weakref.CallableProxyType: _WEAK,
+}
+
+
+def _is_mock(cls: type) -> bool:
+    mock = sys.modules.get("unittest.mock")
+    return mock is not None and mock.NonCallableMock in mro(cls)
+
+
+KINDS: Final[tuple[tuple[Callable[[type], bool], Callable[[Any, Describer], NoReturn]], ...]] = (
+    (
+        lambda cls: derives(cls, io.IOBase.__mro__[1]) and not derives(cls, io.BytesIO, io.StringIO),
+        _refuse("it is an open stream to something outside the program"),
+    ),
+    (
+        lambda cls: derives(cls, _socket.socket, mmap.mmap),
+        _refuse("it is a connection to something outside the program"),
+    ),
+    (_is_mock, _refuse("a mock makes up its attributes as they are asked for")),
+)

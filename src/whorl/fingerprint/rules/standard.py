@@ -1,0 +1,116 @@
+"""Values of the standard library whose state is not in a dictionary or is not all state."""
+
+from __future__ import annotations
+
+import array
+import datetime
+import decimal
+import io
+import logging
+import operator
+import pathlib
+import re
+import uuid
+import zoneinfo
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..graph import Refused
+from ..lookup import class_vars, qualname
+from ..tokens import Node
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["RULES"]
+
+TableRule = Callable[[Any, "Describer"], Node]
+
+
+def _members(tag: bytes, cls: type, *names: str) -> TableRule:
+    """A rule from descriptors of the class itself, which no subclass can override."""
+    places = [class_vars(cls)[name] for name in names]
+    labels = [f".{name}" for name in names]
+
+    def rule(value: Any, describer: Describer) -> Node:
+        return Node(tag, [place.__get__(value) for place in places], labels.__getitem__)
+
+    return rule
+
+
+_TIME: Final = ("hour", "minute", "second", "microsecond", "tzinfo", "fold")
+_DATE: Final = ("year", "month", "day")
+
+
+def _datetime(value: datetime.datetime, describer: Describer) -> Node:
+    dated = [class_vars(datetime.date)[name].__get__(value) for name in _DATE]
+    timed = [class_vars(datetime.datetime)[name].__get__(value) for name in _TIME]
+    return Node(b"datetime", dated + timed, lambda i: f".{(_DATE + _TIME)[i]}")
+
+
+def _zone(value: zoneinfo.ZoneInfo, describer: Describer) -> Node:
+    if value.key is None:
+        raise Refused("a ZoneInfo read from a file has no key that names it")
+    return Node(b"ZoneInfo", (value.key,))
+
+
+def _decimal(value: decimal.Decimal, describer: Describer) -> Node:
+    sign, digits, exponent = decimal.Decimal.as_tuple(value)
+    return Node(b"Decimal", (sign, "".join(map(str, digits)), exponent))
+
+
+def _path(value: pathlib.PurePath, describer: Describer) -> Node:
+    # The public names are the same in every version; the module they are from is not.
+    cls = next(c for c in type(value).__mro__ if c in _PATHS)
+    return Node(b"path", (qualname(cls), pathlib.PurePath.__str__(value)))
+
+
+_PATHS: Final = (
+    pathlib.PurePath,
+    pathlib.PurePosixPath,
+    pathlib.PureWindowsPath,
+    pathlib.PosixPath,
+    pathlib.WindowsPath,
+)
+
+
+def _array(value: array.array[Any], describer: Describer) -> Node:
+    return Node(b"array.array", (class_vars(array.array)["typecode"].__get__(value), bytes(memoryview(value))))
+
+
+def _in_memory_file(value: io.BytesIO | io.StringIO, describer: Describer) -> Node:
+    if value.closed:
+        raise Refused("it is a closed stream")
+    return Node(qualname(type(value)).encode(), (value.getvalue(), value.tell()))
+
+
+def _reduced_arguments(value: Any, describer: Describer) -> Node:
+    """operator's getters and callers: what they were made with."""
+    made_by, arguments, *_ = value.__reduce__()
+    if type(made_by) is not type(value):  # methodcaller with keywords reduces to a partial
+        return Node(qualname(type(value)).encode(), (arguments, getattr(made_by, "keywords", None)))
+    return Node(qualname(type(value)).encode(), (arguments,))
+
+
+RULES: Final[dict[type, TableRule]] = {
+    datetime.date: _members(b"date", datetime.date, *_DATE),
+    datetime.datetime: _datetime,
+    datetime.time: _members(b"time", datetime.time, *_TIME),
+    datetime.timedelta: _members(
+        b"timedelta", datetime.timedelta, "days", "seconds", "microseconds"
+    ),
+    datetime.tzinfo: lambda v, d: Node(b"tzinfo"),
+    datetime.timezone: lambda v, d: Node(b"timezone", v.__getinitargs__()),
+    zoneinfo.ZoneInfo: _zone,
+    decimal.Decimal: _decimal,
+    uuid.UUID: _members(b"UUID", uuid.UUID, "int"),
+    re.Pattern: lambda v, d: Node(b"regex", (v.pattern, v.flags)),
+    array.array: _array,
+    io.BytesIO: _in_memory_file,
+    io.StringIO: _in_memory_file,
+    logging.Logger: lambda v, d: Node(b"logger", (v.name,)),
+    operator.attrgetter: _reduced_arguments,
+    operator.itemgetter: _reduced_arguments,
+    operator.methodcaller: _reduced_arguments,
+    **dict.fromkeys(_PATHS, _path),
+}

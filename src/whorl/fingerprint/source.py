@@ -1,0 +1,226 @@
+"""A function's code object in, the digest of its syntax tree out, through an index of its file.
+
+The syntax tree is what a person edits and what a compiler written on whorl reads: it has
+the annotations of local names, which bytecode has not. It is kept without positions,
+comments and docstrings, and without the parts of a definition that are evaluated once and
+count by their value: decorators, defaults, annotations of parameters.
+
+The text in a file is not always the code in memory: files are edited while a program
+runs, test runners rewrite what they load. So the index compiles what it reads, and a tree
+is believed only for a code object with the same instructions. Where no tree can be found
+(REPL, exec, frozen, edited since), the instructions themselves are the code.
+
+The index of a file is kept by the digest of the file's bytes: an unchanged file costs one
+read and one hash, not a parse.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import textwrap
+import types
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from .bytecode import CodeMemo, bytecode_digest
+from .digest import hash_bytes
+from .tokens import marshalled
+
+__all__ = ["CodeDigest", "code_digest", "source_of"]
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_POSITION_FREE: Final = frozenset(("ctx", "type_comment", "kind"))
+_FILES_KEPT: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDigest:
+    """What stands for a function's own code, and where it was taken from."""
+
+    origin: str
+    digest: bytes
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One function of an indexed file."""
+
+    instructions: bytes
+    tree: bytes
+    has_asserts: bool
+    last_line: int
+
+
+_Index = dict[tuple[str, int], list[_Entry]]
+_indexes: dict[bytes, _Index] = {}
+
+
+def _code_digest(code: types.CodeType) -> CodeDigest:
+    instructions = bytecode_digest(code)
+    text = _text_of(code.co_filename)
+    if text is not None:
+        entries = {
+            entry
+            for entry in _index_of(text).get((code.co_name, code.co_firstlineno), ())
+            if entry.instructions == instructions
+        }
+        if len(entries) == 1:
+            entry = entries.pop()
+            # With -O the same tree runs without its assertions.
+            origin = "source" if __debug__ or not entry.has_asserts else "source -O"
+            lines = text.splitlines(keepends=True)[code.co_firstlineno - 1 : entry.last_line]
+            return CodeDigest(origin, entry.tree, b"".join(lines).decode("utf-8", "replace"))
+    version = "{0}.{1}".format(*sys.version_info[:2])
+    return CodeDigest(f"bytecode {version}", instructions)
+
+
+code_digest: Final = CodeMemo(_code_digest)
+"""The digest of a function's own code, by its syntax tree where that can be found."""
+
+
+def _text_of(filename: str) -> bytes | None:
+    if not filename.startswith("<"):
+        try:
+            return Path(filename).read_bytes()
+        except (OSError, ValueError):
+            pass
+    lines = linecache.getlines(filename)
+    return "".join(lines).encode("utf-8", "surrogatepass") if lines else None
+
+
+def _index_of(text: bytes) -> _Index:
+    key = hash_bytes(text)
+    index = _indexes.get(key)
+    if index is None:
+        if len(_indexes) >= _FILES_KEPT:
+            _indexes.clear()
+        index = _indexes[key] = _build_index(text)
+    return index
+
+
+def _build_index(text: bytes) -> _Index:
+    try:
+        module = ast.parse(text)
+        compiled = compile(module, "<index>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    codes: dict[tuple[str, int], list[types.CodeType]] = defaultdict(list)
+    for code in _nested_codes(compiled):
+        codes[code.co_name, code.co_firstlineno].append(code)
+    nodes: dict[tuple[str, int], list[FunctionNode]] = defaultdict(list)
+    for node in _functions(module):
+        nodes[_key(node)].append(node)
+    index: _Index = {}
+    for key, found in nodes.items():
+        # Several on one line: the compiler meets them in the order in which they stand.
+        if len(found) == len(codes[key]):
+            index[key] = [
+                _Entry(
+                    bytecode_digest(code),
+                    tree_digest(node),
+                    _has_asserts(node),
+                    node.end_lineno or node.lineno,
+                )
+                for node, code in zip(found, codes[key], strict=True)
+            ]
+    return index
+
+
+def _nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    pending = [code]
+    while pending:
+        current = pending.pop()
+        yield current
+        inner = [const for const in current.co_consts if isinstance(const, types.CodeType)]
+        pending += reversed(inner)
+
+
+def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
+    """Every function of the tree, each before those nested in it, in source order."""
+    pending = [tree]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, FunctionNode):
+            yield current
+        pending += reversed(list(ast.iter_child_nodes(current)))
+
+
+def _key(node: FunctionNode) -> tuple[str, int]:
+    if isinstance(node, ast.Lambda):
+        return "<lambda>", node.lineno
+    first = node.decorator_list[0] if node.decorator_list else node
+    return node.name, first.lineno
+
+
+def _has_asserts(node: FunctionNode) -> bool:
+    return any(
+        isinstance(inner, ast.Assert) or (isinstance(inner, ast.Name) and inner.id == "__debug__")
+        for inner in ast.walk(node)
+    )
+
+
+def tree_digest(node: FunctionNode) -> bytes:
+    """The digest of a function's tree without what counts elsewhere or not at all."""
+    return hash_bytes(marshalled(list(_tree_tokens(node))))
+
+
+def _tree_tokens(root: FunctionNode) -> Iterator[object]:
+    evaluated_once = _evaluated_once(root)
+    pending: list[object] = [root]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, ast.AST):
+            if id(current) in evaluated_once:
+                yield b"-"
+                continue
+            fields = [
+                (name, value)
+                for name, value in ast.iter_fields(current)
+                if name not in _POSITION_FREE and value is not None and value != []
+            ]
+            yield from (b"N", type(current).__name__, len(fields))
+            documented = isinstance(
+                current, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+            ) and isinstance(ast.get_docstring(current, clean=False), str)
+            for name, value in reversed(fields):
+                if current is root and name in ("decorator_list", "returns"):
+                    pending += (b"-", name)
+                elif documented and name == "body":
+                    pending += (value[1:], name)
+                else:
+                    pending += (value, name)
+        elif isinstance(current, list):
+            yield from (b"l", len(current))
+            pending += reversed(current)
+        elif type(current) is bytes:
+            yield from (b"B", current)
+        else:
+            yield current
+
+
+def _evaluated_once(root: FunctionNode) -> set[int]:
+    """The parts of a definition that were evaluated when it was made, and count by value."""
+    arguments = root.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
+    parts: list[ast.expr | None] = [argument.annotation for argument in every]
+    parts += [*arguments.defaults, *arguments.kw_defaults]
+    return {id(part) for part in parts if part is not None}
+
+
+def source_of(code: types.CodeType) -> str | None:
+    """The text of a function for people, without comments, or None where there is none to trust."""
+    text = code_digest(code).text
+    if text is None:
+        return None
+    try:
+        return ast.unparse(ast.parse(textwrap.dedent(text)))
+    except SyntaxError:
+        return text.strip()

@@ -1,0 +1,117 @@
+"""Values as tokens: the grammar that every digest is the hash of.
+
+A value is written as a flat list of tokens, the list is marshalled and hashed:
+
+    value    = leaf | bytes | node | chunk | cycle
+    leaf     = None | bool | int | float | str | complex | ...      exact types only
+    bytes    = b"B" payload                      | b"B#" length digest     (from LONG_BYTES on)
+    node     = tag count value{count}            a described node; the tag is never reused
+             | tag count value{count} size item{size}        ... with items in no order
+             | shape-tag value{names of the shape}           an instance: see `layout`
+    item     = the marshalled tokens of one member, as bytes; sorted
+    chunk    = b"#" digest                       any node of CHUNK tokens or more
+    cycle    = b"@" digest                       a node that can reach itself: see `graph`
+
+Why this cannot run together: a bare `bytes` token is always a tag; every tag either
+fixes how many values follow or is followed by that number; marshal frames each token
+with its type and length. So a token list can be read back in one way only.
+
+Why sharing does not show: whether a node is replaced by its chunk depends on how many
+tokens it has, which is a property of the value and not of how it was walked. A shared
+object and two equal copies yield the same tokens, and a graph with 2^40 paths stays
+small because every node of it is at most CHUNK tokens to its parents.
+
+Marshal is used at version 2, which knows neither references nor interning: the bytes
+depend on nothing but the tokens, and are the same on every CPython from 3.11 on (the
+golden digests in the tests say so). Floats are written by their bits: 0.0 and -0.0
+differ, and so do NaNs with different sign or payload.
+
+FORMAT is part of every digest. Raise it when any encoding changes.
+  1: the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from marshal import dumps
+from typing import Final
+
+from .digest import hash_bytes
+
+__all__ = [
+    "CHUNK",
+    "FORMAT",
+    "LEAVES",
+    "LONG_BYTES",
+    "Node",
+    "Token",
+    "bytes_tokens",
+    "chunk",
+    "marshalled",
+    "tag_of",
+]
+
+FORMAT: Final = 1
+CHUNK: Final = 128
+LONG_BYTES: Final = 4096
+
+Token = None | bool | int | float | complex | str | bytes
+
+LEAVES: Final = frozenset((type(None), bool, int, float, str, complex, type(...)))
+
+
+def marshalled(tokens: Sequence[object]) -> bytes:
+    """The bytes of a token list."""
+    return dumps(tokens, 2)
+
+
+def chunk(tokens: Sequence[object]) -> tuple[bytes, bytes]:
+    """The two tokens that stand for a long list of them."""
+    return b"#", hash_bytes(dumps(tokens, 2))
+
+
+def tag_of(*parts: object) -> bytes:
+    """A tag that stands for several leaf parts at once, such as a class and its field names."""
+    return b"C" + hash_bytes(dumps(parts, 2))
+
+
+def bytes_tokens(payload: bytes | bytearray | memoryview) -> tuple[bytes, bytes] | tuple[bytes, int, bytes]:
+    """The tokens of a run of bytes; a long one is hashed where it lies."""
+    size = len(payload)
+    if size < LONG_BYTES:
+        return b"B", bytes(payload)
+    return b"B#", size, hash_bytes(payload)
+
+
+class Node:
+    """What one object says about itself: a tag, values in order, items in no order.
+
+    `label(i)` names the i-th of `values` followed by `items` in a path, as Python would
+    write it after the object: `.x`, `[3]`, `['key']`. Values may be nodes themselves.
+    `counted` is false where the tag alone says how many values follow.
+    """
+
+    __slots__ = ("counted", "items", "label", "tag", "values")
+
+    def __init__(
+        self,
+        tag: bytes,
+        values: Sequence[object] = (),
+        label: Callable[[int], str] | None = None,
+        *,
+        items: Sequence[tuple[object, ...]] | None = None,
+        counted: bool = True,
+    ) -> None:
+        self.tag = tag
+        self.values = values
+        self.label = label or _index
+        self.items = items
+        self.counted = counted
+
+    def head(self) -> tuple[bytes] | tuple[bytes, int]:
+        """The tokens before the values."""
+        return (self.tag, len(self.values)) if self.counted else (self.tag,)
+
+
+def _index(i: int) -> str:
+    return f"[{i}]"

@@ -1,0 +1,1 @@
+"""Tests, importable by their full names."""
