@@ -1,4 +1,4 @@
-"""whorl keeps what a compile made, finds it again while it is still right, and says why when not."""
+"""Values in, exact identities out, and caches on top of them: the public names of whorl."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from .digest import hash_hex
 
 __all__ = ["DEFAULT_BOUNDARY", "USER", "Boundary", "Home"]
 
-PYTHON_VERSION: Final = "{0}.{1}.{2}".format(*sys.version_info[:3])
+PYTHON_VERSION: Final = "{}.{}.{}".format(*sys.version_info[:3])
 
 
 @dataclass(frozen=True, slots=True)

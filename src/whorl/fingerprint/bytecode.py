@@ -63,6 +63,7 @@ class CodeMemo(Generic[T]):
         self._known: dict[int, tuple[weakref.ref[types.CodeType], T]] = {}
 
     def __call__(self, code: types.CodeType) -> T:
+        """What was computed for this code object, now or before."""
         address = id(code)
         known = self._known.get(address)
         if known is not None and known[0]() is code:

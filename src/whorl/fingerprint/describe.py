@@ -191,27 +191,32 @@ class Describer:
         return layout
 
     def _instance_rule(self, cls: type, base: type) -> Rule:
-        content = None if base is object else self._bound(known_rules()[base])
         layout = self.layout(cls, base)
         identity = self.class_parts(cls)
-        by_code = self._class_counts(cls)
-        tags: dict[tuple[str, ...], bytes] = {}
+        head: list[tuple[str, Callable[[Any], object]]] = []
+        if self._class_counts(cls):
+            head.append((".__class__", type))
+        if base is not object:
+            head.append(("", self._bound(known_rules()[base])))
+        shapes: dict[tuple[str, ...], tuple[tuple[str, ...], bytes, Callable[[int], str]]] = {}
 
         def rule(value: object) -> Node:
             state = state_of(layout, value)
-            names = tuple(sorted(state))
-            tag = tags.get(names)
-            if tag is None:
-                tag = tags[names] = shape_tag(identity, names)
-            values = [self.marked(layout, name, state[name]) for name in names]
-            labels = [_field_label(name) for name in names]
-            if content is not None:
-                values.insert(0, content(value))
-                labels.insert(0, "")
-            if by_code:
-                values.insert(0, cls)
-                labels.insert(0, ".__class__")
-            return Node(tag, values, labels.__getitem__, counted=False)
+            held = tuple(state)
+            shape = shapes.get(held)
+            if shape is None:
+                if len(shapes) > 1024:
+                    shapes.clear()
+                names = tuple(sorted(held))
+                labels = [label for label, _ in head] + [_field_label(name) for name in names]
+                shape = shapes[held] = names, shape_tag(identity, names), labels.__getitem__
+            names, tag, label = shape
+            values = [part(value) for _, part in head]
+            if layout.markers:
+                values += [self.marked(layout, name, state[name]) for name in names]
+            else:
+                values += [state[name] for name in names]
+            return Node(tag, values, label, counted=False)
 
         return rule
 
@@ -258,14 +263,18 @@ def shape_tag(identity: tuple[object, ...], names: tuple[str, ...]) -> bytes:
 def _field_label(name: str) -> str:
     if name.startswith("class:"):
         return f".__class__.{name.removeprefix('class:')}"
-    return f".{name}" if name.isidentifier() else f".{name}"
+    return f".{name}"
 
 
 def _written_in_python(cls: type) -> bool:
     stored = class_vars(cls)
-    return "__dict__" in stored or "__weakref__" in stored or "__slots__" in stored or any(
-        type(held) is types.FunctionType for held in stored.values()
-    ) or (bool(mro(cls)[1:]) and not has_hidden_state(cls))
+    return (
+        "__dict__" in stored
+        or "__weakref__" in stored
+        or "__slots__" in stored
+        or any(type(held) is types.FunctionType for held in stored.values())
+        or (bool(mro(cls)[1:]) and not has_hidden_state(cls))
+    )
 
 
 def _is_module(cls: type) -> bool:

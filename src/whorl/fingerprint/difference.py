@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple, cast
 from .asked import Mode
 from .describe import Describer
 from .graph import Graph
-from .lookup import derives, qualname, type_name
+from .lookup import derives, qualname
 from .rules.builtin import short
 from .source import code_digest, source_of
-from .tokens import LEAVES, Node, bytes_tokens, marshalled
+from .tokens import LEAVES, Node, bytes_tokens, is_flat, marshalled
 
 __all__ = ["NOTHING", "Code", "Difference", "differences"]
 
@@ -144,7 +144,19 @@ def _tokens(value: object, graph: Graph) -> list[object]:
         return [type(value).__name__, marshalled([str(value) if type(value) is Code else value])]
     if type(value) is bytes:
         return [*bytes_tokens(value)]
+    if _one_token(value):
+        return [type(value).__name__, marshalled([value])]
     return [*graph.tokens_of(value)]
+
+
+def _one_token(value: object) -> bool:
+    return type(value) in (list, tuple) and is_flat(cast("list[object]", value))
+
+
+def _node(value: object, graph: Graph, describer: Describer) -> Node:
+    if type(value) is Node:
+        return value
+    return describer(value) if _one_token(value) else graph.node_of(value)
 
 
 def _apart(left: object, right: object) -> tuple[object, object]:
@@ -169,7 +181,10 @@ def _inside(pair: _Pair) -> list[_Pair]:
     path, left, right, graphs = pair
     if not _walkable(left) or not _walkable(right):
         return []
-    nodes = graphs.left.node_of(left), graphs.right.node_of(right)
+    nodes = (
+        _node(left, graphs.left, graphs.describer),
+        _node(right, graphs.right, graphs.describer),
+    )
     if any(node.tag == b"code" for node in nodes):
         return _inside_code(pair) if all(node.tag == b"code" for node in nodes) else []
     if type(left) is not type(right):
@@ -180,6 +195,8 @@ def _inside(pair: _Pair) -> list[_Pair]:
             return elements
     sides = dict(_parts(nodes[0], left, graphs.left)), dict(_parts(nodes[1], right, graphs.right))
     places = [*sides[0], *(place for place in sides[1] if place not in sides[0])]
+    if not nodes[0].counted:  # names and keys: in alphabetical order
+        places.sort()
     pairs = [
         _Pair(
             path + place[0],
@@ -207,8 +224,7 @@ def _inside_code(pair: _Pair) -> list[_Pair]:
 def _parts(node: Node, owner: object, graph: Graph) -> Iterator[tuple[tuple[str, bytes], object]]:
     """The parts of a node by place: the label, and the content where a label is not unique."""
     count = len(node.values)
-    first = count // 2 if node.tag == b"D" else 0
-    for i in range(first, count):
+    for i in range(count):
         part, label = node.values[i], node.label(i)
         if type(part) is Node and part.tag == b"code of":
             yield (label, b""), _text(owner)
@@ -232,10 +248,17 @@ def _elements(path: str, left: Any, right: Any, graphs: _Graphs) -> list[_Pair]:
     if left.dtype != right.dtype or left.shape != right.shape or left.dtype.fields is not None:
         return []
     a, b = numpy.asarray(left), numpy.asarray(right)
-    differ = numpy.argwhere((a != b) | (numpy.signbit(a) != numpy.signbit(b)) if a.dtype.kind == "f" else a != b)
+    differ = numpy.argwhere(
+        (a != b) | (numpy.signbit(a) != numpy.signbit(b)) if a.dtype.kind == "f" else a != b
+    )
     if not 0 < len(differ) <= _ELEMENTS_SHOWN:
         return []
     return [
-        _Pair(f"{path}[{', '.join(map(str, place))}]", a[tuple(place)].item(), b[tuple(place)].item(), graphs)
+        _Pair(
+            f"{path}[{', '.join(map(str, place))}]",
+            a[tuple(place)].item(),
+            b[tuple(place)].item(),
+            graphs,
+        )
         for place in differ.tolist()
     ]

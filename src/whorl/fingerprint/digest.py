@@ -33,6 +33,7 @@ class Digest(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
+        """The digest that is written as this text."""
         if len(text) != 32 or not _HEX_DIGITS.issuperset(text):
             raise ValueError(f"a digest is 32 lower-case hexadecimal digits, not {text!r}")
         return str.__new__(cls, text)

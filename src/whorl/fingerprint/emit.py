@@ -22,8 +22,10 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterable
+from itertools import chain
 from marshal import dumps
 from math import inf
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
 
 from .describe import WRAPPERS, Describer, shape_tag
@@ -31,8 +33,8 @@ from .digest import hash_bytes
 from .graph import Refused
 from .layout import Layout, state_of
 from .lookup import ABSENT, find, type_name
-from .rules.builtin import sortable
-from .tokens import CHUNK, LEAVES, Node, bytes_tokens
+from .rules.builtin import keys_tag, sortable, split_keys
+from .tokens import CHUNK, FLAT, LEAVES, Node, bytes_tokens
 
 __all__ = ["Emitters", "Overrun"]
 
@@ -41,9 +43,8 @@ Emit = Callable[[Any, list[object], "Run"], None]
 BUDGET: Final = 1 << 16  # tokens collapsed before the quick walk gives up
 MEMO_FROM: Final = 24  # tokens from which on an object is worth remembering
 CLASSES_KEPT: Final = 10_000
-SHAPES_KEPT: Final = 256
-
-_all_leaves = LEAVES.issuperset
+SHAPES_KEPT: Final = 1024
+KEYS_KEPT: Final = 256
 
 
 class Overrun(Exception):
@@ -73,8 +74,11 @@ def collapse(out: list[object], start: int, run: Run) -> None:
     out[start:] = (b"#", hash_bytes(dumps(tokens, 2)))
 
 
-def remembering(emit: Emit) -> Emit:
-    """The same emitter, except that it writes what it has written before without looking."""
+def remembering(emit: Emit, *, always: bool = False) -> Emit:
+    """The same emitter, except that it writes what it has written before without looking.
+
+    Short values are not worth remembering, unless describing them was the work.
+    """
 
     def emit_once(value: object, out: list[object], run: Run) -> None:
         known = run.memo.get(id(value))
@@ -83,33 +87,14 @@ def remembering(emit: Emit) -> Emit:
             return
         start = len(out)
         emit(value, out, run)
-        if len(out) - start >= MEMO_FROM or out[start] == b"#":
+        if always or len(out) - start >= MEMO_FROM or out[start] == b"#":
             run.memo[id(value)] = out[start:]
 
     return emit_once
 
 
-class _Table(dict[type, Emit]):
-    """Emitters by class; a class not met before gets one made on its first instance."""
-
-    def __init__(self, make: Callable[[type, object], Emit]) -> None:
-        super().__init__()
-        self.make = make
-
-    def __missing__(self, cls: type) -> Emit:
-        def first(value: object, out: list[object], run: Run) -> None:
-            emit = self.make(cls, value)
-            if len(self) > CLASSES_KEPT:  # classes that are made and dropped must not pile up
-                for known in [c for c, e in self.items() if e is not emit and not _is_fixed(c)]:
-                    del self[known]
-            self[cls] = emit
-            emit(value, out, run)
-
-        return first
-
-
-def _is_fixed(cls: type) -> bool:
-    return cls in _FIXED
+Table = dict[type, Emit]
+Learn = Callable[[type], Emit]
 
 
 class Emitters:
@@ -117,25 +102,51 @@ class Emitters:
 
     def __init__(self, describer: Describer) -> None:
         self.describer = describer
-        self.quick = _Table(lambda cls, sample: self._make(cls, sample, self.quick, inline=True))
-        self.memo = _Table(
-            lambda cls, sample: remembering(self._make(cls, sample, self.memo, inline=False))
-        )
+        self.quick: Table = {}
+        self.memo: Table = {}
         if not describer.policy.rules:
-            containers = _container_emitters(self.quick)
-            self.quick.update(containers)
-            containers = _container_emitters(self.memo)
-            self.memo.update({cls: remembering(emit) for cls, emit in containers.items()})
+            quick = _container_emitters(self.quick, self.learn_quick)
+            memo = _container_emitters(self.memo, self.learn_memo)
+            self.quick.update(quick)
+            self.memo.update({cls: remembering(emit) for cls, emit in memo.items()})
             for table in (self.quick, self.memo):
                 table.update(dict.fromkeys(LEAVES, _leaf))
                 table[bytes] = _bytes
 
+    def learn_quick(self, cls: type) -> Emit:
+        """An emitter for a class not met before: it makes the real one on its first instance."""
+
+        def first(value: object, out: list[object], run: Run) -> None:
+            emit = self._make(value, self.quick, self.learn_quick, inline=True)
+            self._install(self.quick, cls, emit)
+            emit(value, out, run)
+
+        return first
+
+    def learn_memo(self, cls: type) -> Emit:
+        """The same for the walk that remembers."""
+
+        def first(value: object, out: list[object], run: Run) -> None:
+            emit = remembering(self._make(value, self.memo, self.learn_memo, inline=False))
+            self._install(self.memo, cls, emit)
+            emit(value, out, run)
+
+        return first
+
+    def _install(self, table: Table, cls: type, emit: Emit) -> None:
+        if len(table) > CLASSES_KEPT:  # classes that are made and dropped must not pile up
+            for known in [c for c in table if c not in _FIXED]:
+                del table[known]
+        table[cls] = emit
+
     def tokens(self, value: object) -> list[object]:
         """The tokens of a value, by the cheapest walk that can do it."""
-        for table, budget in ((self.quick, BUDGET), (self.memo, inf)):
+        walks = ((self.quick, self.learn_quick, BUDGET), (self.memo, self.learn_memo, inf))
+        cls = type(value)
+        for table, learn, budget in walks:
             out: list[object] = []
             try:
-                table[type(value)](value, out, Run(budget))
+                (table.get(cls) or learn(cls))(value, out, Run(budget))
             except Overrun:
                 continue
             except (RecursionError, Refused):
@@ -143,18 +154,27 @@ class Emitters:
             return out
         return self.describer.graph(value).tokens
 
-    def _make(self, cls: type, sample: object, table: _Table, *, inline: bool) -> Emit:
-        described = _described(self.describer, table)
+    def _make(self, sample: object, table: Table, learn: Learn, *, inline: bool) -> Emit:
+        cls = type(sample)
+        described = remembering(_described(self.describer, table, learn), always=True)
         layout = self.describer.plain_layout(cls)
         if layout is None or not layout.straight:
             return described
         if layout.has_dict and not layout.slots and not layout.declared:
-            return _by_shape(self.describer, layout, table, described)
+            return _by_shape(self.describer, layout, table, learn, described)
         plan = _plan(layout)
         if plan is None:
             return described
-        tag = shape_tag(self.describer.class_parts(cls), plan.names)
-        return _generate(plan, layout, tag, sample, table, described, inline=inline)
+        scope = {
+            "TAG": shape_tag(self.describer.class_parts(cls), plan.names),
+            "LEAVES": LEAVES,
+            "CHUNK": CHUNK,
+            "table": table,
+            "learn": learn,
+            "collapse": collapse,
+            "described": described,
+        }
+        return _generated(plan, layout, sample, scope, inline=inline)
 
 
 # -- written out ------------------------------------------------------------------------
@@ -168,42 +188,96 @@ def _bytes(value: bytes, out: list[object], run: Run) -> None:
     out += bytes_tokens(value)
 
 
-def _container_emitters(table: _Table) -> dict[type, Emit]:
+def _container_emitters(table: Table, learn: Learn) -> dict[type, Emit]:
     """Emitters of the builtin containers. Hot: see the head of the module."""
+    dict_shapes: dict[tuple[tuple[str, ...], tuple[type, ...]], _DictShape] = {}
+    all_names = frozenset((str,)).issuperset
+    all_leaves = LEAVES.issuperset
+
+    def parts(values: Iterable[object], out: list[object], run: Run) -> None:
+        for part in values:
+            kind = type(part)
+            if kind in LEAVES:
+                out.append(part)
+            else:
+                (table.get(kind) or learn(kind))(part, out, run)
+
+    def unordered(items: Iterable[tuple[object, ...]], out: list[object], run: Run) -> None:
+        finished = []
+        for item in items:
+            inner: list[object] = []
+            parts(item, inner, run)
+            finished.append(dumps(inner, 2))
+        out.append(len(finished))
+        finished.sort()
+        out += finished
 
     def sequence(tag: bytes) -> Emit:
         def emit(value: Any, out: list[object], run: Run) -> None:
+            size = len(value)
+            if size <= FLAT:
+                for part in value:
+                    if type(part) not in LEAVES:
+                        break
+                else:
+                    out.append(value)
+                    return
             start = len(out)
-            out += (tag, len(value))
-            if not value:
-                return
-            if type(value[0]) in LEAVES and _all_leaves(map(type, value)):
-                out += value
-            else:
-                for item in value:
-                    table[type(item)](item, out, run)
+            out += (tag, size)
+            parts(value, out, run)
             if len(out) - start >= CHUNK:
                 collapse(out, start, run)
 
         return emit
 
     def mapping(value: dict[Any, object], out: list[object], run: Run) -> None:
+        shape = None
+        if all_names(map(type, value)):
+            held = (tuple(value), tuple(map(type, value.values())))
+            shape = dict_shapes.get(held)
+            if shape is None:
+                shape = learn_shape(value, held)
+        elif sortable(value):
+            shape = learn_shape(value, None)
         start = len(out)
-        if sortable(value):
-            keys = sorted(value)
-            out += (b"D", 2 * len(keys))
-            out += keys
-            values = [value[key] for key in keys]
-            if _all_leaves(map(type, values)):
-                out += values
-            else:
-                for item in values:
-                    table[type(item)](item, out, run)
-        else:
+        if shape is None:
             out += (b"M", 0)
-            _unordered(value.items(), out, run)
+            unordered(value.items(), out, run)
+        else:
+            tag, leaves, lists, others = shape
+            out.append(tag)
+            out += leaves(value)
+            if lists is not None:
+                held_lists = lists(value)
+                kinds = [*map(type, chain(*held_lists))]
+                if len(kinds) <= FLAT and all_leaves(kinds):
+                    out += held_lists
+                else:
+                    emit_list = table[list]
+                    for held_list in held_lists:
+                        emit_list(held_list, out, run)
+            if others is not None:
+                for part in others(value):
+                    kind = type(part)
+                    (table.get(kind) or learn(kind))(part, out, run)
         if len(out) - start >= CHUNK:
             collapse(out, start, run)
+
+    def learn_shape(
+        value: dict[Any, object], held: tuple[tuple[str, ...], tuple[type, ...]] | None
+    ) -> _DictShape:
+        leaves, lists, others = split_keys(value)
+        shape = _DictShape(
+            keys_tag(leaves, lists, others),
+            _getter(leaves),
+            _getter(lists) if lists else None,
+            _getter(others) if others else None,
+        )
+        if held is not None and len(value) <= KEYS_KEPT:
+            if len(dict_shapes) >= SHAPES_KEPT:
+                dict_shapes.clear()
+            dict_shapes[held] = shape
+        return shape
 
     def set_like(tag: bytes) -> Emit:
         def emit(value: Any, out: list[object], run: Run) -> None:
@@ -213,22 +287,11 @@ def _container_emitters(table: _Table) -> dict[type, Emit]:
                 out += sorted(value)
             else:
                 out += (tag + b"*", 0)
-                _unordered(zip(value), out, run)
+                unordered(zip(value), out, run)
             if len(out) - start >= CHUNK:
                 collapse(out, start, run)
 
         return emit
-
-    def _unordered(items: Iterable[tuple[object, ...]], out: list[object], run: Run) -> None:
-        finished = []
-        for item in items:
-            inner: list[object] = []
-            for part in item:
-                table[type(part)](part, inner, run)
-            finished.append(dumps(inner, 2))
-        out.append(len(finished))
-        finished.sort()
-        out += finished
 
     return {
         list: sequence(b"L"),
@@ -239,10 +302,26 @@ def _container_emitters(table: _Table) -> dict[type, Emit]:
     }
 
 
+class _DictShape(NamedTuple):
+    """How to write the dicts that have these keys, with leaves and lists under the same ones."""
+
+    tag: bytes
+    leaves: Callable[[dict[Any, object]], tuple[object, ...]]
+    lists: Callable[[dict[Any, object]], tuple[list[object], ...]] | None
+    others: Callable[[dict[Any, object]], tuple[object, ...]] | None
+
+
+def _getter(keys: list[Any]) -> Callable[[dict[Any, Any]], tuple[Any, ...]]:
+    """A function that takes the values of a dict in the order of these keys."""
+    if len(keys) > 1:
+        return itemgetter(*keys)
+    return lambda value: tuple(value[key] for key in keys)
+
+
 _FIXED: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset}
 
 
-def _described(describer: Describer, table: _Table) -> Emit:
+def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
     """The emitter of a class that has a rule but no straight-line code."""
 
     def emit(value: object, out: list[object], run: Run) -> None:
@@ -269,15 +348,18 @@ def _described(describer: Describer, table: _Table) -> Emit:
             collapse(out, start, run)
 
     def emit_part(part: object, out: list[object], run: Run) -> None:
-        if type(part) is Node:
-            emit_node(part, out, run)
+        kind = type(part)
+        if kind is Node:
+            emit_node(cast("Node", part), out, run)
         else:
-            table[type(part)](part, out, run)
+            (table.get(kind) or learn(kind))(part, out, run)
 
     return emit
 
 
-def _by_shape(describer: Describer, layout: Layout, table: _Table, described: Emit) -> Emit:
+def _by_shape(
+    describer: Describer, layout: Layout, table: Table, learn: Learn, described: Emit
+) -> Emit:
     """The emitter of a class without declared fields: one shape for each set of names."""
     identity = describer.class_parts(layout.cls)
     shapes: dict[tuple[str, ...], tuple[bytes, tuple[str, ...]]] = {}
@@ -299,7 +381,11 @@ def _by_shape(describer: Describer, layout: Layout, table: _Table, described: Em
         out.append(shape[0])
         for name in shape[1]:
             part = stored[name]
-            table[type(part)](part, out, run)
+            kind = type(part)
+            if kind in LEAVES:
+                out.append(part)
+            else:
+                (table.get(kind) or learn(kind))(part, out, run)
         if len(out) - start >= CHUNK:
             collapse(out, start, run)
 
@@ -342,21 +428,10 @@ def _plan(layout: Layout) -> _Plan | None:
     return None
 
 
-def _generate(
-    plan: _Plan,
-    layout: Layout,
-    tag: bytes,
-    sample: object,
-    table: _Table,
-    described: Emit,
-    *,
-    inline: bool,
+def _generated(
+    plan: _Plan, layout: Layout, sample: object, scope: dict[str, Any], *, inline: bool
 ) -> Emit:
     """Straight-line code for the instances of a class."""
-    scope: dict[str, Any] = {
-        "TAG": tag, "LEAVES": LEAVES, "CHUNK": CHUNK, "table": table,
-        "collapse": collapse, "described": described,
-    }  # fmt: skip
     lines = ["def emit(o, out, run):", "    try:"]
     lines += [f"        {read}" for read in plan.reads] or ["        pass"]
     lines += [f"    except {plan.missing}:", "        return described(o, out, run)"]
@@ -365,10 +440,9 @@ def _generate(
         if marker is not None:
             scope[f"W{i}"] = WRAPPERS[marker]
             lines += [f"    x{i} = W{i}(x{i})", f"    run.kept.append(x{i})"]
-    lines += ["    start = len(out)"]
     hints = [_hint(layout, name, sample, inline) for name in plan.names]
-    lines += _writes(hints)
-    lines += ["    if len(out) - start >= CHUNK:", "        collapse(out, start, run)"]
+    lines += _flat_lines(hints) + _field_lines(hints)
+    scope |= {kind.__name__: kind for kind in LEAVES}
     filename = f"<whorl emitter of {type_name(layout.cls)}>"
     text = "\n".join(lines) + "\n"
     exec(compile(text, filename, "exec"), scope)
@@ -377,55 +451,111 @@ def _generate(
 
 
 def _hint(layout: Layout, name: str, sample: object, inline: bool) -> str:
-    """What the field of the first instance held: a guess about the others, never a promise."""
+    """What the field of the first instance held: a guess about the others, never a promise.
+
+    "list" or "tuple" (of objects, or empty), the name of a leaf's class, or any other "value".
+    """
     if name in layout.markers:
         return "value"
-    held = state_of(layout, sample).get(name)
+    held: Any = state_of(layout, sample).get(name)
     kind = type(held)
-    if kind is list and inline:
-        return "list"
-    return "leaf" if kind in LEAVES and held is not None else "value"
+    if inline and (kind is list or kind is tuple) and not (held and type(held[0]) in LEAVES):
+        return kind.__name__
+    return kind.__name__ if kind in LEAVES and held is not None else "value"
 
 
-def _writes(hints: list[str]) -> list[str]:
-    """The lines that write the tag and then each field, leaves that follow each other at once."""
-    lines: list[str] = []
-    i = 0
-    first = True
-    while first or i < len(hints):
-        run = []
-        while i < len(hints) and hints[i] == "leaf":
-            run.append(i)
-            i += 1
-        head = ["TAG"] if first else []
-        if run:
-            test = " and ".join(f"type(x{j}) in LEAVES" for j in run)
-            written = ", ".join(head + [f"x{j}" for j in run])
-            lines += [f"    if {test}:", f"        out += ({written},)", "    else:"]
-            lines += ["        out.append(TAG)"] if first else []
-            lines += [f"        table[type(x{j})](x{j}, out, run)" for j in run]
-        elif first:
-            lines += ["    out.append(TAG)"]
-        if i < len(hints):
-            lines += _list_lines(i) if hints[i] == "list" else [_value_line(i)]
-            i += 1
-        first = False
-    return lines
+_TAGS: Final = {"list": b"L", "tuple": b"T"}
+_LEAF_HINTS: Final = frozenset(kind.__name__ for kind in LEAVES)
 
 
-def _value_line(i: int) -> str:
-    return f"    table[type(x{i})](x{i}, out, run)"
+def _is_leaf(i: int, hint: str) -> str:
+    """The test for a leaf: the class that was seen first, then the others."""
+    return f"(type(x{i}) is {hint} or type(x{i}) in LEAVES)"
 
 
-def _list_lines(i: int) -> list[str]:
+def _flat_lines(hints: list[str]) -> list[str]:
+    """An instance that holds nothing but leaves and empty sequences is written at once."""
+    if "value" in hints or 1 + len(hints) >= CHUNK:
+        return []
+    tests, tokens = [], ["TAG"]
+    for i, hint in enumerate(hints):
+        if hint in _LEAF_HINTS:
+            tests.append(_is_leaf(i, hint))
+            tokens.append(f"x{i}")
+        else:
+            tests.append(f"type(x{i}) is {hint} and not x{i}")
+            tokens.append(f"x{i}")
+    # Containers first: they are what tells a leaf of a tree from the rest of it.
+    tests.sort(key=lambda test: "LEAVES" in test)
     return [
-        f"    if type(x{i}) is list:",
-        "        inner = len(out)",
-        f"        out += (b'L', len(x{i}))",
-        f"        for y in x{i}:",
-        "            table[type(y)](y, out, run)",
+        f"    if {' and '.join(tests) or 'True'}:",
+        f"        out += ({', '.join(tokens)},)",
+        "        return",
+    ]
+
+
+def _field_lines(hints: list[str]) -> list[str]:
+    """The tag and each field in turn; leaves that follow each other are written at once."""
+    lines = ["    start = len(out)"]
+    head = ["TAG"]  # what is still to be written before the next field
+    i = 0
+    while i < len(hints):
+        if hints[i] in _LEAF_HINTS:
+            run = [i]
+            while i + len(run) < len(hints) and hints[i + len(run)] in _LEAF_HINTS:
+                run.append(i + len(run))
+            lines += [
+                f"    if {' and '.join(_is_leaf(j, hints[j]) for j in run)}:",
+                f"        out += ({', '.join(head + [f'x{j}' for j in run])},)",
+                "    else:",
+                *_head_lines(head, "        "),
+                *(line for j in run for line in _value_lines(j, "        ")),
+            ]
+            i += len(run)
+        else:
+            lines += (
+                _sequence_lines(i, hints[i], head)
+                if hints[i] in _TAGS
+                else [
+                    *_head_lines(head, "    "),
+                    *_value_lines(i, "    "),
+                ]
+            )
+            i += 1
+        head = []
+    lines += _head_lines(head, "    ")
+    return [*lines, "    if len(out) - start >= CHUNK:", "        collapse(out, start, run)"]
+
+
+def _head_lines(head: list[str], indent: str) -> list[str]:
+    return [f"{indent}out.append(TAG)"] if head else []
+
+
+def _value_lines(i: int, indent: str, name: str = "x{i}") -> list[str]:
+    value = name.format(i=i)
+    return [
+        f"{indent}try:",
+        f"{indent}    emit_part = table[type({value})]",
+        f"{indent}except KeyError:",
+        f"{indent}    emit_part = learn(type({value}))",
+        f"{indent}emit_part({value}, out, run)",
+    ]
+
+
+def _sequence_lines(i: int, kind: str, head: list[str]) -> list[str]:
+    """A list or tuple of objects is walked here; empty it is one token; else its emitter knows."""
+    opened = ", ".join([*head, repr(_TAGS[kind]), f"len(x{i})"])
+    return [
+        f"    if type(x{i}) is {kind} and x{i} and type(x{i}[0]) not in LEAVES:",
+        f"        inner = len(out) + {len(head)}",
+        f"        out += ({opened})",
+        f"        for part in x{i}:",
+        *_value_lines(i, "            ", "part"),
         "        if len(out) - inner >= CHUNK:",
         "            collapse(out, inner, run)",
+        f"    elif type(x{i}) is {kind} and not x{i}:",
+        f"        out += ({', '.join([*head, f'x{i}'])},)",
         "    else:",
-        f"    {_value_line(i)}",
+        *_head_lines(head, "        "),
+        *_value_lines(i, "        "),
     ]

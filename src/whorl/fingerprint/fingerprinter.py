@@ -139,9 +139,7 @@ def fingerprint(value: object, *, by: By = "value") -> Digest:
         return _DEFAULT(ByIdentity(value))
     if by == "name":
         return _BY_NAME(value)
-    raise ValueError(
-        f"by= is 'value', 'type', 'name', 'identity' or a Fingerprinter, not {by!r}"
-    )
+    raise ValueError(f"by= is 'value', 'type', 'name', 'identity' or a Fingerprinter, not {by!r}")
 
 
 def diff(left: object, right: object, *, by: Fingerprinter | None = None) -> list[Difference]:
@@ -153,4 +151,3 @@ def diff(left: object, right: object, *, by: Fingerprinter | None = None) -> lis
     value['tile']: 64 -> 32
     """
     return (by or _DEFAULT).diff(left, right)
-

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, cast
 
 from .digest import hash_bytes
 from .refinement import refine
-from .tokens import CHUNK, LEAVES, Node, bytes_tokens, chunk, marshalled
+from .tokens import CHUNK, LEAVES, Node, bytes_tokens, chunk, is_flat, marshalled
 
 __all__ = ["Graph", "Refused"]
 
@@ -33,7 +33,7 @@ Describe = Callable[[object], Node]
 
 _UNORDERED: Final = -1
 _TOKENS: Final = b"tokens"  # marks a root that has no node of its own
-_BLANK: Final = ()  # a token that no value has
+_BLANK: Final = (b"?",)  # a token that no value has: what is flat has leaves only
 
 
 class Refused(Exception):
@@ -84,6 +84,7 @@ class Graph:
         self._numbers: dict[int, int] = {}
         self._nodes: dict[int, Node] = {}
         self._kept: list[object] = [root]  # what is known by its address must stay alive
+        self._pending: list[tuple[object, int]] = []
         self._tokens: list[list[object]] = []
         self._explore(root)
         self._fill()
@@ -100,15 +101,15 @@ class Graph:
     # -- step 1: describe -------------------------------------------------------------
 
     def _explore(self, root: object) -> None:
-        pending: list[tuple[object, int]] = [(root, self._number(root, -1, ""))]
-        while pending:
-            value, number = pending.pop()
+        self._pending.append((root, self._number(root, -1, "")))
+        while self._pending:
+            value, number = self._pending.pop()
             try:
                 node = value if type(value) is Node else self._node(value)
             except Refused as refusal:
                 raise self._blame(self.path(number), value, refusal) from refusal.__cause__
             self._nodes[number] = node
-            self._record(node, number, pending)
+            self._record(node, number)
 
     def _node(self, value: object) -> Node:
         kind = type(value)
@@ -116,6 +117,8 @@ class Graph:
             return Node(_TOKENS, (value,))
         if kind is bytes:
             return Node(_TOKENS, bytes_tokens(cast("bytes", value)))
+        if (kind is list or kind is tuple) and is_flat(cast("list[object]", value)):
+            return Node(_TOKENS, (value,))
         return self._describe(value)
 
     def _number(self, value: object, parent: int, label: str) -> int:
@@ -127,61 +130,46 @@ class Graph:
             self._numbers[id(value)] = number
         return number
 
-    def _record(self, node: Node, number: int, pending: list[tuple[object, int]]) -> None:
+    def _record(self, node: Node, number: int) -> None:
         record = self._records[number]
-        label = node.label
         if node.tag is _TOKENS:
             record.tokens = [*node.values]
             return
         record.tokens += node.head()
         for i, child in enumerate(node.values):
-            self._place(child, record, number, label, i, pending)
+            self._place(child, record, number, node, i)
         if node.items is not None:
             record.items = []
             record.tokens.append(len(node.items))
             for i, item in enumerate(node.items, start=len(node.values)):
-                self._item(item, record, number, label, i, pending)
+                inner_number = self._number(None, number, node.label(i))
+                inner = self._records[inner_number]
+                for child in item:
+                    self._place(child, inner, inner_number, None, 0)
+                if inner.holes:
+                    record.members.append(inner_number)
+                else:
+                    record.items.append(marshalled(inner.tokens))
 
     def _place(
-        self,
-        child: object,
-        record: _Record,
-        parent: int,
-        label: Callable[[int], str],
-        i: int,
-        pending: list[tuple[object, int]],
+        self, child: object, record: _Record, parent: int, node: Node | None, i: int
     ) -> None:
+        """Write a child down: as its tokens if it is a leaf, as a hole otherwise."""
         kind = type(child)
         if kind in LEAVES:
             record.tokens.append(child)
         elif kind is bytes:
             record.tokens += bytes_tokens(cast("bytes", child))
+        elif (kind is list or kind is tuple) and is_flat(cast("list[object]", child)):
+            record.tokens.append(child)
         else:
             number = self._numbers.get(id(child))
             if number is None:
                 self._kept.append(child)
-                number = self._number(child, parent, label(i))
-                pending.append((child, number))
+                number = self._number(child, parent, "" if node is None else node.label(i))
+                self._pending.append((child, number))
             record.holes.append(number)
             record.tokens.append(_Hole(number))
-
-    def _item(
-        self,
-        item: tuple[object, ...],
-        record: _Record,
-        parent: int,
-        label: Callable[[int], str],
-        i: int,
-        pending: list[tuple[object, int]],
-    ) -> None:
-        number = self._number(None, parent, label(i))
-        inner = self._records[number]
-        for child in item:
-            self._place(child, inner, number, _no_label, 0, pending)
-        if inner.holes:
-            record.members.append(number)
-        else:
-            cast("list[bytes]", record.items).append(marshalled(inner.tokens))
 
     def path(self, number: int) -> str:
         """How to reach an object from the value, as Python would write it."""
@@ -295,10 +283,6 @@ class Graph:
             members.append(_Member(number, pattern, items, unordered))
         for number, digest in cycles.digests(members).items():
             self._tokens[number] = [b"@", digest]
-
-
-def _no_label(i: int) -> str:
-    return ""
 
 
 class _Member(NamedTuple):

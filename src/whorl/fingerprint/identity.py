@@ -15,22 +15,27 @@ import weakref
 
 __all__ = ["identities_given", "identity_of"]
 
-_lock = threading.Lock()
-_numbers: dict[int, tuple[object, str]] = {}
-_counter = itertools.count()
-_process = os.urandom(8).hex()
 _thread = threading.local()
 
 
-def _forked() -> None:
-    """After a fork both sides go on counting: the child counts under a name of its own."""
-    global _process, _lock
-    _process = os.urandom(8).hex()
-    _lock = threading.Lock()
+class _Numbers:
+    """The side table: address -> (the object or a weak reference to it, its number)."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.known: dict[int, tuple[object, str]] = {}
+        self.counter = itertools.count()
+        self.rename()
+
+    def rename(self) -> None:
+        """Count under a new name: after a fork both sides go on from the same number."""
+        self.process = os.urandom(8).hex()
+        self.lock = threading.Lock()
 
 
+_numbers = _Numbers()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_numbers.rename)
 
 
 def identity_of(value: object) -> str:
@@ -42,12 +47,12 @@ def identity_of(value: object) -> str:
     """
     _thread.given = identities_given() + 1
     address = id(value)
-    with _lock:
-        known = _numbers.get(address)
+    with _numbers.lock:
+        known = _numbers.known.get(address)
         if known is not None and _holds(known[0], value):
             return known[1]
-        number = f"{_process}:{next(_counter)}"
-        _numbers[address] = (_reference(value, address), number)
+        number = f"{_numbers.process}:{next(_numbers.counter)}"
+        _numbers.known[address] = (_reference(value, address), number)
         return number
 
 
@@ -69,6 +74,6 @@ def _holds(reference: object, value: object) -> bool:
 
 def _forget(address: int, gone: object) -> None:
     # No lock: this may run inside any allocation, also while the lock is held.
-    known = _numbers.get(address)
+    known = _numbers.known.get(address)
     if known is not None and known[0] is gone:
-        del _numbers[address]
+        del _numbers.known[address]

@@ -69,7 +69,7 @@ def _dict_descriptor(cls: type) -> bool:
 def _slots(
     classes: list[type], hidden: set[str]
 ) -> Iterator[tuple[str, types.MemberDescriptorType]]:
-    """Slots by name; one that a subclass's slot of the same name covers up is a place of its own."""
+    """Slots by name; one that a subclass's slot of the same name hides is a place of its own."""
     seen: set[str] = set()
     for cls in classes:
         if "__slots__" not in class_vars(cls):

@@ -39,7 +39,7 @@ _vars_of = cast("types.GetSetDescriptorType", type.__dict__["__dict__"]).__get__
 _mro_of = cast("types.MemberDescriptorType", type.__dict__["__mro__"]).__get__
 _qualname_of = cast("types.GetSetDescriptorType", type.__dict__["__qualname__"]).__get__
 _module_of = cast("types.GetSetDescriptorType", type.__dict__["__module__"]).__get__
-_module_dict_of = cast("types.MemberDescriptorType", types.ModuleType.__dict__["__dict__"]).__get__
+_module_dict_of = cast("types.MemberDescriptorType", vars(types.ModuleType)["__dict__"]).__get__
 
 
 def class_vars(cls: type) -> Mapping[str, Any]:

@@ -180,7 +180,7 @@ def _evaluated(annotation: object, cls: type) -> object:
     module = sys.modules.get(module_name(cls))
     scope = {} if module is None else module_vars(module)
     try:
-        return eval(annotation, scope, dict(class_vars(cls)))  # noqa: S307 - the class's own text
+        return eval(annotation, scope, dict(class_vars(cls)))
     except Exception:
         # A name that exists for type checkers only. A marker in it would be lost in silence:
         # that case is refused by the one who asks (`layout`), which sees the text.

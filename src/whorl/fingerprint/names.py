@@ -62,4 +62,3 @@ def importable(cls: type) -> bool:
     """Whether another process finds this very class under its module and name."""
     dotted = qualname(cls)
     return "<locals>" not in dotted and resolve(module_name(cls), dotted) is cls
-

@@ -27,7 +27,7 @@ def refine(colours: Sequence[bytes], edges: Edges) -> list[int]:
     >>> refine([b"a", b"a", b"a"], [[(0, 1)], [(0, 2)], [(0, 0)]])     # a ring of equal nodes
     [0, 0, 0]
     >>> refine([b"a", b"a", b"b"], [[(0, 1)], [(0, 2)], [(0, 0)]])     # one of them is different
-    [0, 2, 1]
+    [2, 0, 1]
     """
     sources: list[list[tuple[int, int]]] = [[] for _ in colours]
     for node, pairs in enumerate(edges):

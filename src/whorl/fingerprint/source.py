@@ -77,7 +77,7 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
             origin = "source" if __debug__ or not entry.has_asserts else "source -O"
             lines = text.splitlines(keepends=True)[code.co_firstlineno - 1 : entry.last_line]
             return CodeDigest(origin, entry.tree, b"".join(lines).decode("utf-8", "replace"))
-    version = "{0}.{1}".format(*sys.version_info[:2])
+    version = "{}.{}".format(*sys.version_info[:2])
     return CodeDigest(f"bytecode {version}", instructions)
 
 

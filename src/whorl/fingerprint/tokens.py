@@ -2,8 +2,9 @@
 
 A value is written as a flat list of tokens, the list is marshalled and hashed:
 
-    value    = leaf | bytes | node | chunk | cycle
+    value    = leaf | flat | bytes | node | chunk | cycle
     leaf     = None | bool | int | float | str | complex | ...      exact types only
+    flat     = a list or tuple of at most FLAT leaves, as it is
     bytes    = b"B" payload                      | b"B#" length digest     (from LONG_BYTES on)
     node     = tag count value{count}            a described node; the tag is never reused
              | tag count value{count} size item{size}        ... with items in no order
@@ -34,12 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from marshal import dumps
-from typing import Final
+from typing import Any, Final
 
 from .digest import hash_bytes
 
 __all__ = [
     "CHUNK",
+    "FLAT",
     "FORMAT",
     "LEAVES",
     "LONG_BYTES",
@@ -47,12 +49,14 @@ __all__ = [
     "Token",
     "bytes_tokens",
     "chunk",
+    "is_flat",
     "marshalled",
     "tag_of",
 ]
 
 FORMAT: Final = 1
 CHUNK: Final = 128
+FLAT: Final = 100
 LONG_BYTES: Final = 4096
 
 Token = None | bool | int | float | complex | str | bytes
@@ -60,27 +64,34 @@ Token = None | bool | int | float | complex | str | bytes
 LEAVES: Final = frozenset((type(None), bool, int, float, str, complex, type(...)))
 
 
-def marshalled(tokens: Sequence[object]) -> bytes:
+def marshalled(tokens: Any) -> bytes:
     """The bytes of a token list."""
     return dumps(tokens, 2)
 
 
-def chunk(tokens: Sequence[object]) -> tuple[bytes, bytes]:
+def chunk(tokens: Any) -> tuple[bytes, bytes]:
     """The two tokens that stand for a long list of them."""
     return b"#", hash_bytes(dumps(tokens, 2))
 
 
 def tag_of(*parts: object) -> bytes:
     """A tag that stands for several leaf parts at once, such as a class and its field names."""
-    return b"C" + hash_bytes(dumps(parts, 2))
+    return b"C" + hash_bytes(marshalled(parts))
 
 
-def bytes_tokens(payload: bytes | bytearray | memoryview) -> tuple[bytes, bytes] | tuple[bytes, int, bytes]:
+def bytes_tokens(
+    payload: bytes | bytearray | memoryview,
+) -> tuple[bytes, bytes] | tuple[bytes, int, bytes]:
     """The tokens of a run of bytes; a long one is hashed where it lies."""
     size = len(payload)
     if size < LONG_BYTES:
         return b"B", bytes(payload)
     return b"B#", size, hash_bytes(payload)
+
+
+def is_flat(value: list[object] | tuple[object, ...]) -> bool:
+    """Whether a list or tuple is one token: short, and nothing in it but leaves."""
+    return len(value) <= FLAT and LEAVES.issuperset(map(type, value))
 
 
 class Node:

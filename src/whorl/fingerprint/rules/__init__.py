@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from . import builtin, callables, classes, generics, refused, standard
 from ..tokens import Node
+from . import builtin, callables, classes, generics, refused, standard
 
 if TYPE_CHECKING:
     from ..describe import Describer

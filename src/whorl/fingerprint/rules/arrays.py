@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from xxhash import xxh3_128
 
 from ..digest import hash_bytes
 from ..graph import Refused
-from ..lookup import class_vars, type_name
 from ..names import resolve
 from ..tokens import Node
 from .builtin import TYPE_PARTS
@@ -44,7 +43,7 @@ def _array(value: Array, describer: Describer) -> Node:
     array = _plain(value)
     dtype = array.dtype
     if dtype.hasobject or dtype.kind == "T":
-        elements = array.ravel().tolist() if dtype.fields is None else array.ravel().tolist()
+        elements = array.ravel().tolist()
         return Node(b"array of objects", (dtype, array.shape, *elements), _element_label(array))
     return Node(b"array", (dtype, array.shape, content_digest(array)))
 
@@ -75,7 +74,7 @@ def _bytes_of(array: Array) -> memoryview:
     flat = array.reshape(-1)
     if flat.dtype.itemsize == 0 or flat.size == 0:
         return memoryview(b"")
-    return cast("memoryview", flat.view(np.uint8).data)
+    return flat.view(np.uint8).data
 
 
 def _blocks(array: Array) -> Iterator[Array]:
@@ -137,7 +136,11 @@ def _dtype(value: np.dtype[Any], describer: Describer) -> Node:
 
 def _spelled(value: np.dtype[Any]) -> str:
     """`<f4`, with the byte order written out, so that it means the same on every machine."""
-    return value.str if value.str[0] != "=" else ("<" if sys.byteorder == "little" else ">") + value.str[1:]
+    return (
+        value.str
+        if value.str[0] != "="
+        else ("<" if sys.byteorder == "little" else ">") + value.str[1:]
+    )
 
 
 def _ufunc(value: np.ufunc, describer: Describer) -> Node:
@@ -167,7 +170,9 @@ TYPE_PARTS[np.ndarray] = _type_of_array
 TYPE_PARTS[np.generic] = lambda value: (value.dtype,)
 
 _SCALARS: Final = [
-    scalar for scalar in vars(np).values() if isinstance(scalar, type) and issubclass(scalar, np.generic)
+    scalar
+    for scalar in vars(np).values()
+    if isinstance(scalar, type) and issubclass(scalar, np.generic)
 ]
 _DTYPES: Final = {type(np.dtype(scalar)) for scalar in _SCALARS if not scalar.__subclasses__()}
 

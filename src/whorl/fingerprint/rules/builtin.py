@@ -10,17 +10,28 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..asked import ByIdentity, ByType, InOrder
 from ..bytecode import bytecode_digest
+from ..digest import hash_bytes
 from ..graph import Refused
 from ..identity import identity_of
 from ..lookup import ABSENT, class_vars, instance_dict, mro, type_name
-from ..tokens import LEAVES, Node
+from ..tokens import LEAVES, Node, marshalled
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["ABSENT_NODE", "RULES", "TYPE_PARTS", "dict_node", "set_node", "short", "sortable"]
+__all__ = [
+    "ABSENT_NODE",
+    "RULES",
+    "TYPE_PARTS",
+    "dict_node",
+    "keys_tag",
+    "set_node",
+    "short",
+    "sortable",
+    "split_keys",
+]
 
-_SORTABLE: Final = (frozenset((str,)), frozenset((int,)))
+_SORTABLE: Final[tuple[set[type], ...]] = ({str}, {int})
 
 
 def sortable(keys: Iterable[object]) -> bool:
@@ -29,15 +40,27 @@ def sortable(keys: Iterable[object]) -> bool:
     return not kinds or kinds in _SORTABLE
 
 
+def split_keys(stored: dict[Any, object]) -> tuple[list[Any], list[Any], list[Any]]:
+    """The sorted keys of a dict: those of leaves, those of lists, and the others."""
+    split: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    for key in sorted(dict.__iter__(stored)):
+        kind = type(dict.__getitem__(stored, key))
+        split[0 if kind in LEAVES else 1 if kind is list else 2].append(key)
+    return split
+
+
+def keys_tag(*split: list[Any]) -> bytes:
+    """The tag of a dict with these keys: only the values follow, in this order."""
+    return b"D" + hash_bytes(marshalled(split))
+
+
 def dict_node(stored: dict[Any, object]) -> Node:
     """The content of a dict, whatever its order. Keys need not be orderable."""
     if sortable(dict.__iter__(stored)):
-        keys = sorted(dict.__iter__(stored))
+        split = split_keys(stored)
+        keys = [key for part in split for key in part]
         values = [dict.__getitem__(stored, key) for key in keys]
-        count = len(keys)
-        return Node(
-            b"D", [*keys, *values], lambda i: f"[{keys[i - count]!r}]" if i >= count else ""
-        )
+        return Node(keys_tag(*split), values, lambda i: f"[{keys[i]!r}]", counted=False)
     pairs = list(dict.items(stored))
     return Node(b"M", (), lambda i: f"[{short(pairs[i][0])}]", items=pairs)
 
@@ -148,9 +171,7 @@ def _object(value: object, describer: Describer) -> Node:
 
 def _deque(value: collections.deque[Any], describer: Describer) -> Node:
     maxlen = class_vars(collections.deque)["maxlen"].__get__(value)
-    return Node(
-        b"deque", [maxlen, *collections.deque.__iter__(value)], lambda i: f"[{i - 1}]"
-    )
+    return Node(b"deque", [maxlen, *collections.deque.__iter__(value)], lambda i: f"[{i - 1}]")
 
 
 def _ordered_dict(value: collections.OrderedDict[Any, Any], describer: Describer) -> Node:
@@ -160,9 +181,7 @@ def _ordered_dict(value: collections.OrderedDict[Any, Any], describer: Describer
 
 def _default_dict(value: collections.defaultdict[Any, Any], describer: Describer) -> Node:
     factory = class_vars(collections.defaultdict)["default_factory"].__get__(value)
-    return Node(
-        b"defaultdict", (dict_node(value), factory), lambda i: ("", ".default_factory")[i]
-    )
+    return Node(b"defaultdict", (dict_node(value), factory), lambda i: ("", ".default_factory")[i])
 
 
 RULES: Final[dict[type, Callable[[Any, Describer], Node]]] = {

@@ -84,7 +84,7 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
             return named_node(home, module, code.co_qualname)
         name = named_node(home, module, code.co_qualname)
         own = code_digest(code)
-        parts = {"": name, ".__code__": own.digest, **captured}
+        parts: dict[str, object] = {"": name, ".__code__": own.digest, **captured}
         return Node(b"wrapper", [*parts.values()], [*parts].__getitem__)
     own = code_digest(code)
     parts = {
@@ -151,7 +151,7 @@ def _global(
 
 
 def _builtins_of(function: types.FunctionType) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", function.__builtins__)
+    return cast("Mapping[str, object]", cast("Any", function).__builtins__)
 
 
 def _through_modules(
@@ -170,9 +170,7 @@ def _through_modules(
     return path, value
 
 
-def _imported(
-    read: ImportRead, scope: dict[str, Any], describer: Describer
-) -> dict[str, object]:
+def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> dict[str, object]:
     """What an import inside a function brings in. The user's modules are loaded if need be."""
     name = read.module
     if read.level:
@@ -220,9 +218,7 @@ def _is_dispatcher(function: types.FunctionType) -> bool:
 def _dispatcher(function: types.FunctionType, describer: Describer) -> Node:
     """A singledispatch function: its implementations, not the cache of those it has looked up."""
     registry = dict(function.__dict__["registry"])
-    return Node(
-        b"singledispatch", (), lambda i: ".registry", items=[(c, f) for c, f in registry.items()]
-    )
+    return Node(b"singledispatch", (), lambda i: ".registry", items=list(registry.items()))
 
 
 _SAID_OF_FUNCTIONS: Final = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__type_params__"))

@@ -113,7 +113,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
         ]
     if derives(type(cls), enum.EnumMeta) and "_member_map_" in stored:
         for name in _KEPT_BY_ENUM & content.keys():
-            if name.startswith("_") and not name.startswith("__") or _is_enums_own(content[name]):
+            if (name.startswith("_") and not name.startswith("__")) or _is_enums_own(content[name]):
                 del content[name]
         for name, member in stored["_member_map_"].items():
             content[name] = Node(b"member", (_member_value(member),), lambda i: "")
@@ -195,7 +195,8 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
         return code_leaf(value, describer)
     held = {key: inner for key, inner in stored.items() if key not in _MODULE_BOOKKEEPING}
     return Node(
-        b"module", (known_module_name(name), Node(b"in module", (dict_node(held),), lambda i: "")),
+        b"module",
+        (known_module_name(name), Node(b"in module", (dict_node(held),), lambda i: "")),
         lambda i: "",
     )
 

@@ -69,7 +69,7 @@ RULES: Final[dict[type, TableRule]] = {
     types.UnionType: _alias,
     type(typing.List[int]): _alias,  # noqa: UP006 - the class of the old spelling is meant
     type(typing.List): _special,  # noqa: UP006
-    type(typing.Optional[int]): _alias,  # noqa: UP007, UP045
+    type(typing.Optional[int]): _alias,  # noqa: UP045
     type(typing.Literal[1]): _alias,
     type(typing.Annotated[int, 1]): _alias,
     type(typing.Callable[[int], int]): _alias,

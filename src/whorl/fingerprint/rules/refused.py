@@ -49,7 +49,9 @@ def _is_mock(cls: type) -> bool:
 
 KINDS: Final[tuple[tuple[Callable[[type], bool], Callable[[Any, Describer], NoReturn]], ...]] = (
     (
-        lambda cls: derives(cls, io.IOBase.__mro__[1]) and not derives(cls, io.BytesIO, io.StringIO),
+        lambda cls: (
+            derives(cls, io.IOBase.__mro__[1]) and not derives(cls, io.BytesIO, io.StringIO)
+        ),
         _refuse("it is an open stream to something outside the program"),
     ),
     (

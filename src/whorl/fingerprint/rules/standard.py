@@ -75,7 +75,10 @@ _PATHS: Final = (
 
 
 def _array(value: array.array[Any], describer: Describer) -> Node:
-    return Node(b"array.array", (class_vars(array.array)["typecode"].__get__(value), bytes(memoryview(value))))
+    return Node(
+        b"array.array",
+        (class_vars(array.array)["typecode"].__get__(value), bytes(memoryview(value))),
+    )
 
 
 def _in_memory_file(value: io.BytesIO | io.StringIO, describer: Describer) -> Node:

@@ -1,0 +1,148 @@
+"""A configuration and a function in, their fingerprints out, before and after edits.
+
+Run with `make demo`. It writes a small solver of three modules to a temporary folder, takes
+fingerprints of its configuration and of its entry point, edits the files as a person
+would, and shows which edits count and where.
+"""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+from uuid import UUID, uuid4
+
+import numpy as np
+import numpy.typing as npt
+
+import whorl
+
+FILES = {
+    "solver.py": """
+        from integrate import advance
+
+        def step(x, v, dt):
+            return advance(x, v, dt)
+        """,
+    "integrate.py": """
+        from springs import force
+
+        def advance(x, v, dt):
+            v = v + dt * force(x)
+            return x + dt * v, v
+        """,
+    "springs.py": """
+        STIFFNESS = 4.0
+
+        def force(x):
+            return -STIFFNESS * x
+        """,
+}
+
+
+@dataclass(slots=True)
+class Config:
+    """What a run of the solver depends on, and one field that it does not."""
+
+    name: str
+    grid: npt.NDArray[np.float64]
+    options: dict[str, object] = field(default_factory=dict)
+    run_id: Annotated[UUID, whorl.exclude] = field(default_factory=uuid4)
+
+
+def main() -> None:
+    """Show the configuration's fingerprint, then the function's."""
+    show_configuration()
+    with tempfile.TemporaryDirectory() as folder:
+        show_function(Path(folder))
+
+
+def show_configuration() -> None:
+    """Equal configurations agree, in every process; a difference is named."""
+    title("A configuration")
+    config = Config(
+        "coarse", np.linspace(0, 1, 6).reshape(2, 3), {"tile": 64, "order": (2, "upwind")}
+    )
+    say("fingerprint", whorl.fingerprint(config))
+    again = Config(
+        "coarse", np.linspace(0, 1, 6).reshape(2, 3), {"order": (2, "upwind"), "tile": 64}
+    )
+    same("built again, keys in another order, another run_id", config, again)
+    same("the array in Fortran order", config, replace(config, grid=np.asfortranarray(config.grid)))
+    finer = replace(config, name="fine", options={"tile": 32, "order": (2, "upwind")})
+    changed("two values changed", config, finer)
+    command = [sys.executable, "-c", f"import whorl; print(whorl.fingerprint({config.options!r}))"]
+    seeds = {
+        subprocess.run(
+            command, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for seed in ("0", "1", "2")
+    }
+    verdict = "one digest" if seeds == {whorl.fingerprint(config.options)} else "DIFFERENT digests"
+    say("options in three other processes, three hash seeds", verdict)
+
+
+def show_function(folder: Path) -> None:
+    """Edits that change what a function does are found, however far away; others are not."""
+    title("A function: solver.step -> integrate.advance -> springs.force")
+    for name, text in FILES.items():
+        write(folder / name, text)
+    sys.path.insert(0, str(folder))
+    sys.dont_write_bytecode = True  # two edits within a second would be one to a .pyc file
+    step = load("solver").step
+    say("fingerprint", whorl.fingerprint(step))
+
+    edit(folder / "springs.py", "def force", "# Hooke's law.\n\n\ndef force")
+    same("a comment and blank lines two calls away", step, load("solver").step)
+    edit(folder / "springs.py", "return -STIFFNESS * x", "return -STIFFNESS * x - 0.1 * x**3")
+    changed("the force made nonlinear, two calls away", step, load("solver").step)
+    edit(folder / "springs.py", " - 0.1 * x**3", "")
+    same("that edit undone", step, load("solver").step)
+    edit(folder / "springs.py", "STIFFNESS = 4.0", "STIFFNESS = 5.0")
+    changed("a global two calls away changed", step, load("solver").step)
+
+
+def load(name: str) -> ModuleType:
+    """Import a module of the demo as a new process would, from the files as they are now."""
+    for loaded in FILES:
+        sys.modules.pop(Path(loaded).stem, None)
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
+
+
+def write(path: Path, text: str) -> None:
+    lines = text.strip("\n").splitlines()
+    path.write_text("\n".join(line[8:] for line in lines) + "\n")
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a piece of text in a file, as an editor would."""
+    path.write_text(path.read_text().replace(old, new))
+
+
+def title(text: str) -> None:
+    print(f"\n{text}\n{'-' * len(text)}")
+
+
+def say(what: str, answer: str) -> None:
+    print(f"  {what:<55} {answer}")
+
+
+def same(what: str, left: object, right: object) -> None:
+    say(what, "same" if whorl.fingerprint(left) == whorl.fingerprint(right) else "DIFFERENT")
+
+
+def changed(what: str, left: object, right: object) -> None:
+    equal = whorl.fingerprint(left) == whorl.fingerprint(right)
+    say(what, "SAME" if equal else "different, at")
+    for difference in whorl.diff(left, right):
+        print(f"      {difference}")
+
+
+if __name__ == "__main__":
+    main()
