@@ -124,9 +124,11 @@ OBJECTS: Final = {"Attributes": Attributes, "OtherAttributes": OtherAttributes}
 DTYPES: Final = ("<i8", "<i4", ">i2", "<f4", "<f8", "|b1", "<c16", "<U3", "|S3")
 
 _HASHABLE: Final = frozenset(
-    ("none", "bool", "int", "float", "complex", "str", "bytes", "ellipsis", "enum", "decimal")
-    + ("path", "range", "scalar", "tuple", "frozenset", "Frozen", "FrozenSlotted", "Pair")
-)
+    (
+        "none", "bool", "int", "float", "complex", "str", "bytes", "ellipsis", "enum", "decimal",
+        "path", "range", "scalar", "tuple", "frozenset", "Frozen", "FrozenSlotted", "Pair",
+    )
+)  # fmt: skip
 
 
 def hashable(spec: Spec) -> bool:
@@ -231,7 +233,7 @@ def canonical(spec: Spec) -> Any:
     kind, leaf = spec.kind, spec.leaf
     if kind in SETS:
         parts.sort(key=repr)
-    elif kind == "dict" or kind == "Table":
+    elif kind in ("dict", "Table"):
         first = 2 if kind == "Table" else 0
         pairs = sorted(zip(parts[first::2], parts[first + 1 :: 2], strict=True), key=repr)
         parts = [parts[1], *pairs] if kind == "Table" else [*pairs]

@@ -13,7 +13,7 @@ import whorl
 from tests.properties.specs import Attributes, Plain, Slotted, Spec, build, specs
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.emit import Emitters, Run
-from whorl.fingerprint.policy import Policy
+from whorl.fingerprint.policy import ClassRule, Policy
 from whorl.fingerprint.tokens import marshalled
 
 # For one emitter per class for the whole run, with hints from whatever came first.
@@ -92,7 +92,7 @@ def test_instances_that_lack_fields_or_have_more_are_written_like_the_plain_walk
 
 @given(specs())
 def test_a_policy_with_rules_writes_what_the_plain_walk_writes(spec: Spec) -> None:
-    rules = {
+    rules: dict[type, ClassRule] = {
         Plain: lambda value: (value.y, value.x),
         Slotted: whorl.fields(exclude=["x"]),
         Attributes: whorl.fields(by_type=["x"], ordered=["y"], exclude=["z"]),
