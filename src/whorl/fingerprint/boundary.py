@@ -15,6 +15,7 @@ import re
 import sys
 import sysconfig
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
@@ -70,6 +71,8 @@ class Boundary:
             return USER
         if top in self.named:
             return Home("installed", top, "")
+        if top == "whorl":
+            return _whorl()
         return _home(module, file)
 
     def parts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -78,6 +81,15 @@ class Boundary:
 
 
 DEFAULT_BOUNDARY: Final = Boundary()
+
+
+@functools.cache
+def _whorl() -> Home:
+    """whorl counts by its version however it is installed: nearly everything here reads it."""
+    try:
+        return Home("installed", "whorl", metadata.version("whorl"))
+    except metadata.PackageNotFoundError:
+        return Home("installed", "whorl", "unknown")
 
 
 @functools.lru_cache(maxsize=4096)

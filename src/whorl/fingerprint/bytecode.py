@@ -77,9 +77,11 @@ class CodeMemo(Generic[T]):
 def _bytecode_digest(code: types.CodeType) -> bytes:
     instructions: list[object] = []
     for step in dis.get_instructions(code):
-        loads_constant = step.opcode in _CONSTANT_LOADS
-        # A constant counts by itself, not by its number: a docstring shifts the numbers.
-        instructions += (step.opcode, _constant(step.argval) if loads_constant else step.arg)
+        argument: object = step.arg
+        if step.opcode in _CONSTANT_LOADS and step.arg is not None:
+            # A constant counts by itself, not by its number: a docstring shifts the numbers.
+            argument = _constant(code.co_consts[step.arg])
+        instructions += (step.opcode, argument)
     return hash_bytes(
         marshalled(
             (

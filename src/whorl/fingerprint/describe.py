@@ -37,7 +37,7 @@ from .graph import Graph, Refused
 from .layout import Layout, has_hidden_state, layout_of, state_of
 from .lookup import class_vars, derives, find, module_name, module_vars, mro, qualname, type_name
 from .markers import FieldRule, Marker, by_identity, by_type, exclude, ordered, unreadable_markers
-from .names import importable, known_module_name
+from .names import known_by_name, known_module_name
 from .policy import ClassRule, Policy
 from .rules import KINDS, known_rules
 from .rules.callables import code_leaf
@@ -99,6 +99,14 @@ class Describer:
         """Every object reachable from the value, with its tokens."""
 
         def blame(path: str, culprit: object, refusal: Refused) -> Exception:
+            inside = refusal.inside
+            if inside is not None:
+                return UnsupportedValue(
+                    where + path.removeprefix("value") + inside.path.removeprefix("value"),
+                    inside.type_name,
+                    inside.reason,
+                    inside.remedy,
+                )
             return UnsupportedValue(
                 where + path.removeprefix("value"),
                 type_name(type(culprit)),
@@ -117,6 +125,8 @@ class Describer:
         under_way.add(key)
         try:
             return hash_hex(marshalled(self.in_mode(mode).graph(value).tokens))
+        except UnsupportedValue as error:
+            raise Refused(error.reason, error.remedy, inside=error) from error
         finally:
             under_way.discard(key)
 
@@ -126,9 +136,17 @@ class Describer:
         found = self._rule_or_base(cls)
         return self._instance_rule(cls, found) if isinstance(found, type) else found
 
-    def _rule_or_base(self, cls: type) -> Rule | type:
+    def structure(self, value: object) -> Node:
+        """The node of a value whose whole class is said to count by type: what it is made of."""
+        cls = type(value)
+        if self._said(cls) is not by_type:
+            return self(value)
+        found = self._rule_or_base(cls, heed=False)
+        return (self._instance_rule(cls, found) if isinstance(found, type) else found)(value)
+
+    def _rule_or_base(self, cls: type, *, heed: bool = True) -> Rule | type:
         """The rule that says all about a class, or the base to whose content its state is added."""
-        said = self._said(cls)
+        said = self._said(cls) if heed else None
         if said is not None and not isinstance(said, FieldRule):
             return self._own_rule(cls, said)
         table = known_rules()
@@ -229,11 +247,11 @@ class Describer:
         """Whether an instance brings its class's code along."""
         if self.mode is Mode.CODE:
             return True
-        return self.mode is Mode.OWN_CODE and not importable(cls)
+        return self.mode is Mode.OWN_CODE and not known_by_name(cls)
 
     def class_parts(self, cls: type) -> tuple[object, ...]:
         """What stands for a class in the tag of its instances."""
-        if importable(cls) or not _written_in_python(cls):
+        if known_by_name(cls):
             return "class", known_module_name(module_name(cls)), qualname(cls)
         if self.mode is not Mode.DATA:
             return "local class", qualname(cls)
@@ -264,17 +282,6 @@ def _field_label(name: str) -> str:
     if name.startswith("class:"):
         return f".__class__.{name.removeprefix('class:')}"
     return f".{name}"
-
-
-def _written_in_python(cls: type) -> bool:
-    stored = class_vars(cls)
-    return (
-        "__dict__" in stored
-        or "__weakref__" in stored
-        or "__slots__" in stored
-        or any(type(held) is types.FunctionType for held in stored.values())
-        or (bool(mro(cls)[1:]) and not has_hidden_state(cls))
-    )
 
 
 def _is_module(cls: type) -> bool:

@@ -104,14 +104,12 @@ class Emitters:
         self.describer = describer
         self.quick: Table = {}
         self.memo: Table = {}
-        if not describer.policy.rules:
-            quick = _container_emitters(self.quick, self.learn_quick)
-            memo = _container_emitters(self.memo, self.learn_memo)
-            self.quick.update(quick)
-            self.memo.update({cls: remembering(emit) for cls, emit in memo.items()})
-            for table in (self.quick, self.memo):
-                table.update(dict.fromkeys(LEAVES, _leaf))
-                table[bytes] = _bytes
+        self.quick.update(_container_emitters(self.quick, self.learn_quick))
+        memo = _container_emitters(self.memo, self.learn_memo)
+        self.memo.update({cls: remembering(emit) for cls, emit in memo.items()})
+        for table in (self.quick, self.memo):
+            table.update(dict.fromkeys(LEAVES, _leaf))
+            table[bytes] = _bytes
 
     def learn_quick(self, cls: type) -> Emit:
         """An emitter for a class not met before: it makes the real one on its first instance."""

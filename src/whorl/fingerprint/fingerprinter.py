@@ -14,9 +14,12 @@ from .emit import Emitters
 from .identity import identities_given
 from .markers import FieldRule, Marker, ordered
 from .policy import ClassRule, Policy
-from .tokens import FORMAT, marshalled
+from .tokens import FORMAT, LEAVES, marshalled
 
 __all__ = ["By", "Fingerprinter", "diff", "fingerprint"]
+
+
+_STRUCTURE: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset, object, type}
 
 
 class Fingerprinter:
@@ -56,6 +59,11 @@ class Fingerprinter:
         for cls, rule in rules.items():
             if not isinstance(cls, type):
                 raise TypeError(f"rules= maps classes to rules; {cls!r} is no class")
+            if cls in _STRUCTURE:
+                raise TypeError(
+                    f"rules= cannot change what {cls.__name__} means: every other value is made "
+                    "of it. Give the rule to a class of your own"
+                )
             if not isinstance(rule, FieldRule) and not callable(rule):
                 raise TypeError(
                     f"the rule for {cls.__name__} is {rule!r}; use a function, "

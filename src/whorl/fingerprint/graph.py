@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, cast
 
+from whorl.errors import UnsupportedValue
+
 from .digest import hash_bytes
 from .refinement import refine
 from .tokens import CHUNK, LEAVES, Node, bytes_tokens, chunk, is_flat, marshalled
@@ -39,10 +41,13 @@ _BLANK: Final = (b"?",)  # a token that no value has: what is flat has leaves on
 class Refused(Exception):
     """A rule's word that a value has no fingerprint; who asked knows the path."""
 
-    def __init__(self, reason: str, remedy: str = "") -> None:
+    def __init__(
+        self, reason: str, remedy: str = "", inside: UnsupportedValue | None = None
+    ) -> None:
         super().__init__(reason, remedy)
         self.reason = reason
         self.remedy = remedy
+        self.inside = inside  # what was refused, where that is a part met in a walk of its own
 
 
 class _Hole(NamedTuple):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import types
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 from .lookup import ABSENT, class_vars, derives, module_name, module_vars, qualname
 
-__all__ = ["importable", "known_module_name", "resolve"]
+__all__ = ["importable", "known_by_name", "known_module_name", "resolve"]
 
-_STARTED = ("__main__", "__mp_main__")
+_STARTED: Final = ("__main__", "__mp_main__")
+_HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def known_module_name(name: str) -> str:
@@ -62,3 +63,16 @@ def importable(cls: type) -> bool:
     """Whether another process finds this very class under its module and name."""
     dotted = qualname(cls)
     return "<locals>" not in dotted and resolve(module_name(cls), dotted) is cls
+
+
+def known_by_name(cls: type) -> bool:
+    """Whether the name of a class stands for it in every process.
+
+    Classes of the interpreter are known by name although some, such as that of None, are
+    found nowhere under it.
+    """
+    return importable(cls) or not _is_heap_class(cls) or module_name(cls) == "builtins"
+
+
+def _is_heap_class(cls: type) -> bool:
+    return bool(type.__dict__["__flags__"].__get__(cls) & _HEAP_CLASS)

@@ -19,7 +19,7 @@ from ..digest import hash_bytes
 from ..graph import Refused
 from ..names import resolve
 from ..tokens import Node
-from .builtin import TYPE_PARTS
+from .builtin import NAMED_CLASSES, TYPE_PARTS
 from .callables import named_node
 
 if TYPE_CHECKING:
@@ -175,6 +175,8 @@ _SCALARS: Final = [
     if isinstance(scalar, type) and issubclass(scalar, np.generic)
 ]
 _DTYPES: Final = {type(np.dtype(scalar)) for scalar in _SCALARS if not scalar.__subclasses__()}
+
+NAMED_CLASSES.update(_SCALARS)
 
 RULES: Final[dict[type, TableRule]] = {
     np.ndarray: _array,

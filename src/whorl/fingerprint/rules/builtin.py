@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSENT_NODE",
+    "NAMED_CLASSES",
     "RULES",
     "TYPE_PARTS",
     "dict_node",
@@ -133,6 +134,10 @@ TYPE_PARTS: Final[dict[type, Callable[[Any], tuple[object, ...]]]] = {}
 """What belongs to the type of a value beside its class: dtype and shape of an array."""
 
 
+NAMED_CLASSES: Final[set[type]] = set()
+"""Classes that mean the same in every version of their library, such as `numpy.float32`."""
+
+
 def _by_type(value: ByType, describer: Describer) -> Node:
     """Leaves by type; lengths, keys and field names, which are structure, stay."""
     held: Any = value.value
@@ -146,7 +151,7 @@ def _by_type(value: ByType, describer: Describer) -> Node:
         parts = next((TYPE_PARTS[c] for c in mro(kind) if c in TYPE_PARTS), None)
         if parts is not None:
             return Node(b"type", (*describer.class_parts(kind), *parts(held)))
-        node = describer(held)
+        node = describer.structure(held)
         if node.tag.startswith(b"C") and not any(type(part) is Node for part in node.values):
             typed = [ByType(part) for part in node.values]
             return Node(b"types " + node.tag, typed, node.label, counted=False)

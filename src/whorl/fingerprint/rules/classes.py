@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ..asked import Mode
 from ..graph import Refused
 from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, mro, qualname
-from ..names import importable, known_module_name
+from ..names import importable, known_by_name, known_module_name
 from ..tokens import Node
-from .builtin import dict_node
+from .builtin import NAMED_CLASSES, dict_node
 from .callables import code_leaf, named_node
 
 if TYPE_CHECKING:
@@ -65,9 +65,11 @@ def _class(cls: Any, describer: Describer) -> Node:
     home = describer.home(module)
     if describer.policy.functions == "name" or describer.mode is Mode.NAMES:
         return _by_name(cls, describer)
-    if home.kind != "user" and importable(cls):
+    if cls in NAMED_CLASSES:
+        return _by_name(cls, describer)
+    if home.kind != "user" and known_by_name(cls):
         return named_node(home, module, qualname(cls))
-    if describer.mode is Mode.OWN_CODE and importable(cls):
+    if describer.mode is Mode.OWN_CODE and known_by_name(cls):
         return _by_name(cls, describer)
     if describer.mode is Mode.DATA:
         return code_leaf(cls, describer)
