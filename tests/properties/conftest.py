@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "whorl",
-    max_examples=100,
+    max_examples=80,
     deadline=None,  # the first use of a class is slower than the next
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ import whorl
 from tests.properties import test_cycles
 from tests.properties.specs import (
     OBJECTS,
+    Attributes,
     Spec,
     build,
     canonical,
@@ -111,3 +113,86 @@ def test_exactly_the_changed_leaves_are_listed(spec: Spec, data: st.DataObject) 
     found = whorl.diff(build(spec), build(changed))
     assert sorted(d.path for d in found) == sorted(leaves[way] for way in chosen)
     assert all(d.right == "changed" for d in found)
+
+
+_members = st.sets(st.one_of(st.integers(0, 5), st.sampled_from(["a", "b", ""]), st.none()))
+
+
+@given(_members, _members)
+def test_sets_differ_in_the_members_that_only_one_of_them_has(
+    left: set[Any], right: set[Any]
+) -> None:
+    found = whorl.diff(left, right)
+    assert sorted(repr(d.left) for d in found if d.left is not whorl.NOTHING) == sorted(
+        repr(member) for member in left - right
+    )
+    assert sorted(repr(d.right) for d in found if d.right is not whorl.NOTHING) == sorted(
+        repr(member) for member in right - left
+    )
+
+
+_entries = st.dictionaries(
+    st.sampled_from(["a", "b", "c", 1, 2, None, (1, "x"), 1.5]), st.integers(0, 2), max_size=5
+)
+
+
+@given(_entries, _entries)
+def test_dicts_differ_in_the_entries_that_are_not_the_same(
+    left: dict[Any, int], right: dict[Any, int]
+) -> None:
+    nothing = whorl.NOTHING
+    expected = [
+        (left.get(key, nothing), right.get(key, nothing))
+        for key in {*left, *right}
+        if left.get(key) != right.get(key)
+    ]
+    found = [(d.left, d.right) for d in whorl.diff(left, right)]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+@given(
+    st.sampled_from(["f8", "f4", "i8", "c16", "?", "U3", "M8[s]"]),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_every_path_into_an_array_leads_to_what_is_shown(
+    dtype: str, pairs: list[tuple[int, int]], reshaped: bool
+) -> None:
+    left, right = ([np.array([pair[i] for pair in pairs]).astype(dtype)] for i in (0, 1))
+    if reshaped:
+        right = [right[0].reshape(1, -1)]
+    found = whorl.diff(left, right)
+    assert (found == []) == (whorl.fingerprint(left) == whorl.fingerprint(right))
+    for difference in found:
+        for shown, value in ((difference.left, left), (difference.right, right)):
+            there = evaluated(difference.path, value)
+            assert there is shown or there == shown
+
+
+def test_a_negative_zero_and_a_nan_are_found_wherever_they_are() -> None:
+    nan, other = np.array([np.nan]), -np.array([np.nan])
+    for left, right in (
+        (np.array([0j]), np.array([complex(-0.0, 0)])),
+        (np.array([0.0, 1.0]), np.array([-0.0, 1.0])),
+        (nan, other),
+        (np.array([0.0, -0.0]), np.array([-0.0, 0.0])),
+    ):
+        assert whorl.fingerprint(left) != whorl.fingerprint(right)
+        assert whorl.diff(left, right)
+        assert whorl.diff([left], [left.copy()]) == []
+
+
+def test_parts_that_are_shared_are_compared_at_each_of_their_paths() -> None:
+    one, two = [1], [2]
+    found = whorl.diff([one, one, 5, 5], [two, two, 6, 6])
+    assert [d.path for d in found] == ["value[0][0]", "value[1][0]", "value[2]", "value[3]"]
+
+
+def test_a_path_through_an_odd_name_is_python_all_the_same() -> None:
+    left, right = Attributes(), Attributes()
+    vars(left)["not a name"], vars(right)["not a name"] = 1, 2
+    vars(left)["class"], vars(right)["class"] = 1, 2
+    found = whorl.diff([left], [right])
+    assert len(found) == 2
+    for difference in found:
+        assert eval(difference.path, {"value": [left]}) == 1

@@ -10,6 +10,7 @@ changes, so its file digests (RECORD) count as well.
 
 from __future__ import annotations
 
+import csv
 import functools
 import re
 import sys
@@ -98,19 +99,31 @@ def _home(module: str, file: str | None) -> Home:
         top = module.partition(".")[0]
         return _STANDARD if top in sys.stdlib_module_names else USER
     path = Path(file)
-    root = _root(module, path)
-    claimed = None if root is None else _distributions(root).get(module.partition(".")[0])
+    claimed = _claimed(module, path)
     if claimed is not None:
         return _installed(claimed)
-    if any(path.is_relative_to(folder) for folder in _standard_folders()):
-        return _STANDARD
-    return USER
+    return _STANDARD if _is_standard(path) else USER
 
 
-def _root(module: str, path: Path) -> Path | None:
-    """The folder in which the module's top-level package lies."""
+def _claimed(module: str, path: Path) -> Path | None:
+    """The *.dist-info directory that claims a module, if one lies beside its top-level package."""
     depth = module.count(".") + (1 if path.stem == "__init__" else 0)
-    return path.parents[depth] if depth < len(path.parents) else None
+    if depth >= len(path.parents):
+        return None
+    root = path.parents[depth]
+    claims = _distributions(root).get(module.partition(".")[0], ())
+    if len(claims) > 1:  # a namespace package: each file belongs to one distribution
+        inside = path.relative_to(root).as_posix()
+        claims = tuple(info for info in claims if inside in _files(info))
+    return claims[0] if claims else None
+
+
+def _is_standard(path: Path) -> bool:
+    for folder in _standard_folders():
+        if path.is_relative_to(folder):
+            inside = path.relative_to(folder).parts
+            return "site-packages" not in inside and "dist-packages" not in inside
+    return False
 
 
 @functools.cache
@@ -119,21 +132,30 @@ def _standard_folders() -> tuple[Path, ...]:
 
 
 @functools.cache
-def _distributions(root: Path) -> dict[str, Path]:
-    """Top-level package -> the *.dist-info directory in this folder that claims it."""
-    claims: dict[str, Path] = {}
+def _distributions(root: Path) -> dict[str, tuple[Path, ...]]:
+    """Top-level package -> the *.dist-info directories in this folder that claim it."""
+    claims: dict[str, tuple[Path, ...]] = {}
     for info in sorted(root.glob("*.dist-info")):
         for top in _tops(info):
-            claims.setdefault(top, info)
+            claims[top] = (*claims.get(top, ()), info)
     return claims
 
 
-def _tops(info: Path) -> set[str]:
+@functools.cache
+def _files(info: Path) -> frozenset[str]:
+    """The files that a distribution has put in place, as RECORD lists them."""
     try:
         record = (info / "RECORD").read_text(encoding="utf-8", errors="replace")
     except OSError:
+        return frozenset()
+    return frozenset(row[0].replace("\\", "/") for row in csv.reader(record.splitlines()) if row)
+
+
+def _tops(info: Path) -> set[str]:
+    files = _files(info)
+    if not files:
         return {re.sub(r"[-.]", "_", info.name.partition("-")[0]).lower()}
-    firsts = {re.split(r"[/\\,]", line.lstrip('"'), maxsplit=1)[0] for line in record.splitlines()}
+    firsts = {file.partition("/")[0] for file in files}
     tops = {first.partition(".")[0] for first in firsts if not first.endswith(".dist-info")}
     return tops - {"", "__pycache__"}
 

@@ -76,7 +76,7 @@ class CodeMemo(Generic[T]):
 
 def _bytecode_digest(code: types.CodeType) -> bytes:
     instructions: list[object] = []
-    for step in dis.get_instructions(code):
+    for step in _steps(code):
         argument: object = step.arg
         if step.opcode in _CONSTANT_LOADS and step.arg is not None:
             # A constant counts by itself, not by its number: a docstring shifts the numbers.
@@ -128,7 +128,7 @@ def _reads_of(code: types.CodeType) -> Reads:
     seen: dict[GlobalRead, None] = {}
     imports: dict[ImportRead, None] = {}
     for inner in _with_nested(code):
-        steps = list(dis.get_instructions(inner))
+        steps = _steps(inner)
         for i, step in enumerate(steps):
             if step.opname in _GLOBAL_LOADS:
                 seen[GlobalRead(step.argval, _attributes_after(steps, i))] = None
@@ -140,6 +140,11 @@ def _reads_of(code: types.CodeType) -> Reads:
 
 reads_of: Final = CodeMemo(_reads_of)
 """The names that a code object and the code nested in it take from the world."""
+
+
+def _steps(code: types.CodeType) -> list[dis.Instruction]:
+    """The instructions; one with a large argument is one, not two."""
+    return [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
 
 
 def _attributes_after(steps: list[dis.Instruction], i: int) -> tuple[str, ...]:

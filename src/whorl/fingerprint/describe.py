@@ -26,6 +26,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Mapping
+from keyword import iskeyword
 from typing import Any, Final
 
 from whorl.errors import UnsupportedValue
@@ -174,15 +175,12 @@ class Describer:
         return next((rules[c] for c in mro(cls) if c in rules), None) if rules else None
 
     def _own_rule(self, cls: type, said: Marker | Callable[[Any], object]) -> Rule:
-        identity = self.class_parts(cls)
         if said is exclude:
-            tag = tag_of("excluded", *identity)
-            return lambda value: Node(tag, counted=False)
+            return lambda value: Node(b"excluded", (self.class_node(cls),))
         if isinstance(said, Marker):
             wrap = WRAPPERS[said]
             return lambda value: self(wrap(value))
-        tag = tag_of("stands for", *identity)
-        return lambda value: Node(tag, (said(value),), lambda i: "", counted=False)
+        return lambda value: Node(b"stands for", (self.class_node(cls), said(value)), lambda i: "")
 
     # -- instances ----------------------------------------------------------------------
 
@@ -214,6 +212,8 @@ class Describer:
         head: list[tuple[str, Callable[[Any], object]]] = []
         if self._class_counts(cls):
             head.append((".__class__", type))
+        if self.mode is Mode.DATA and not known_by_name(cls):
+            head.append((".__class__", lambda value: self.own_code(cls)))
         if base is not object:
             head.append(("", self._bound(known_rules()[base])))
         shapes: dict[tuple[str, ...], tuple[tuple[str, ...], bytes, Callable[[int], str]]] = {}
@@ -253,19 +253,33 @@ class Describer:
         """What stands for a class in the tag of its instances."""
         if known_by_name(cls):
             return "class", known_module_name(module_name(cls)), qualname(cls)
-        if self.mode is not Mode.DATA:
-            return "local class", qualname(cls)
-        return "local class", qualname(cls), self.digest_in(Mode.OWN_CODE, cls)
+        return "local class", qualname(cls)
+
+    def own_code(self, cls: type) -> Node | None:
+        """What distinguishes a class that its name does not stand for; None for others.
+
+        Asked again for every walk: such a class can be changed like any other object.
+        """
+        if self.mode is not Mode.DATA or known_by_name(cls):
+            return None
+        return Node(b"own code", (self.digest_in(Mode.OWN_CODE, cls),), lambda i: "")
+
+    def class_node(self, cls: type) -> Node:
+        """What stands for a class beside the values of an instance."""
+        return Node(b"of", (*self.class_parts(cls), self.own_code(cls)), lambda i: "")
 
     # -- code ---------------------------------------------------------------------------
 
     def home(self, module: str) -> Home:
         """Whose code a module is."""
+        if not module:
+            return USER
         loaded = sys.modules.get(module)
-        if loaded is None:
-            return self.policy.boundary.home(module, None) if module else USER
-        file = module_vars(loaded).get("__file__") if _is_module(type(loaded)) else None
-        return self.policy.boundary.home(module, file if type(file) is str else None)
+        file = None
+        if loaded is not None and derives(type(loaded), types.ModuleType):
+            file = module_vars(loaded).get("__file__")
+        known = known_module_name(module)
+        return self.policy.boundary.home(known, file if type(file) is str else None)
 
     def class_is_callable_code(self, cls: type) -> bool:
         """Whether instances are called, and so count by their class's code like functions do."""
@@ -281,8 +295,4 @@ def shape_tag(identity: tuple[object, ...], names: tuple[str, ...]) -> bytes:
 def _field_label(name: str) -> str:
     if name.startswith("class:"):
         return f".__class__.{name.removeprefix('class:')}"
-    return f".{name}"
-
-
-def _is_module(cls: type) -> bool:
-    return derives(cls, types.ModuleType)
+    return f".{name}" if name.isidentifier() and not iskeyword(name) else f".__dict__[{name!r}]"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -25,6 +26,8 @@ from .tokens import LEAVES, Node, bytes_tokens, is_flat, marshalled
 __all__ = ["NOTHING", "Code", "Difference", "differences"]
 
 _ELEMENTS_SHOWN: Final = 8
+_PATHS_LISTED: Final = 16
+_WHOLE: Final = frozenset((b"dtype", b"dtype of fields", b"dtype of parts"))  # shown as they are
 
 
 class _Nothing:
@@ -92,14 +95,12 @@ def words(value: object) -> str:
             text = repr(value)
             return text if len(text) <= 60 else f"{text[:57]}..."
         return f"{kind.__name__} of {len(listed)}"
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and kind is numpy.ndarray:
+        return f"{cast('Any', value).dtype} array of shape {cast('Any', value).shape}"
+    if numpy is not None and derives(kind, numpy.dtype):
+        return f"dtype {value}"
     return short(value)
-
-
-class _Pair(NamedTuple):
-    path: str
-    left: object
-    right: object
-    graphs: _Graphs
 
 
 class _Graphs(NamedTuple):
@@ -110,26 +111,61 @@ class _Graphs(NamedTuple):
     right: Graph
 
 
+class _Pair(NamedTuple):
+    """Two parts at one path."""
+
+    path: str
+    left: object
+    right: object
+    graphs: _Graphs
+    settled: bool = False  # known to differ, and to be shown as they are
+
+    def differ(self) -> bool:
+        """Whether their tokens do."""
+        return self.settled or _written(self.left, self.graphs.left) != _written(
+            self.right, self.graphs.right
+        )
+
+
+class _Part(NamedTuple):
+    """A part of one side: how its path ends, and the part."""
+
+    label: str
+    value: object
+
+
 def differences(left: object, right: object, describer: Describer) -> list[Difference]:
-    """Every path at which two values differ, under a describer's policy."""
+    """Every path at which two values differ, under a describer's policy.
+
+    Inside a cycle a pair of objects is compared once; where many paths lead to one pair, the
+    first few of them are listed.
+    """
     found: list[Difference] = []
-    seen: set[tuple[int, int, Mode]] = set()
-    pending = [_Pair("value", left, right, _graphs(left, right, describer))]
+    on_path: set[tuple[int, int, Mode]] = set()
+    visits: Counter[tuple[int, int, Mode]] = Counter()
+    pending: list[_Pair | tuple[int, int, Mode]] = [
+        _Pair("value", left, right, _graphs(left, right, describer))
+    ]
     while pending:
         pair = pending.pop()
-        graphs = pair.graphs
-        if _written(pair.left, graphs.left) == _written(pair.right, graphs.right):
+        if not isinstance(pair, _Pair):
+            on_path.remove(pair)
             continue
-        key = (id(pair.left), id(pair.right), graphs.describer.mode)
-        if key in seen:
+        if not pair.differ():
             continue
-        seen.add(key)
-        inside = _inside(pair)
+        inside: list[_Pair] = []
+        if not pair.settled and _walkable(pair.left) and _walkable(pair.right):
+            key = (id(pair.left), id(pair.right), pair.graphs.describer.mode)
+            visits[key] += 1
+            if key in on_path or visits[key] > _PATHS_LISTED:
+                continue
+            inside = _inside(pair)
+            on_path.add(key)
+            pending.append(key)
         if inside:
             pending += reversed(inside)
         else:
-            left, right = _apart(pair.left, pair.right)
-            found.append(Difference(pair.path, left, right))
+            found.append(Difference(pair.path, *_apart(pair.left, pair.right)))
     return found
 
 
@@ -154,10 +190,8 @@ def _one_token(value: object) -> bool:
     return type(value) in (list, tuple) and is_flat(cast("list[object]", value))
 
 
-def _node(value: object, graph: Graph, describer: Describer) -> Node:
-    if type(value) is Node:
-        return value
-    return describer(value) if _one_token(value) else graph.node_of(value)
+def _walkable(value: object) -> bool:
+    return value is not NOTHING and type(value) not in LEAVES and type(value) not in (bytes, Code)
 
 
 def _apart(left: object, right: object) -> tuple[object, object]:
@@ -177,63 +211,62 @@ def _shown(value: object) -> object:
     return Code(value.tag.decode("ascii", "replace")) if type(value) is Node else value
 
 
+def _node(value: object, graph: Graph, describer: Describer) -> Node:
+    if type(value) is Node:
+        return value
+    return describer(value) if _one_token(value) else graph.node_of(value)
+
+
 def _inside(pair: _Pair) -> list[_Pair]:
     """The parts in which the difference lies, or nothing where it is the values themselves."""
-    path, left, right, graphs = pair
-    if not _walkable(left) or not _walkable(right):
+    path, left, right, graphs, _ = pair
+    if type(left) is not type(right):
         return []
     nodes = (
         _node(left, graphs.left, graphs.describer),
         _node(right, graphs.right, graphs.describer),
     )
-    if any(node.tag == b"code" for node in nodes):
-        return _inside_code(pair) if all(node.tag == b"code" for node in nodes) else []
-    if type(left) is not type(right):
-        return []
+    if nodes[0].tag == nodes[1].tag == b"code":
+        code = graphs.describer.in_mode(Mode.CODE)
+        return [pair._replace(graphs=_graphs(left, right, code))]
     if nodes[0].tag == nodes[1].tag == b"array":
-        elements = _elements(path, left, right, graphs)
-        if elements:
-            return elements
-    sides = dict(_parts(nodes[0], left, graphs.left)), dict(_parts(nodes[1], right, graphs.right))
-    places = [*sides[0], *(place for place in sides[1] if place not in sides[0])]
-    if not nodes[0].counted:  # names and keys: in alphabetical order
-        places.sort()
-    pairs = [
-        _Pair(
-            path + place[0],
-            sides[0].get(place, NOTHING),
-            sides[1].get(place, NOTHING),
-            graphs,
-        )
-        for place in places
-    ]
-    return [p for p in pairs if _written(p.left, graphs.left) != _written(p.right, graphs.right)]
-
-
-def _walkable(value: object) -> bool:
-    return value is not NOTHING and type(value) not in LEAVES and type(value) not in (bytes, Code)
-
-
-def _inside_code(pair: _Pair) -> list[_Pair]:
-    """The same two values, looked at as code."""
-    code = pair.graphs.describer.in_mode(Mode.CODE)
-    if type(pair.left) is not type(pair.right):
+        return _inside_arrays(pair)
+    if nodes[0].tag in _WHOLE:
         return []
-    return [pair._replace(graphs=_graphs(pair.left, pair.right, code))]
+    sides = (
+        dict(_parts(nodes[0], left, graphs.left)),
+        dict(_parts(nodes[1], right, graphs.right)),
+    )
+    places = [*sides[0], *(place for place in sides[1] if place not in sides[0])]
+    pairs = []
+    for place in places:
+        mine, other = sides[0].get(place), sides[1].get(place)
+        label = (mine or cast("_Part", other)).label
+        pairs.append(
+            _Pair(
+                path + label,
+                NOTHING if mine is None else mine.value,
+                NOTHING if other is None else other.value,
+                graphs,
+            )
+        )
+    if not nodes[0].counted or nodes[0].items is not None:  # names and keys, which have no order
+        pairs.sort(key=lambda p: p.path)
+    return [p for p in pairs if p.differ()]
 
 
-def _parts(node: Node, owner: object, graph: Graph) -> Iterator[tuple[tuple[str, bytes], object]]:
-    """The parts of a node by place: the label, and the content where a label is not unique."""
-    count = len(node.values)
-    for i in range(count):
-        part, label = node.values[i], node.label(i)
-        if type(part) is Node and part.tag == b"code of":
-            yield (label, b""), _text(owner)
+def _parts(node: Node, owner: object, graph: Graph) -> Iterator[tuple[str | bytes, _Part]]:
+    """The parts of a node by place: keys and members by content, all others by label."""
+    for i, value in enumerate(node.values):
+        label = node.label(i)
+        if type(value) is Node and value.tag == b"code of":
+            yield label, _Part(label, _text(owner))
+        elif node.keys is not None:
+            yield _written(node.keys[i], graph), _Part(label, value)
         else:
-            yield (label, b"" if label else b"%d" % i), part
-    for i, item in enumerate(node.items or (), start=count):
-        key = _written(item[0], graph)
-        yield (node.label(i), key), item[-1] if len(item) == 2 else item[0]
+            yield label or str(i), _Part(label, value)
+    for i, item in enumerate(node.items or (), start=len(node.values)):
+        yield _written(item[0], graph), _Part(node.label(i), item[-1])
 
 
 def _text(owner: object) -> Code:
@@ -243,23 +276,36 @@ def _text(owner: object) -> Code:
     return Code(text if text is not None else f"code {code_digest(code).digest.hex()}")
 
 
-def _elements(path: str, left: Any, right: Any, graphs: _Graphs) -> list[_Pair]:
-    """The elements in which two arrays of one type and shape differ, unless they are many."""
+def _inside_arrays(pair: _Pair) -> list[_Pair]:
+    """Type and shape; if both are the same, the elements that differ, unless they are many."""
     numpy = sys.modules["numpy"]
-    if left.dtype != right.dtype or left.shape != right.shape or left.dtype.fields is not None:
-        return []
-    a, b = numpy.asarray(left), numpy.asarray(right)
-    differ = numpy.argwhere(
-        (a != b) | (numpy.signbit(a) != numpy.signbit(b)) if a.dtype.kind == "f" else a != b
-    )
-    if not 0 < len(differ) <= _ELEMENTS_SHOWN:
-        return []
-    return [
-        _Pair(
-            f"{path}[{', '.join(map(str, place))}]",
-            a[tuple(place)].item(),
-            b[tuple(place)].item(),
-            graphs,
+    a, b = numpy.asarray(pair.left), numpy.asarray(pair.right)
+    found = [
+        pair._replace(
+            path=f"{pair.path}.{name}",
+            left=getattr(a, name),
+            right=getattr(b, name),
+            settled=name == "dtype",
         )
-        for place in differ.tolist()
+        for name in ("dtype", "shape")
+        if repr(getattr(a, name)) != repr(getattr(b, name))
+    ]
+    if found or a.dtype.fields is not None or a.dtype.itemsize == 0:
+        return found
+    raw = [
+        numpy.ascontiguousarray(side).reshape(-1).view("u1").reshape(-1, a.dtype.itemsize)
+        for side in (a, b)
+    ]
+    differ = numpy.flatnonzero((raw[0] != raw[1]).any(axis=1)).tolist()
+    if len(differ) > _ELEMENTS_SHOWN:
+        return []
+    places = [tuple(int(i) for i in numpy.unravel_index(flat, a.shape)) for flat in differ]
+    return [
+        pair._replace(
+            path=f"{pair.path}[{', '.join(map(str, place)) or '()'}]",
+            left=a[place].item(),
+            right=b[place].item(),
+            settled=True,
+        )
+        for place in places
     ]

@@ -23,7 +23,6 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterable
 from itertools import chain
-from marshal import dumps
 from math import inf
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
@@ -33,8 +32,9 @@ from .digest import hash_bytes
 from .graph import Refused
 from .layout import Layout, state_of
 from .lookup import ABSENT, find, type_name
+from .names import known_by_name
 from .rules.builtin import keys_tag, sortable, split_keys
-from .tokens import CHUNK, FLAT, LEAVES, Node, bytes_tokens
+from .tokens import CHUNK, FLAT, LEAVES, Node, bytes_tokens, dumps, item_token
 
 __all__ = ["Emitters", "Overrun"]
 
@@ -42,7 +42,8 @@ Emit = Callable[[Any, list[object], "Run"], None]
 
 BUDGET: Final = 1 << 16  # tokens collapsed before the quick walk gives up
 MEMO_FROM: Final = 24  # tokens from which on an object is worth remembering
-CLASSES_KEPT: Final = 10_000
+CLASSES_KEPT: Final = 5_000
+FILENAME: Final = "<whorl emitter of"
 SHAPES_KEPT: Final = 1024
 KEYS_KEPT: Final = 256
 
@@ -110,6 +111,10 @@ class Emitters:
         for table in (self.quick, self.memo):
             table.update(dict.fromkeys(LEAVES, _leaf))
             table[bytes] = _bytes
+        self._walks: Final = (
+            (self.quick, self.learn_quick, BUDGET),
+            (self.memo, self.learn_memo, inf),
+        )
 
     def learn_quick(self, cls: type) -> Emit:
         """An emitter for a class not met before: it makes the real one on its first instance."""
@@ -133,15 +138,18 @@ class Emitters:
 
     def _install(self, table: Table, cls: type, emit: Emit) -> None:
         if len(table) > CLASSES_KEPT:  # classes that are made and dropped must not pile up
-            for known in [c for c in table if c not in _FIXED]:
-                del table[known]
+            for known in list(table):
+                if known not in _FIXED:
+                    table.pop(known, None)
+            for filename in list(linecache.cache):
+                if filename.startswith(FILENAME):
+                    linecache.cache.pop(filename, None)
         table[cls] = emit
 
     def tokens(self, value: object) -> list[object]:
         """The tokens of a value, by the cheapest walk that can do it."""
-        walks = ((self.quick, self.learn_quick, BUDGET), (self.memo, self.learn_memo, inf))
         cls = type(value)
-        for table, learn, budget in walks:
+        for table, learn, budget in self._walks:
             out: list[object] = []
             try:
                 (table.get(cls) or learn(cls))(value, out, Run(budget))
@@ -159,11 +167,13 @@ class Emitters:
         if layout is None or not layout.straight:
             return described
         if layout.has_dict and not layout.slots and not layout.declared:
+            if not known_by_name(cls):
+                return described
             return _by_shape(self.describer, layout, table, learn, described)
         plan = _plan(layout)
         if plan is None:
             return described
-        scope = {
+        scope: dict[str, Any] = {
             "TAG": shape_tag(self.describer.class_parts(cls), plan.names),
             "LEAVES": LEAVES,
             "CHUNK": CHUNK,
@@ -172,7 +182,22 @@ class Emitters:
             "collapse": collapse,
             "described": described,
         }
+        if not known_by_name(cls):
+            scope["own_code"] = self._own_code(cls)
         return _generated(plan, layout, sample, scope, inline=inline)
+
+    def _own_code(self, cls: type) -> Callable[[Run], list[object]]:
+        """The tokens of what distinguishes a class without a name, computed once a walk."""
+        describer = self.describer
+
+        def own_code(run: Run) -> list[object]:
+            known = run.memo.get(id(cls))
+            if known is None:
+                node = cast("Node", describer.own_code(cls))
+                known = run.memo[id(cls)] = [*node.head(), *node.values]
+            return known
+
+        return own_code
 
 
 # -- written out ------------------------------------------------------------------------
@@ -205,7 +230,7 @@ def _container_emitters(table: Table, learn: Learn) -> dict[type, Emit]:
         for item in items:
             inner: list[object] = []
             parts(item, inner, run)
-            finished.append(dumps(inner, 2))
+            finished.append(item_token(inner))
         out.append(len(finished))
         finished.sort()
         out += finished
@@ -338,7 +363,7 @@ def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
                 inner: list[object] = []
                 for part in item:
                     emit_part(part, inner, run)
-                items.append(dumps(inner, 2))
+                items.append(item_token(inner))
             out.append(len(items))
             items.sort()
             out += items
@@ -438,10 +463,14 @@ def _generated(
         if marker is not None:
             scope[f"W{i}"] = WRAPPERS[marker]
             lines += [f"    x{i} = W{i}(x{i})", f"    run.kept.append(x{i})"]
+    head = ["TAG"]
+    if "own_code" in scope:
+        head = ["TAG", *(f"own[{i}]" for i in range(3))]
+        lines += ["    own = own_code(run)"]
     hints = [_hint(layout, name, sample, inline) for name in plan.names]
-    lines += _flat_lines(hints) + _field_lines(hints)
+    lines += _flat_lines(hints, head) + _field_lines(hints, head)
     scope |= {kind.__name__: kind for kind in LEAVES}
-    filename = f"<whorl emitter of {type_name(layout.cls)}>"
+    filename = f"{FILENAME} {type_name(layout.cls)}>"
     text = "\n".join(lines) + "\n"
     exec(compile(text, filename, "exec"), scope)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -471,11 +500,11 @@ def _is_leaf(i: int, hint: str) -> str:
     return f"(type(x{i}) is {hint} or type(x{i}) in LEAVES)"
 
 
-def _flat_lines(hints: list[str]) -> list[str]:
+def _flat_lines(hints: list[str], head: list[str]) -> list[str]:
     """An instance that holds nothing but leaves and empty sequences is written at once."""
-    if "value" in hints or 1 + len(hints) >= CHUNK:
+    if "value" in hints or len(head) + len(hints) >= CHUNK:
         return []
-    tests, tokens = [], ["TAG"]
+    tests, tokens = [], [*head]
     for i, hint in enumerate(hints):
         if hint in _LEAF_HINTS:
             tests.append(_is_leaf(i, hint))
@@ -492,10 +521,9 @@ def _flat_lines(hints: list[str]) -> list[str]:
     ]
 
 
-def _field_lines(hints: list[str]) -> list[str]:
-    """The tag and each field in turn; leaves that follow each other are written at once."""
+def _field_lines(hints: list[str], head: list[str]) -> list[str]:
+    """The head and each field in turn; leaves that follow each other are written at once."""
     lines = ["    start = len(out)"]
-    head = ["TAG"]  # what is still to be written before the next field
     i = 0
     while i < len(hints):
         if hints[i] in _LEAF_HINTS:
@@ -526,7 +554,7 @@ def _field_lines(hints: list[str]) -> list[str]:
 
 
 def _head_lines(head: list[str], indent: str) -> list[str]:
-    return [f"{indent}out.append(TAG)"] if head else []
+    return [f"{indent}out += ({', '.join(head)},)"] if head else []
 
 
 def _value_lines(i: int, indent: str, name: str = "x{i}") -> list[str]:

@@ -11,14 +11,15 @@ from .describe import Describer
 from .difference import Difference, differences
 from .digest import Digest, ProcessDigest, StableDigest, hash_hex
 from .emit import Emitters
-from .identity import identities_given
+from .identity import asked
 from .markers import FieldRule, Marker, ordered
 from .policy import ClassRule, Policy
-from .tokens import FORMAT, LEAVES, marshalled
+from .tokens import FORMAT, LEAVES, dumps, marshalled
 
 __all__ = ["By", "Fingerprinter", "diff", "fingerprint"]
 
 
+_new: Final = str.__new__
 _STRUCTURE: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset, object, type}
 
 
@@ -82,11 +83,9 @@ class Fingerprinter:
         >>> Fingerprinter()(1) == fingerprint(1)
         True
         """
-        before = identities_given()
-        tokens = self._emitters.tokens(value)
-        text = hash_hex(marshalled((self._head, tokens)))
-        kind = StableDigest if identities_given() == before else ProcessDigest
-        return str.__new__(kind, text)
+        before = asked.times
+        text = hash_hex(dumps((self._head, self._emitters.tokens(value)), 2))
+        return _new(StableDigest if asked.times == before else ProcessDigest, text)
 
     def diff(self, left: object, right: object) -> list[Difference]:
         """Every path at which two values differ under this policy.
@@ -100,13 +99,13 @@ class Fingerprinter:
         """What of the policy is part of every digest."""
         policy = self.policy
         if not policy.rules and policy.functions == "code" and policy.boundary == DEFAULT_BOUNDARY:
-            return ("whorl", FORMAT)
+            return (FORMAT,)
         plain = Describer(Policy(boundary=policy.boundary))
         said = sorted(
             marshalled((plain.class_parts(cls), _rule_parts(rule, plain)))
             for cls, rule in policy.rules.items()
         )
-        return ("whorl", FORMAT, policy.functions, policy.boundary.parts(), said)
+        return (FORMAT, policy.functions, policy.boundary.parts(), said)
 
 
 def _rule_parts(rule: ClassRule, plain: Describer) -> object:

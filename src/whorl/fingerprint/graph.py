@@ -27,7 +27,7 @@ from whorl.errors import UnsupportedValue
 
 from .digest import hash_bytes
 from .refinement import refine
-from .tokens import CHUNK, LEAVES, Node, bytes_tokens, chunk, is_flat, marshalled
+from .tokens import CHUNK, LEAVES, Node, bytes_tokens, chunk, is_flat, item_token, marshalled
 
 __all__ = ["Graph", "Refused"]
 
@@ -154,7 +154,7 @@ class Graph:
                 if inner.holes:
                     record.members.append(inner_number)
                 else:
-                    record.items.append(marshalled(inner.tokens))
+                    record.items.append(item_token(inner.tokens))
 
     def _place(
         self, child: object, record: _Record, parent: int, node: Node | None, i: int
@@ -260,7 +260,7 @@ class Graph:
             else:
                 tokens.append(token)
         if record.items is not None:
-            members = [marshalled(self._tokens[member]) for member in record.members]
+            members = [item_token(self._tokens[member]) for member in record.members]
             tokens += sorted(record.items + members)
         return tokens
 
@@ -284,7 +284,7 @@ class Graph:
                 elif tokens[0] == b"@" and len(tokens) == 2:
                     unordered.append(cast("bytes", tokens[1]))
                 else:
-                    items.append(marshalled(tokens))
+                    items.append(item_token(tokens))
             members.append(_Member(number, pattern, items, unordered))
         for number, digest in cycles.digests(members).items():
             self._tokens[number] = [b"@", digest]
@@ -401,7 +401,7 @@ class _Cycles:
         digest = digest_of[member.number]
         self._cycles[-1][digest] = _Member(member.number, tokens, member.items, unordered)
         self._cycle_of[digest] = len(self._cycles) - 1
-        finished = [*member.items, *(marshalled([b"@", inner]) for inner in unordered)]
+        finished = [*member.items, *(item_token([b"@", inner]) for inner in unordered)]
         self._by_tokens[hash_bytes(marshalled(tokens + sorted(finished)))] = digest
 
 
@@ -434,7 +434,7 @@ def _seen(
     for inner in member.unordered:
         target = numbers[inner] if type(inner) is int else names.get(cast("bytes", inner))
         if target is None:
-            finished.append(marshalled([b"@", inner]))
+            finished.append(item_token([b"@", inner]))
         else:
             edges.append((_UNORDERED, target))
     return hash_bytes(marshalled((blanked, sorted(finished)))), edges

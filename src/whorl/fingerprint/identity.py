@@ -13,9 +13,16 @@ import os
 import threading
 import weakref
 
-__all__ = ["identities_given", "identity_of"]
+__all__ = ["asked", "identity_of"]
 
-_thread = threading.local()
+
+class Asked(threading.local):
+    """How often this thread has asked for an identity: a digest in between has used one."""
+
+    times = 0
+
+
+asked = Asked()
 
 
 class _Numbers:
@@ -45,7 +52,7 @@ def identity_of(value: object) -> str:
     >>> identity_of(a) == identity_of(a), identity_of(a) == identity_of(b)
     (True, False)
     """
-    _thread.given = identities_given() + 1
+    asked.times += 1
     address = id(value)
     with _numbers.lock:
         known = _numbers.known.get(address)
@@ -54,11 +61,6 @@ def identity_of(value: object) -> str:
         number = f"{_numbers.process}:{next(_numbers.counter)}"
         _numbers.known[address] = (_reference(value, address), number)
         return number
-
-
-def identities_given() -> int:
-    """How often this thread has asked so far: a digest in between has used an identity."""
-    return getattr(_thread, "given", 0)
 
 
 def _reference(value: object, address: int) -> object:

@@ -181,6 +181,8 @@ def _evaluated(annotation: object, cls: type) -> object:
     scope = {} if module is None else module_vars(module)
     try:
         return eval(annotation, scope, dict(class_vars(cls)))
+    except (RecursionError, MemoryError):
+        raise
     except Exception:
         # A name that exists for type checkers only. A marker in it would be lost in silence:
         # that case is refused by the one who asks (`layout`), which sees the text.

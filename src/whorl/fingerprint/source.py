@@ -109,7 +109,7 @@ def _build_index(text: bytes) -> _Index:
     try:
         module = ast.parse(text)
         compiled = compile(module, "<index>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError):
         return {}
     codes: dict[tuple[str, int], list[types.CodeType]] = defaultdict(list)
     for code in _nested_codes(compiled):

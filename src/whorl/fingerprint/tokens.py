@@ -9,7 +9,7 @@ A value is written as a flat list of tokens, the list is marshalled and hashed:
     node     = tag count value{count}            a described node; the tag is never reused
              | tag count value{count} size item{size}        ... with items in no order
              | shape-tag value{names of the shape}           an instance: see `layout`
-    item     = the marshalled tokens of one member, as bytes; sorted
+    item     = the marshalled tokens of one member, as bytes, sorted | b"#" + their digest
     chunk    = b"#" digest                       any node of CHUNK tokens or more
     cycle    = b"@" digest                       a node that can reach itself: see `graph`
 
@@ -33,8 +33,8 @@ FORMAT is part of every digest. Raise it when any encoding changes.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Sequence
-from marshal import dumps
 from typing import Any, Final
 
 from .digest import hash_bytes
@@ -49,7 +49,9 @@ __all__ = [
     "Token",
     "bytes_tokens",
     "chunk",
+    "dumps",
     "is_flat",
+    "item_token",
     "marshalled",
     "tag_of",
 ]
@@ -58,6 +60,10 @@ FORMAT: Final = 1
 CHUNK: Final = 128
 FLAT: Final = 100
 LONG_BYTES: Final = 4096
+SHORT_ITEM: Final = 64
+
+dumps: Final[Callable[[Any, int], bytes]] = marshal.dumps
+"""Always called with version 2; see above."""
 
 Token = None | bool | int | float | complex | str | bytes
 
@@ -72,6 +78,12 @@ def marshalled(tokens: Any) -> bytes:
 def chunk(tokens: Any) -> tuple[bytes, bytes]:
     """The two tokens that stand for a long list of them."""
     return b"#", hash_bytes(dumps(tokens, 2))
+
+
+def item_token(tokens: Any) -> bytes:
+    """The one token of a member of an unordered container: no longer than SHORT_ITEM."""
+    written = dumps(tokens, 2)
+    return written if len(written) <= SHORT_ITEM else b"#" + hash_bytes(written)
 
 
 def tag_of(*parts: object) -> bytes:
@@ -99,10 +111,11 @@ class Node:
 
     `label(i)` names the i-th of `values` followed by `items` in a path, as Python would
     write it after the object: `.x`, `[3]`, `['key']`. Values may be nodes themselves.
-    `counted` is false where the tag alone says how many values follow.
+    `counted` is false where the tag alone says how many values follow. `keys` are what the
+    values belong to where that is content (keys, members) and not a place.
     """
 
-    __slots__ = ("counted", "items", "label", "tag", "values")
+    __slots__ = ("counted", "items", "keys", "label", "tag", "values")
 
     def __init__(
         self,
@@ -112,12 +125,14 @@ class Node:
         *,
         items: Sequence[tuple[object, ...]] | None = None,
         counted: bool = True,
+        keys: Sequence[object] | None = None,
     ) -> None:
         self.tag = tag
         self.values = values
         self.label = label or _index
         self.items = items
         self.counted = counted
+        self.keys = keys
 
     def head(self) -> tuple[bytes] | tuple[bytes, int]:
         """The tokens before the values."""

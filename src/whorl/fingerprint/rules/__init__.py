@@ -28,7 +28,6 @@ TableRule = Callable[[Any, "Describer"], Node]
 KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
     *classes.KINDS,
     *refused.KINDS,
-    *callables.KINDS,
 )
 
 _LIBRARIES: Final = {"numpy": "arrays"}

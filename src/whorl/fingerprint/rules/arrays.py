@@ -45,7 +45,8 @@ def _array(value: Array, describer: Describer) -> Node:
     if dtype.hasobject or dtype.kind == "T":
         elements = array.ravel().tolist()
         return Node(b"array of objects", (dtype, array.shape, *elements), _element_label(array))
-    return Node(b"array", (dtype, array.shape, content_digest(array)))
+    label = (".dtype", ".shape", "").__getitem__
+    return Node(b"array", (dtype, array.shape, content_digest(array)), label)
 
 
 def _element_label(array: Array) -> Callable[[int], str]:

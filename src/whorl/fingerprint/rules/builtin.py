@@ -6,7 +6,7 @@ import collections
 import gc
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from ..asked import ByIdentity, ByType, InOrder
 from ..bytecode import bytecode_digest
@@ -61,9 +61,9 @@ def dict_node(stored: dict[Any, object]) -> Node:
         split = split_keys(stored)
         keys = [key for part in split for key in part]
         values = [dict.__getitem__(stored, key) for key in keys]
-        return Node(keys_tag(*split), values, lambda i: f"[{keys[i]!r}]", counted=False)
+        return Node(keys_tag(*split), values, lambda i: f"[{keys[i]!r}]", counted=False, keys=keys)
     pairs = list(dict.items(stored))
-    return Node(b"M", (), lambda i: f"[{short(pairs[i][0])}]", items=pairs)
+    return Node(b"M", (), lambda i: f"[{_key(pairs[i][0])}]", items=pairs)
 
 
 def ordered_node(tag: bytes, pairs: Sequence[tuple[object, object]]) -> Node:
@@ -74,10 +74,18 @@ def ordered_node(tag: bytes, pairs: Sequence[tuple[object, object]]) -> Node:
 
 def set_node(tag: bytes, members: Iterable[object]) -> Node:
     """The content of a set."""
-    listed = list(members)
+    listed: list[Any] = list(members)
     if sortable(listed):
-        return Node(tag, sorted(cast("list[str]", listed)))
-    return Node(tag + b"*", (), lambda i: f"{{{short(listed[i])}}}", items=[(m,) for m in listed])
+        listed.sort()
+        return Node(tag, listed, lambda i: f"{{{listed[i]!r}}}", keys=listed)
+    return Node(tag + b"*", (), lambda i: f"{{{_key(listed[i])}}}", items=[(m,) for m in listed])
+
+
+def _key(value: object) -> str:
+    """A key as Python writes it, where that can be done without running any code."""
+    if type(value) is tuple and LEAVES.issuperset(map(type, value)):
+        return repr(value)
+    return repr(value) if type(value) in LEAVES or type(value) is bytes else short(value)
 
 
 def short(value: object) -> str:
@@ -150,12 +158,12 @@ def _by_type(value: ByType, describer: Describer) -> Node:
     if kind not in LEAVES:
         parts = next((TYPE_PARTS[c] for c in mro(kind) if c in TYPE_PARTS), None)
         if parts is not None:
-            return Node(b"type", (*describer.class_parts(kind), *parts(held)))
+            return Node(b"type", (describer.class_node(kind), *parts(held)), lambda i: "")
         node = describer.structure(held)
         if node.tag.startswith(b"C") and not any(type(part) is Node for part in node.values):
             typed = [ByType(part) for part in node.values]
             return Node(b"types " + node.tag, typed, node.label, counted=False)
-    return Node(b"type", describer.class_parts(kind))
+    return Node(b"type", (describer.class_node(kind),), lambda i: "")
 
 
 def _mappingproxy(value: types.MappingProxyType[Any, Any], describer: Describer) -> Node:

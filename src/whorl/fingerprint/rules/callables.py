@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..asked import Mode
-from ..boundary import Home
+from ..boundary import USER, Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
 from ..graph import Refused
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_vars
@@ -32,7 +33,7 @@ from .builtin import dict_node
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["KINDS", "RULES", "code_leaf", "named_node"]
+__all__ = ["RULES", "code_leaf", "named_extension", "named_node"]
 
 TableRule = Callable[[Any, "Describer"], Node]
 
@@ -177,19 +178,20 @@ def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> 
         package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
         base = package.rsplit(".", read.level - 1)[0] if read.level > 1 else package
         name = f"{base}.{name}" if name else base
-    if describer.policy.boundary.home(name, None).kind == "standard":
-        return {f"import {name}": named_node(describer.home(name), name, "")}
+    home = describer.home(name) if name in sys.modules else _unloaded_home(name, describer)
+    if home.kind != "user":  # no need to load it
+        return {f"import {name}": named_node(home, name, "")}
     try:
         module = importlib.import_module(name)
     except ImportError:
         return {f"import {name}": ABSENT}
+    except (RecursionError, MemoryError):
+        raise
     except Exception as error:
         raise Refused(
             f"it imports {name!r}, which fails with {type(error).__name__}: {error}",
             "Import the module outside of the function, or mend it.",
         ) from error
-    if describer.home(name).kind != "user":
-        return {f"import {name}": module}
     stored = module_vars(module)
     found = {}
     for wanted in read.names:
@@ -198,6 +200,18 @@ def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> 
             value = _submodule(f"{name}.{wanted}")
         found[f"{name}.{wanted}"] = value
     return found or {f"import {name}": module}
+
+
+def _unloaded_home(name: str, describer: Describer) -> Home:
+    """Whose code a module is that has not been loaded, found without running any of it."""
+    top = name.partition(".")[0]
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        return USER
+    return describer.policy.boundary.home(top, spec.origin if spec.has_location else None)
 
 
 def _submodule(name: str) -> object:
@@ -276,11 +290,12 @@ def _builtin(value: types.BuiltinFunctionType, describer: Describer) -> Node:
     owner = value.__self__
     if owner is None or derives(type(owner), types.ModuleType):
         module = value.__module__ or "builtins"
-        return _named_extension(module, value.__qualname__, describer)
+        return named_extension(module, value.__qualname__, describer)
     return Node(b"builtin method", (value.__name__, owner), lambda i: (".__name__", ".__self__")[i])
 
 
-def _named_extension(module: str, dotted: str, describer: Describer) -> Node:
+def named_extension(module: str, dotted: str, describer: Describer) -> Node:
+    """A compiled thing that its module's name leads to."""
     home = describer.home(module)
     if home.kind != "user":
         return named_node(home, module, dotted)
@@ -321,25 +336,3 @@ RULES: Final[dict[type, TableRule]] = {
     types.MemberDescriptorType: by_code(_descriptor),
     types.MethodWrapperType: by_code(_bound_slot),
 }
-
-
-def _named_callable(cls: type) -> bool:
-    """Callables of compiled libraries, such as `numpy.sum`: no Python function among them."""
-    return "__vectorcalloffset__" in class_vars(cls) or (
-        "__call__" in class_vars(cls)
-        and type(class_vars(cls)["__call__"]) is types.WrapperDescriptorType
-        and "__qualname__" in class_vars(cls)
-        and not derives(cls, type)
-    )
-
-
-def _callable_by_name(value: Any, describer: Describer) -> Node:
-    module, dotted = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if type(module) is str and type(dotted) is str and resolve(module, dotted) is value:
-        return _named_extension(module, dotted, describer)
-    raise Refused("it is a compiled callable that its own name does not lead to")
-
-
-KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
-    (_named_callable, _callable_by_name),
-)

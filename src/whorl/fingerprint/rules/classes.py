@@ -168,7 +168,7 @@ def _member(value: Any, describer: Describer) -> Node:
     beside = {name: held for name, held in stored.items() if name not in _MEMBER_BOOKKEEPING}
     cls = type(value)
     parts: dict[str, object] = {
-        ".__class__": Node(b"of", describer.class_parts(cls), lambda i: ""),
+        ".__class__": describer.class_node(cls),
         ".name": stored.get("_name_"),
         ".value": stored.get("_value_"),
         ".__dict__": dict_node(beside) if beside else None,

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph import Refused
 from ..layout import layout_of, state_of
-from ..lookup import find
+from ..lookup import find, instance_dict, module_name
+from ..names import resolve
 from ..tokens import Node
+from .callables import named_extension
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -25,8 +27,13 @@ __all__ = ["by_reduction"]
 def by_reduction(value: Any, describer: Describer) -> Node:
     """The node of an object that copyreg or its own `__reduce_ex__` takes apart."""
     cls = type(value)
+    reduced = _reduced(value)
+    if type(reduced) is str:  # it is a global of this name
+        module = (instance_dict(value) or {}).get("__module__") or module_name(cls)
+        if resolve(module, reduced) is value:
+            return named_extension(module, reduced, describer)
     state = state_of(layout_of(cls, object, {}), value)
-    parts = (*describer.class_parts(cls), _reduced(value), state)
+    parts = (describer.class_node(cls), reduced, state)
     return Node(b"reduced", parts, lambda i: "")
 
 
@@ -35,7 +42,7 @@ def _reduced(value: object) -> object:
     try:
         own = copyreg.dispatch_table.get(cls)
         reduced = own(value) if own is not None else find(cls, "__reduce_ex__")(value, 4)  # type: ignore[operator]  # object has it
-    except Refused:
+    except (RecursionError, MemoryError):
         raise
     except Exception as error:
         raise Refused(f"it keeps state in an extension and cannot be copied ({error})") from error

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..graph import Refused
 from ..lookup import class_vars, qualname
+from ..names import known_module_name
 from ..tokens import Node
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ RULES: Final[dict[type, TableRule]] = {
     array.array: _array,
     io.BytesIO: _in_memory_file,
     io.StringIO: _in_memory_file,
-    logging.Logger: lambda v, d: Node(b"logger", (v.name,)),
+    logging.Logger: lambda v, d: Node(b"logger", (known_module_name(v.name),)),
     operator.attrgetter: _reduced_arguments,
     operator.itemgetter: _reduced_arguments,
     operator.methodcaller: _reduced_arguments,

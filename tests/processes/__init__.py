@@ -1,0 +1,1 @@
+"""What holds from one process to another, checked in real processes."""
