@@ -48,6 +48,9 @@ SHAPES_KEPT: Final = 1024
 KEYS_KEPT: Final = 256
 
 
+_COSTLY: Final = frozenset((b"#", b"M", b"S*", b"Z*"))
+
+
 class Overrun(Exception):
     """The quick walk has done too much to be walking a tree."""
 
@@ -69,16 +72,22 @@ class Run:
 def collapse(out: list[object], start: int, run: Run) -> None:
     """Replace the tokens from `start` on by their chunk."""
     tokens = out[start:]
-    run.budget -= len(tokens)
+    spend(run, len(tokens))
+    out[start:] = (b"#", hash_bytes(dumps(tokens, 2)))
+
+
+def spend(run: Run, tokens: int) -> None:
+    """Count tokens that were made into fewer: without that, no walk can grow beyond its value."""
+    run.budget -= tokens
     if run.budget < 0:
         raise Overrun
-    out[start:] = (b"#", hash_bytes(dumps(tokens, 2)))
 
 
 def remembering(emit: Emit, *, always: bool = False) -> Emit:
     """The same emitter, except that it writes what it has written before without looking.
 
-    Short values are not worth remembering, unless describing them was the work.
+    Short values are not worth remembering, unless describing them was the work or much went
+    into few tokens.
     """
 
     def emit_once(value: object, out: list[object], run: Run) -> None:
@@ -88,7 +97,8 @@ def remembering(emit: Emit, *, always: bool = False) -> Emit:
             return
         start = len(out)
         emit(value, out, run)
-        if always or len(out) - start >= MEMO_FROM or out[start] == b"#":
+        first = out[start]
+        if always or len(out) - start >= MEMO_FROM or (type(first) is bytes and first in _COSTLY):
             run.memo[id(value)] = out[start:]
 
     return emit_once
@@ -231,6 +241,7 @@ def _container_emitters(table: Table, learn: Learn) -> dict[type, Emit]:
             inner: list[object] = []
             parts(item, inner, run)
             finished.append(item_token(inner))
+            spend(run, len(inner))
         out.append(len(finished))
         finished.sort()
         out += finished
@@ -364,6 +375,7 @@ def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
                 for part in item:
                     emit_part(part, inner, run)
                 items.append(item_token(inner))
+                spend(run, len(inner))
             out.append(len(items))
             items.sort()
             out += items
