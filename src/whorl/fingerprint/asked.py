@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import weakref
 
 __all__ = ["ByIdentity", "ByType", "InOrder", "Mode"]
 
@@ -26,12 +27,26 @@ class InOrder:
 
 
 class ByType:
-    """A value that counts by its type: what it holds only by type, too."""
+    """A value that counts by its type: what it holds only by type, too.
 
-    __slots__ = ("value",)
+    One wrapper for one object while it is in use, so that a walk knows it when it comes back.
+    """
+
+    __slots__ = ("__weakref__", "value")
 
     def __init__(self, value: object) -> None:
         self.value = value
+
+    @classmethod
+    def of(cls, value: object) -> ByType:
+        """The wrapper of an object."""
+        known = _wrappers.get(id(value))
+        if known is None or known.value is not value:
+            known = _wrappers[id(value)] = cls(value)
+        return known
+
+
+_wrappers: weakref.WeakValueDictionary[int, ByType] = weakref.WeakValueDictionary()
 
 
 class ByIdentity:

@@ -25,6 +25,7 @@ T = TypeVar("T")
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CONSTANT_LOADS: Final = frozenset(dis.hasconst)
+_JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,10 @@ def _reads_of(code: types.CodeType) -> Reads:
     imports: dict[ImportRead, None] = {}
     for inner in _with_nested(code):
         steps = _steps(inner)
+        bound = _bound_at_first(steps)
         for i, step in enumerate(steps):
+            if step.opname == "LOAD_NAME" and i > bound.get(step.argval, i):
+                continue  # a name of the class body itself
             if step.opname in _GLOBAL_LOADS:
                 seen[GlobalRead(step.argval, _attributes_after(steps, i))] = None
             elif step.opname == "IMPORT_NAME":
@@ -145,6 +149,17 @@ reads_of: Final = CodeMemo(_reads_of)
 def _steps(code: types.CodeType) -> list[dis.Instruction]:
     """The instructions; one with a large argument is one, not two."""
     return [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+
+
+def _bound_at_first(steps: list[dis.Instruction]) -> dict[str, int]:
+    """The names that a class body binds before it can branch, and where."""
+    bound: dict[str, int] = {}
+    for i, step in enumerate(steps):
+        if step.opcode in _JUMPS or step.opname == "DELETE_NAME":
+            break
+        if step.opname == "STORE_NAME":
+            bound.setdefault(step.argval, i)
+    return bound
 
 
 def _attributes_after(steps: list[dis.Instruction], i: int) -> tuple[str, ...]:

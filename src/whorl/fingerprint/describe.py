@@ -35,12 +35,24 @@ from .asked import ByIdentity, ByType, InOrder, Mode
 from .boundary import USER, Home
 from .digest import hash_hex
 from .graph import Graph, Refused
-from .layout import Layout, has_hidden_state, layout_of, state_of
-from .lookup import class_vars, derives, find, module_name, module_vars, mro, qualname, type_name
+from .layout import Layout, Name, has_hidden_state, layout_of, state_of
+from .lookup import (
+    ClassTable,
+    class_name,
+    class_vars,
+    derives,
+    dict_place,
+    find,
+    module_name,
+    module_vars,
+    mro,
+    qualname,
+    type_name,
+)
 from .markers import FieldRule, Marker, by_identity, by_type, exclude, ordered, unreadable_markers
 from .names import known_by_name, known_module_name
 from .policy import ClassRule, Policy
-from .rules import KINDS, known_rules
+from .rules import KINDS, OWNED_NAMES, WHOLE, known_rules
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
 from .tokens import Node, marshalled, tag_of
@@ -71,7 +83,8 @@ class Describer:
     def __init__(self, policy: Policy, mode: Mode = Mode.DATA) -> None:
         self.policy = policy
         self.mode = mode
-        self._rules: dict[type, Rule] = {}
+        self._rules: ClassTable[Rule] = ClassTable()
+        self._said_of: ClassTable[ClassRule] = ClassTable(policy.rules)
         self._others: dict[Mode, Describer] = {mode: self}
 
     def __call__(self, value: object) -> Node:
@@ -117,15 +130,15 @@ class Describer:
 
         return Graph(value, self, blame)
 
-    def digest_in(self, mode: Mode, value: object) -> str:
-        """The digest of a value under another mode, in hex."""
+    def digest_in(self, mode: Mode, value: object, where: str = "") -> str:
+        """The digest of a value under another mode, in hex; `where` it is in the one that asks."""
         key = (mode, id(value))
         under_way = _under_way.__dict__.setdefault("keys", set())
         if key in under_way:
             raise Refused("what it is annotated with leads back to itself")
         under_way.add(key)
         try:
-            return hash_hex(marshalled(self.in_mode(mode).graph(value).tokens))
+            return hash_hex(marshalled(self.in_mode(mode).graph(value, f"value{where}").tokens))
         except UnsupportedValue as error:
             raise Refused(error.reason, error.remedy, inside=error) from error
         finally:
@@ -138,12 +151,14 @@ class Describer:
         return self._instance_rule(cls, found) if isinstance(found, type) else found
 
     def structure(self, value: object) -> Node:
-        """The node of a value whose whole class is said to count by type: what it is made of."""
+        """What a value is made of, whatever the policy says of its whole class."""
         cls = type(value)
-        if self._said(cls) is not by_type:
-            return self(value)
         found = self._rule_or_base(cls, heed=False)
         return (self._instance_rule(cls, found) if isinstance(found, type) else found)(value)
+
+    def counts_by_type(self, cls: type) -> bool:
+        """Whether the policy says so of the whole class."""
+        return self._said(cls) is by_type
 
     def _rule_or_base(self, cls: type, *, heed: bool = True) -> Rule | type:
         """The rule that says all about a class, or the base to whose content its state is added."""
@@ -151,13 +166,14 @@ class Describer:
         if said is not None and not isinstance(said, FieldRule):
             return self._own_rule(cls, said)
         table = known_rules()
-        if said is None and cls in table:
-            return self._bound(table[cls])
-        for is_kind, rule in KINDS:
+        for is_kind, kind_rule in KINDS:
             if is_kind(cls):
-                return self._bound(rule)
-        base = next((c for c in mro(cls)[1:] if c in table), object)
-        if base is object and has_hidden_state(cls):
+                return self._bound(kind_rule)
+        rule = table.get(cls)
+        if rule is not None and (cls in WHOLE or not _has_dict(cls)) and said is None:
+            return self._bound(rule)
+        base = table.nearest(cls) or object
+        if has_hidden_state(cls, base):
             return self._bound(by_reduction)
         if self.mode is Mode.DATA and self.class_is_callable_code(cls):
             return self._bound(code_leaf)
@@ -171,8 +187,10 @@ class Describer:
         return lambda value: rule(value, self)
 
     def _said(self, cls: type) -> ClassRule | None:
-        rules = self.policy.rules
-        return next((rules[c] for c in mro(cls) if c in rules), None) if rules else None
+        if not self._said_of:
+            return None
+        nearest = self._said_of.nearest(cls)
+        return None if nearest is None else self._said_of.get(nearest)
 
     def _own_rule(self, cls: type, said: Marker | Callable[[Any], object]) -> Rule:
         if said is exclude:
@@ -180,7 +198,14 @@ class Describer:
         if isinstance(said, Marker):
             wrap = WRAPPERS[said]
             return lambda value: self(wrap(value))
-        return lambda value: Node(b"stands for", (self.class_node(cls), said(value)), lambda i: "")
+
+        def stand_in(value: object) -> Node:
+            found = said(value)
+            if self._said(type(found)) is said:  # the same class again: what it is made of
+                found = self.structure(found)
+            return Node(b"stands for", (self.class_node(cls), found), lambda i: "")
+
+        return stand_in
 
     # -- instances ----------------------------------------------------------------------
 
@@ -197,10 +222,12 @@ class Describer:
             )
         said = self._said(cls)
         own = dict(said.markers) if isinstance(said, FieldRule) else {}
-        layout = layout_of(cls, base, own)
-        if layout.slots and not layout.has_dict:
-            known = {name for name, _ in layout.slots} | layout.hidden - frozenset(own)
-            known |= {n for c in mro(cls) for n in class_vars(c).get("__slots__", ())}
+        owned = None if base in WHOLE else OWNED_NAMES.get(base) or frozenset()
+        layout = layout_of(cls, base, own, owned)
+        if not layout.has_dict:
+            known = {name.removeprefix(f"_{class_name(c).lstrip('_')}") for c in mro(cls)
+                     for name in class_vars(c)}  # fmt: skip
+            known |= {name for c in mro(cls) for name in class_vars(c)}
             for name in own:
                 if name not in known:
                     raise ValueError(f"{type_name(cls)} has no field {name!r} to make a rule for")
@@ -215,8 +242,10 @@ class Describer:
         if self.mode is Mode.DATA and not known_by_name(cls):
             head.append((".__class__", lambda value: self.own_code(cls)))
         if base is not object:
-            head.append(("", self._bound(known_rules()[base])))
-        shapes: dict[tuple[str, ...], tuple[tuple[str, ...], bytes, Callable[[int], str]]] = {}
+            content = known_rules().get(base)
+            assert content is not None, "a base is a class that has a rule"
+            head.append(("", self._bound(content)))
+        shapes: dict[tuple[Name, ...], tuple[tuple[Name, ...], bytes, Callable[[int], str]]] = {}
 
         def rule(value: object) -> Node:
             state = state_of(layout, value)
@@ -225,7 +254,7 @@ class Describer:
             if shape is None:
                 if len(shapes) > 1024:
                     shapes.clear()
-                names = tuple(sorted(held))
+                names = tuple(sorted(held, key=_order))
                 labels = [label for label, _ in head] + [_field_label(name) for name in names]
                 shape = shapes[held] = names, shape_tag(identity, names), labels.__getitem__
             names, tag, label = shape
@@ -238,9 +267,9 @@ class Describer:
 
         return rule
 
-    def marked(self, layout: Layout, name: str, value: object) -> object:
+    def marked(self, layout: Layout, name: Name, value: object) -> object:
         """The value of a field as its marker says it counts."""
-        marker = layout.markers.get(name)
+        marker = layout.markers.get(name) if type(name) is str else None
         return value if marker is None else WRAPPERS[marker](value)
 
     def _class_counts(self, cls: type) -> bool:
@@ -287,12 +316,26 @@ class Describer:
         return type(call) is types.FunctionType and self.home(module_name(cls)) == USER
 
 
-def shape_tag(identity: tuple[object, ...], names: tuple[str, ...]) -> bytes:
+def shape_tag(identity: tuple[object, ...], names: tuple[Name, ...]) -> bytes:
     """The tag of an instance: its class and the names of what it holds."""
     return tag_of("instance", *identity, names)
 
 
-def _field_label(name: str) -> str:
-    if name.startswith("class:"):
-        return f".__class__.{name.removeprefix('class:')}"
+def _order(name: Name) -> tuple[bool, Name]:
+    return type(name) is tuple, name
+
+
+def _has_dict(cls: type) -> bool:
+    return any(dict_place(c) is not None for c in mro(cls))
+
+
+def _field_label(name: Name) -> str:
+    match name:
+        case ("class", field):
+            return f".__class__.{field}"
+        case ("keys",):
+            return ".__dict__"
+        case (_, field, *_):
+            return f".{field}"
+    assert isinstance(name, str)
     return f".{name}" if name.isidentifier() and not iskeyword(name) else f".__dict__[{name!r}]"

@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple, cast
 from .asked import Mode
 from .describe import Describer
 from .graph import Graph
-from .lookup import derives, qualname
+from .lookup import derives, module_name, qualname
+from .names import known_by_name
 from .rules.builtin import short
 from .source import code_digest, source_of
 from .tokens import LEAVES, Node, bytes_tokens, is_flat, marshalled
@@ -27,7 +28,12 @@ __all__ = ["NOTHING", "Code", "Difference", "differences"]
 
 _ELEMENTS_SHOWN: Final = 8
 _PATHS_LISTED: Final = 16
-_WHOLE: Final = frozenset((b"dtype", b"dtype of fields", b"dtype of parts"))  # shown as they are
+_WHOLE: Final = frozenset(  # shown as they are
+    (
+        b"dtype", b"dtype of fields", b"dtype of parts", b"scalar", b"named", b"class by name",
+        b"Decimal", b"UUID", b"path", b"date", b"datetime", b"time", b"timedelta", b"regex",
+    )
+)  # fmt: skip
 
 
 class _Nothing:
@@ -100,7 +106,13 @@ def words(value: object) -> str:
         return f"{cast('Any', value).dtype} array of shape {cast('Any', value).shape}"
     if numpy is not None and derives(kind, numpy.dtype):
         return f"dtype {value}"
+    if module_name(kind) in _READABLE and known_by_name(kind):
+        text = repr(value)
+        return text if len(text) <= 60 else f"{text[:57]}..."
     return short(value)
+
+
+_READABLE: Final = frozenset(("numpy", "decimal", "datetime", "uuid", "pathlib", "fractions", "re"))
 
 
 class _Graphs(NamedTuple):

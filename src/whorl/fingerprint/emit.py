@@ -23,14 +23,14 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterable
 from itertools import chain
+from keyword import iskeyword
 from math import inf
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeGuard, cast
 
 from .describe import WRAPPERS, Describer, shape_tag
 from .digest import hash_bytes
-from .graph import Refused
-from .layout import Layout, state_of
+from .layout import Layout, Name, state_of
 from .lookup import ABSENT, find, type_name
 from .names import known_by_name
 from .rules.builtin import keys_tag, sortable, split_keys
@@ -156,19 +156,25 @@ class Emitters:
                     linecache.cache.pop(filename, None)
         table[cls] = emit
 
-    def tokens(self, value: object) -> list[object]:
-        """The tokens of a value, by the cheapest walk that can do it."""
+    def written(self, value: object, head: object) -> bytes:
+        """The tokens of a value after a head as bytes, by the cheapest walk that can do it.
+
+        The walks before the last may fail on what only the last can do, or say better: a value
+        too deep or refused, a class whose metaclass does not let it be looked up in a table.
+        """
         cls = type(value)
         for table, learn, budget in self._walks:
             out: list[object] = []
             try:
                 (table.get(cls) or learn(cls))(value, out, Run(budget))
+                return dumps((head, out), 2)
             except Overrun:
                 continue
-            except (RecursionError, Refused):
+            except MemoryError:
+                raise
+            except Exception:
                 break
-            return out
-        return self.describer.graph(value).tokens
+        return dumps((head, self.describer.graph(value).tokens), 2)
 
     def _make(self, sample: object, table: Table, learn: Learn, *, inline: bool) -> Emit:
         cls = type(sample)
@@ -402,7 +408,7 @@ def _by_shape(
 
     def emit(value: Any, out: list[object], run: Run) -> None:
         stored = value.__dict__
-        if layout.markers or not names_only(map(type, stored)):
+        if layout.markers or type(stored) is not dict or not names_only(map(type, stored)):
             described(value, out, run)
             return
         held = tuple(stored)
@@ -442,25 +448,33 @@ def _plan(layout: Layout) -> _Plan | None:
     """Straight-line reads for the usual instance: all fields set, nothing beside them."""
     cls = layout.cls
     if layout.slots and not layout.has_dict:
+        slots = {name: slot for name, slot in layout.slots if _is_plain_name(name)}
         usual = find(cls, "__getattr__") is ABSENT and all(
-            name.isidentifier() and find(cls, name) is slot for name, slot in layout.slots
+            find(cls, name) is slot for name, slot in slots.items()
         )
-        names = tuple(sorted(name for name, _ in layout.slots))
+        names = tuple(sorted(slots))
         reads = tuple(f"x{i} = o.{name}" for i, name in enumerate(names))
-        return _Plan(names, reads, "AttributeError") if usual else None
+        if usual and len(slots) == len(layout.slots):
+            return _Plan(names, reads, "AttributeError")
+        return None
     if layout.has_dict and not layout.slots:
         every = len(layout.declared) + len(layout.left_out)
         return _Plan(
             layout.declared,
             (
                 "d = o.__dict__",
-                f"if len(d) != {every}: raise KeyError",
+                f"if type(d) is not dict or len(d) != {every}: raise KeyError",
                 *(f"x{i} = d[{name!r}]" for i, name in enumerate(layout.declared)),
                 *(f"d[{name!r}]" for name in layout.left_out),
             ),
             "KeyError",
         )
     return None
+
+
+def _is_plain_name(name: Name) -> TypeGuard[str]:
+    """Whether `value.name` is Python and means this very name: identifiers are normalized."""
+    return type(name) is str and name.isidentifier() and name.isascii() and not iskeyword(name)
 
 
 def _generated(

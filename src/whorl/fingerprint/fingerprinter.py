@@ -14,7 +14,7 @@ from .emit import Emitters
 from .identity import asked
 from .markers import FieldRule, Marker, ordered
 from .policy import ClassRule, Policy
-from .tokens import FORMAT, LEAVES, dumps, marshalled
+from .tokens import FORMAT, LEAVES, marshalled
 
 __all__ = ["By", "Fingerprinter", "diff", "fingerprint"]
 
@@ -84,7 +84,7 @@ class Fingerprinter:
         True
         """
         before = asked.times
-        text = hash_hex(dumps((self._head, self._emitters.tokens(value)), 2))
+        text = hash_hex(self._emitters.written(value, self._head))
         return _new(StableDigest if asked.times == before else ProcessDigest, text)
 
     def diff(self, left: object, right: object) -> list[Difference]:

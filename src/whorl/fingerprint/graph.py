@@ -27,7 +27,7 @@ from whorl.errors import UnsupportedValue
 
 from .digest import hash_bytes
 from .refinement import refine
-from .tokens import CHUNK, LEAVES, Node, bytes_tokens, chunk, is_flat, item_token, marshalled
+from .tokens import CHUNK, Node, bytes_tokens, chunk, is_flat, is_leaf, item_token, marshalled
 
 __all__ = ["Graph", "Refused"]
 
@@ -118,7 +118,7 @@ class Graph:
 
     def _node(self, value: object) -> Node:
         kind = type(value)
-        if kind in LEAVES:
+        if is_leaf(kind):
             return Node(_TOKENS, (value,))
         if kind is bytes:
             return Node(_TOKENS, bytes_tokens(cast("bytes", value)))
@@ -161,7 +161,7 @@ class Graph:
     ) -> None:
         """Write a child down: as its tokens if it is a leaf, as a hole otherwise."""
         kind = type(child)
-        if kind in LEAVES:
+        if is_leaf(kind):
             record.tokens.append(child)
         elif kind is bytes:
             record.tokens += bytes_tokens(cast("bytes", child))

@@ -10,17 +10,35 @@ from __future__ import annotations
 
 import functools
 import types
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from .lookup import ABSENT, class_vars, derives, find, instance_dict, mro, reads_plainly
+from .lookup import (
+    ABSENT,
+    class_name,
+    class_vars,
+    derives,
+    dict_place,
+    find,
+    instance_dict,
+    mro,
+    reads_plainly,
+)
 from .markers import Marker, declared_markers, exclude
+from .tokens import Node
 
-__all__ = ["Layout", "has_hidden_state", "layout_of", "state_of"]
+__all__ = ["Layout", "Name", "has_hidden_state", "layout_of", "state_of"]
+
+Name = str | tuple[str, ...]
+"""What a piece of state is called: an attribute by its name; ("slot", "x", "1") for a slot
+hidden by another of its name, ("class", "x") for an unset field that the class has a value
+for, ("keys",) for entries of the instance dictionary whose keys are no names."""
 
 _POINTER: Final = object.__basicsize__ // 2
-_BOOKKEEPING: Final = frozenset(("__pydantic_fields_set__",))
+_MANAGED: Final = -1  # kept by the interpreter before the object, not in it
+_BOOKKEEPING: Final = frozenset(("__pydantic_fields_set__", "_attrs_cached_hash"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +46,7 @@ class Layout:
     """Where the instances of one class keep what counts."""
 
     cls: type
-    base: type
-    slots: tuple[tuple[str, types.MemberDescriptorType], ...]
+    slots: tuple[tuple[Name, types.MemberDescriptorType], ...]
     has_dict: bool
     declared: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -42,19 +59,27 @@ class Layout:
         return reads_plainly(self.cls)
 
 
-def layout_of(cls: type, base: type, said: Mapping[str, Marker]) -> Layout:
-    """The layout of a class; the content of `base` is somebody else's, `said` overrides markers."""
-    markers = {**declared_markers(cls), **said}
-    covered = frozenset(mro(base))
-    own = [c for c in mro(cls) if c not in covered]
+def layout_of(
+    cls: type,
+    base: type = object,
+    said: Mapping[str, Marker] | None = None,
+    owned: frozenset[str] | None = frozenset(),
+) -> Layout:
+    """The layout of a class on top of a base whose content is somebody else's.
+
+    `said` overrides the markers of the class; `owned` are the names in the instance dictionary
+    that belong to the base's content, None for all of them.
+    """
+    markers = _as_stored(cls, {**declared_markers(cls), **(said or {})})
+    covered = {id(c) for c in mro(base)}
+    own = [c for c in mro(cls) if id(c) not in covered]
     hidden = {name for name, marker in markers.items() if marker is exclude}
-    hidden |= _BOOKKEEPING | _cached(cls)
+    hidden |= _BOOKKEEPING | _cached(cls) | (owned or frozenset())
     declared = _declared(cls)
     return Layout(
         cls=cls,
-        base=base,
         slots=tuple(_slots(own, hidden)),
-        has_dict=any(_dict_descriptor(c) for c in own),
+        has_dict=owned is not None and any(dict_place(c) is not None for c in mro(cls)),
         declared=tuple(sorted(declared - hidden)),
         left_out=tuple(sorted(declared & hidden)),
         hidden=frozenset(hidden),
@@ -62,25 +87,29 @@ def layout_of(cls: type, base: type, said: Mapping[str, Marker]) -> Layout:
     )
 
 
-def _dict_descriptor(cls: type) -> bool:
-    return type(class_vars(cls).get("__dict__")) is types.GetSetDescriptorType
+def _as_stored(cls: type, markers: Mapping[str, Marker]) -> dict[str, Marker]:
+    """Markers by the names under which fields are stored: `__x` in class A is `_A__x`."""
+    stored = dict(markers)
+    for name, marker in markers.items():
+        if name.startswith("__") and not name.endswith("__"):
+            for c in mro(cls):
+                stored[f"_{class_name(c).lstrip('_')}{name}"] = marker
+    return stored
 
 
 def _slots(
     classes: list[type], hidden: set[str]
-) -> Iterator[tuple[str, types.MemberDescriptorType]]:
+) -> Iterator[tuple[Name, types.MemberDescriptorType]]:
     """Slots by name; one that a subclass's slot of the same name hides is a place of its own."""
-    seen: set[str] = set()
+    seen: Counter[str] = Counter()
     for cls in classes:
         if "__slots__" not in class_vars(cls):
             continue
         for name, stored in class_vars(cls).items():
             if type(stored) is types.MemberDescriptorType and name not in hidden:
-                label = name
-                while label in seen:
-                    label += "'"
-                seen.add(label)
-                yield label, stored
+                depth = seen[name]
+                seen[name] += 1
+                yield ("slot", name, str(depth)) if depth else name, stored
 
 
 def _cached(cls: type) -> set[str]:
@@ -95,7 +124,7 @@ def _cached(cls: type) -> set[str]:
 
 def _is_cached_property(stored: object) -> bool:
     return type(stored) is functools.cached_property or any(
-        c.__name__ == "cached_property" for c in mro(type(stored))
+        class_name(c) == "cached_property" for c in mro(type(stored))
     )
 
 
@@ -132,13 +161,9 @@ def _is_field(info: object) -> bool:
     return kind is None or getattr(kind, "name", "_FIELD") == "_FIELD"
 
 
-def state_of(layout: Layout, value: object) -> dict[str, object]:
-    """Everything the instance holds, by name: the plain way, correct for every class.
-
-    A declared field that is not set but has a value on the class is listed as `class:name`,
-    because that is what reading it gives.
-    """
-    found: dict[str, object] = {}
+def state_of(layout: Layout, value: object) -> dict[Name, object]:
+    """Everything the instance holds, by name: the plain way, correct for every class."""
+    found: dict[Name, object] = {}
     for name, slot in layout.slots:
         try:
             found[name] = slot.__get__(value)
@@ -146,34 +171,38 @@ def state_of(layout: Layout, value: object) -> dict[str, object]:
             continue
     stored = instance_dict(value) if layout.has_dict else None
     if stored:
-        for key, held in stored.items():
-            if key in layout.hidden:
-                continue
-            label = key if type(key) is str else f"__dict__[{key!r}]"
-            while label in found:
-                label += "'"
-            found[label] = held
+        odd = []
+        for key, held in dict.items(stored):
+            if type(key) is not str:
+                odd.append((key, held))
+            elif key not in layout.hidden:
+                found[key if key not in found else ("dict", key)] = held
+        if odd:
+            found["keys",] = Node(b"M", (), lambda i: "", items=odd)
     for name in layout.declared:
         if name not in found:
             default = find(layout.cls, name)
             if default is not ABSENT and not _is_place(default):
-                found[f"class:{name}"] = default
+                found["class", name] = default
     return found
 
 
 def _is_place(stored: object) -> bool:
-    return type(stored) in (types.MemberDescriptorType, types.GetSetDescriptorType)
+    kind = type(stored)
+    return kind is types.MemberDescriptorType or kind is types.GetSetDescriptorType
 
 
-def has_hidden_state(cls: type) -> bool:
-    """Whether instances have room for state that neither slots nor a dictionary explain."""
-    size = cast("int", _type_field("__basicsize__", cls))
-    slots = sum(1 for _ in _slots(list(mro(cls)), set()))
-    known = object.__basicsize__ + slots * _POINTER
-    known += _POINTER * sum(
-        1 for place in ("__dictoffset__", "__weakrefoffset__") if _type_field(place, cls) > 0
+def has_hidden_state(cls: type, base: type = object) -> bool:
+    """Whether instances have room for state that neither slots, a dictionary nor the base show."""
+    covered = {id(c) for c in mro(base)}
+    own = [c for c in mro(cls) if id(c) not in covered]
+    known = _type_field("__basicsize__", base) + _POINTER * sum(1 for _ in _slots(own, set()))
+    for place in ("__dictoffset__", "__weakrefoffset__"):
+        if _type_field(place, cls) not in (0, _MANAGED) and _type_field(place, base) == 0:
+            known += _POINTER
+    return bool(_type_field("__basicsize__", cls) > known) or bool(
+        _type_field("__itemsize__", cls) > _type_field("__itemsize__", base)
     )
-    return size > known or _type_field("__itemsize__", cls) > 0
 
 
 def _type_field(name: str, cls: type) -> Any:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 __all__ = [
     "ABSENT",
+    "ClassTable",
+    "class_name",
     "class_vars",
     "derives",
+    "dict_place",
     "find",
     "instance_dict",
     "module_name",
@@ -24,6 +27,9 @@ __all__ = [
     "reads_plainly",
     "type_name",
 ]
+
+
+T = TypeVar("T")
 
 
 class _Absent:
@@ -37,6 +43,7 @@ ABSENT: Final = _Absent()
 
 _vars_of = cast("types.GetSetDescriptorType", type.__dict__["__dict__"]).__get__
 _mro_of = cast("types.MemberDescriptorType", type.__dict__["__mro__"]).__get__
+_name_of = cast("types.GetSetDescriptorType", type.__dict__["__name__"]).__get__
 _qualname_of = cast("types.GetSetDescriptorType", type.__dict__["__qualname__"]).__get__
 _module_of = cast("types.GetSetDescriptorType", type.__dict__["__module__"]).__get__
 _module_dict_of = cast("types.MemberDescriptorType", vars(types.ModuleType)["__dict__"]).__get__
@@ -74,7 +81,47 @@ def type_name(cls: type) -> str:
 
 def derives(cls: type, *bases: type) -> bool:
     """Whether the class is one of the bases or inherits from it, as memory is laid out."""
-    return any(c in bases for c in mro(cls))
+    return any(c is base for c in mro(cls) for base in bases)
+
+
+def class_name(cls: type) -> str:
+    """The name of the class alone."""
+    return cast("str", _name_of(cls))
+
+
+class ClassTable(Generic[T]):
+    """Class -> something, by identity: a metaclass may say what it likes about equality."""
+
+    def __init__(self, entries: Mapping[type, T] | None = None) -> None:
+        self._entries: dict[int, tuple[type, T]] = {}
+        self.update(entries or {})
+
+    def __setitem__(self, cls: type, value: T) -> None:
+        self._entries[id(cls)] = (cls, value)
+
+    def __contains__(self, cls: type) -> bool:
+        return id(cls) in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, cls: type) -> T | None:
+        """What is known of exactly this class."""
+        entry = self._entries.get(id(cls))
+        return None if entry is None else entry[1]
+
+    def nearest(self, cls: type) -> type | None:
+        """The first class along the MRO of which something is known."""
+        return next((c for c in mro(cls) if id(c) in self._entries), None)
+
+    def update(self, entries: Mapping[type, T]) -> None:
+        """Add entries."""
+        for cls, value in entries.items():
+            self[cls] = value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()
 
 
 def find(cls: type, name: str) -> object:
@@ -94,10 +141,19 @@ def module_vars(module: types.ModuleType) -> dict[str, Any]:
 def instance_dict(value: object) -> dict[str, Any] | None:
     """The dictionary of the object's own attributes, or None where it has none."""
     for c in mro(type(value)):
-        stored = class_vars(c).get("__dict__", ABSENT)
-        if type(stored) is types.GetSetDescriptorType:
+        stored = dict_place(c)
+        if stored is not None:
             found = stored.__get__(value)
-            return found if type(found) is dict else None
+            return found if derives(type(found), dict) else None
+    return None
+
+
+def dict_place(cls: type) -> types.GetSetDescriptorType | types.MemberDescriptorType | None:
+    """The descriptor through which this very class gives its instances a dictionary."""
+    stored = class_vars(cls).get("__dict__", ABSENT)
+    kind = type(stored)
+    if kind is types.GetSetDescriptorType or kind is types.MemberDescriptorType:
+        return cast("types.GetSetDescriptorType", stored)
     return None
 
 

@@ -11,12 +11,13 @@ a field, above a class, or handed to a `Fingerprinter` where the class cannot be
 
 from __future__ import annotations
 
+import ast
 import sys
+import types
 import typing
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from .lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
 
@@ -35,7 +36,7 @@ __all__ = [
 C = TypeVar("C", bound=type)
 
 _KEY: Final = "whorl"
-_above_class: weakref.WeakKeyDictionary[type, dict[str, Marker]] = weakref.WeakKeyDictionary()
+_ON_CLASS: Final = "__whorl_fields__"  # where the class decorator writes, as dataclass does
 
 
 class Marker(Mapping[str, "Marker"]):
@@ -90,7 +91,8 @@ class Marker(Mapping[str, "Marker"]):
             raise TypeError(f"whorl.{self.name}(...) takes field names, such as 'uid'")
 
         def mark(cls: C) -> C:
-            _above_class.setdefault(cls, {}).update(dict.fromkeys(names, self))
+            said = {**class_vars(cls).get(_ON_CLASS, {}), **dict.fromkeys(names, self.name)}
+            type.__setattr__(cls, _ON_CLASS, said)
             return cls
 
         return mark
@@ -159,42 +161,120 @@ def declared_markers(cls: type) -> dict[str, Marker]:
             continue
         found.update(_in_annotations(c))
         found.update(_in_metadata(c))
-        found.update(_above_class.get(c, {}))
+        said: dict[str, str] = class_vars(c).get(_ON_CLASS, {})
+        found.update({name: _MARKERS[marker] for name, marker in said.items()})
     return found
 
 
 def _in_annotations(cls: type) -> Iterator[tuple[str, Marker]]:
-    annotations = class_vars(cls).get("__annotations__", ABSENT)
-    if type(annotations) is not dict:
-        return
-    for name, annotation in annotations.items():
-        marker = _marker_in(_evaluated(annotation, cls))
-        if marker is not None:
+    for name, annotation in _annotations(cls):
+        marker = _said_in(annotation, cls)
+        if type(marker) is Marker:
             yield name, marker
 
 
-def _evaluated(annotation: object, cls: type) -> object:
-    """The annotation, evaluated where it was kept as text and can be."""
+def unreadable_markers(cls: type) -> list[tuple[str, str]]:
+    """Annotations kept as text that may hold a marker and whose names cannot be found."""
+    return [
+        (name, annotation)
+        for c in mro(cls)
+        for name, annotation in _annotations(c)
+        if type(annotation) is str and _said_in(annotation, c) is _UNKNOWN
+    ]
+
+
+def _annotations(cls: type) -> list[tuple[str, object]]:
+    annotations = class_vars(cls).get("__annotations__", ABSENT)
+    return list(annotations.items()) if type(annotations) is dict else []
+
+
+class _Unknown:
+    """A name in an annotation that cannot be found."""
+
+
+_UNKNOWN: Final = _Unknown()
+
+
+def _said_in(annotation: object, cls: type) -> Marker | _Unknown | None:
+    """The marker in an annotation. Text is read, never run: names are looked up, no calls made."""
     if type(annotation) is not str:
-        return annotation
-    module = sys.modules.get(module_name(cls))
-    scope = {} if module is None else module_vars(module)
+        return _marker_in(annotation)
     try:
-        return eval(annotation, scope, dict(class_vars(cls)))
-    except (RecursionError, MemoryError):
-        raise
-    except Exception:
-        # A name that exists for type checkers only. A marker in it would be lost in silence:
-        # that case is refused by the one who asks (`layout`), which sees the text.
-        return annotation
+        tree = ast.parse(annotation.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    return _said_in_tree(tree, cls)
+
+
+def _said_in_tree(tree: ast.expr, cls: type) -> Marker | _Unknown | None:
+    match tree:
+        case ast.Constant(value=str(text)):
+            return _said_in(text, cls)
+        case ast.Name() | ast.Attribute():
+            return _marker_in(_named(tree, cls))
+        case ast.BinOp(left=left, right=right):
+            return _said_in_tree(left, cls) or _said_in_tree(right, cls)
+        case ast.Subscript(value=around, slice=inside):
+            return _said_in_subscript(around, inside, cls)
+    return None
+
+
+def _said_in_subscript(around: ast.expr, inside: ast.expr, cls: type) -> Marker | _Unknown | None:
+    parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+    known = _named(around, cls)
+    if known is typing.Annotated:
+        for part in parts[1:]:
+            extra = _named(part, cls)
+            if type(extra) is Marker:
+                return extra
+            if extra is ABSENT and not isinstance(part, ast.Constant | ast.Call):
+                return _UNKNOWN
+        return _said_in_tree(parts[0], cls)
+    if known is ABSENT:
+        return _UNKNOWN if "Annotated" in ast.unparse(around) else None
+    if any(known is form for form in (*_FORMS, typing.Optional)):
+        found = (_said_in_tree(part, cls) for part in parts)
+        return next((said for said in found if said is not None), None)
+    return None
+
+
+def _named(tree: ast.expr, cls: type) -> object:
+    """What a dotted name stands for where the class was written, or ABSENT."""
+    match tree:
+        case ast.Name(id=name):
+            module = sys.modules.get(module_name(cls))
+            scope = {} if module is None else module_vars(module)
+            return class_vars(cls).get(name, scope.get(name, ABSENT))
+        case ast.Attribute(value=inner, attr=name):
+            home = _named(inner, cls)
+            if derives(type(home), types.ModuleType):
+                return module_vars(cast("types.ModuleType", home)).get(name, ABSENT)
+    return ABSENT
 
 
 def _marker_in(annotation: object) -> Marker | None:
-    if typing.get_origin(annotation) is typing.Annotated:
-        for extra in annotation.__metadata__:  # type: ignore[attr-defined]  # Annotated has it
+    """The marker of a field's annotation; Final, ClassVar and Optional may stand around it."""
+    kind = type(annotation)
+    if kind is _ANNOTATED:
+        for extra in cast("Any", annotation).__metadata__:
             if type(extra) is Marker:
                 return extra
+        return _marker_in(cast("Any", annotation).__origin__)
+    if kind is types.UnionType or (
+        any(kind is around for around in _AROUND) and _is_around(annotation)
+    ):
+        found = (_marker_in(inner) for inner in cast("Any", annotation).__args__)
+        return next((marker for marker in found if marker is not None), None)
     return None
+
+
+_ANNOTATED: Final = type(typing.Annotated[int, 1])
+_AROUND: Final = (type(typing.Final[int]), type(typing.Optional[int]))  # noqa: UP045 - its class
+_FORMS: Final = (typing.Final, typing.ClassVar, typing.Union, typing.Required, typing.NotRequired)
+
+
+def _is_around(annotation: object) -> bool:
+    return any(cast("Any", annotation).__origin__ is form for form in _FORMS)
 
 
 def _in_metadata(cls: type) -> Iterator[tuple[str, Marker]]:
@@ -212,15 +292,3 @@ def _in_metadata(cls: type) -> Iterator[tuple[str, Marker]]:
         for extra in held:
             if type(extra) is Marker:
                 yield name, extra
-
-
-def unreadable_markers(cls: type) -> list[tuple[str, str]]:
-    """Annotations kept as text that mention a marker and cannot be evaluated."""
-    lost: list[tuple[str, str]] = []
-    for c in mro(cls):
-        annotations = class_vars(c).get("__annotations__", ABSENT)
-        if type(annotations) is dict:
-            for name, text in annotations.items():
-                if type(text) is str and "Annotated" in text and _evaluated(text, c) is text:
-                    lost.append((name, text))
-    return lost

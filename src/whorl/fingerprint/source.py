@@ -76,13 +76,26 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
             # With -O the same tree runs without its assertions.
             origin = "source" if __debug__ or not entry.has_asserts else "source -O"
             lines = text.splitlines(keepends=True)[code.co_firstlineno - 1 : entry.last_line]
-            return CodeDigest(origin, entry.tree, b"".join(lines).decode("utf-8", "replace"))
+            digest = hash_bytes(entry.tree + marshalled(_private_names(code)))
+            return CodeDigest(origin, digest, b"".join(lines).decode("utf-8", "replace"))
     version = "{}.{}".format(*sys.version_info[:2])
     return CodeDigest(f"bytecode {version}", instructions)
 
 
 code_digest: Final = CodeMemo(_code_digest)
 """The digest of a function's own code, by its syntax tree where that can be found."""
+
+
+def _private_names(code: types.CodeType) -> list[str]:
+    """Names such as `_Class__x`, which the tree has as `__x`: they depend on the class around."""
+    found = {
+        name
+        for inner in _nested_codes(code)
+        for names in (inner.co_names, inner.co_varnames, inner.co_cellvars, inner.co_freevars)
+        for name in names
+        if name.startswith("_") and not name.startswith("__") and "__" in name
+    }
+    return sorted(found)
 
 
 def _text_of(filename: str) -> bytes | None:

@@ -51,6 +51,7 @@ __all__ = [
     "chunk",
     "dumps",
     "is_flat",
+    "is_leaf",
     "item_token",
     "marshalled",
     "tag_of",
@@ -68,6 +69,14 @@ dumps: Final[Callable[[Any, int], bytes]] = marshal.dumps
 Token = None | bool | int | float | complex | str | bytes
 
 LEAVES: Final = frozenset((type(None), bool, int, float, str, complex, type(...)))
+
+
+_LEAF_IDS: Final = frozenset(map(id, LEAVES))
+
+
+def is_leaf(kind: type) -> bool:
+    """Whether values of exactly this class are leaves; says so without asking a metaclass."""
+    return id(kind) in _LEAF_IDS
 
 
 def marshalled(tokens: Any) -> bytes:
@@ -103,7 +112,7 @@ def bytes_tokens(
 
 def is_flat(value: list[object] | tuple[object, ...]) -> bool:
     """Whether a list or tuple is one token: short, and nothing in it but leaves."""
-    return len(value) <= FLAT and LEAVES.issuperset(map(type, value))
+    return len(value) <= FLAT and _LEAF_IDS.issuperset(map(id, map(type, value)))
 
 
 class Node:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..lookup import ClassTable
 from ..tokens import Node
-from . import builtin, callables, classes, generics, refused, standard
+from . import builtin, callables, classes, generics, reduction, refused, standard
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -28,23 +29,36 @@ TableRule = Callable[[Any, "Describer"], Node]
 KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
     *classes.KINDS,
     *refused.KINDS,
+    *reduction.KINDS,
 )
 
 _LIBRARIES: Final = {"numpy": "arrays"}
 _loaded: set[str] = set()
-_table: Final[dict[type, TableRule]] = {
-    **builtin.RULES,
-    **standard.RULES,
-    **callables.RULES,
-    **generics.RULES,
-    **refused.RULES,
-}
+_table: Final[ClassTable[TableRule]] = ClassTable(
+    {
+        **builtin.RULES,
+        **standard.RULES,
+        **callables.RULES,
+        **generics.RULES,
+        **refused.RULES,
+    }
+)
+
+WHOLE: Final[ClassTable[bool]] = ClassTable(
+    dict.fromkeys((*callables.RULES, *standard.WHOLE), True)
+)
+"""Classes whose rule says all about their instances, the attributes beside included."""
+
+OWNED_NAMES: Final = standard.OWNED_NAMES
+"""Names in the instance dictionary that belong to the content of a class with a rule."""
 
 
-def known_rules() -> Mapping[type, TableRule]:
+def known_rules() -> ClassTable[TableRule]:
     """The rules of every class that can occur by now."""
     for library, name in _LIBRARIES.items():
         if library in sys.modules and library not in _loaded:
-            _table.update(importlib.import_module(f"{__name__}.{name}").RULES)
+            rules = importlib.import_module(f"{__name__}.{name}")
+            OWNED_NAMES.update(rules.OWNED_NAMES)
+            _table.update(rules.RULES)
             _loaded.add(library)
     return _table

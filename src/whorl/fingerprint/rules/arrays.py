@@ -17,6 +17,7 @@ from xxhash import xxh3_128
 
 from ..digest import hash_bytes
 from ..graph import Refused
+from ..lookup import instance_dict
 from ..names import resolve
 from ..tokens import Node
 from .builtin import NAMED_CLASSES, TYPE_PARTS
@@ -99,8 +100,12 @@ def _has_padding(dtype: np.dtype[Any]) -> bool:
         return base.itemsize > np.finfo(base).bits // 8 or np.finfo(np.longdouble).nmant == 63
     if base.fields is None:
         return False
-    inner = [field[0] for field in base.fields.values()]
-    return sum(d.itemsize for d in inner) != base.itemsize or any(map(_has_padding, inner))
+    covered: set[int] = set()
+    for inner, offset, *_ in base.fields.values():
+        covered.update(range(offset, offset + inner.itemsize))
+        if _has_padding(inner):
+            return True
+    return len(covered) != base.itemsize
 
 
 def _without_padding(array: Array) -> Iterator[Array]:
@@ -116,11 +121,12 @@ def _without_padding(array: Array) -> Iterator[Array]:
 
 
 def _scalar(value: np.generic, describer: Describer) -> Node:
-    if type(value) is np.void and value.dtype.fields is None:
-        return Node(b"scalar", (value.dtype, value.tobytes()))
     if value.dtype.hasobject:
-        return Node(b"scalar of objects", (value.dtype, value.item()))
-    return Node(b"scalar", (value.dtype, content_digest(_plain(np.asarray(value)))))
+        return Node(b"scalar of objects", (value.dtype, value.item()), lambda i: "")
+    name = "record" if type(value) is np.record else "scalar"
+    opaque = type(value) is np.void and value.dtype.fields is None
+    content = value.tobytes() if opaque else content_digest(_plain(np.asarray(value)))
+    return Node(b"scalar", (name, value.dtype, content), lambda i: "")
 
 
 def _dtype(value: np.dtype[Any], describer: Describer) -> Node:
@@ -152,9 +158,12 @@ def _ufunc(value: np.ufunc, describer: Describer) -> Node:
 
 
 def _masked(value: Any, describer: Describer) -> Node:
+    """Data, mask, fill value as it was set, and whether the mask is hard."""
+    stored = instance_dict(value) or {}
     data = np.ndarray.view(value, np.ndarray)
-    mask = np.ma.getmaskarray(value)
-    return Node(b"masked array", (data, np.asarray(mask), value.fill_value))
+    mask = np.asarray(np.ma.getmaskarray(value))
+    parts = (data, mask, stored.get("_fill_value"), stored.get("_hardmask"))
+    return Node(b"masked array", parts, lambda i: (".data", ".mask", ".fill_value", ".hardmask")[i])
 
 
 def _mapped(value: Any, describer: Describer) -> Node:
@@ -177,7 +186,14 @@ _SCALARS: Final = [
 ]
 _DTYPES: Final = {type(np.dtype(scalar)) for scalar in _SCALARS if not scalar.__subclasses__()}
 
-NAMED_CLASSES.update(_SCALARS)
+NAMED_CLASSES.update(dict.fromkeys(_SCALARS, True))
+OWNED_NAMES: Final = {
+    np.ma.MaskedArray: frozenset(
+        ("_mask", "_fill_value", "_hardmask", "_sharedmask", "_isfield", "_baseclass", "_optinfo",
+         "_basedict")
+    ),
+    np.memmap: frozenset(("_mmap", "filename", "offset", "mode")),
+}  # fmt: skip
 
 RULES: Final[dict[type, TableRule]] = {
     np.ndarray: _array,

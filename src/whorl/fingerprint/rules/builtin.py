@@ -6,15 +6,15 @@ import collections
 import gc
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..asked import ByIdentity, ByType, InOrder
 from ..bytecode import bytecode_digest
 from ..digest import hash_bytes
 from ..graph import Refused
 from ..identity import identity_of
-from ..lookup import ABSENT, class_vars, instance_dict, mro, type_name
-from ..tokens import LEAVES, Node, marshalled
+from ..lookup import ABSENT, ClassTable, class_vars, derives, mro, type_name
+from ..tokens import LEAVES, Node, is_leaf, marshalled
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -109,40 +109,44 @@ def _memoryview(value: memoryview, describer: Describer) -> Node:
 
 
 def _exception(value: BaseException, describer: Describer) -> Node:
-    """Arguments, cause, attributes, and what the C part of OSError and others keeps."""
+    """Arguments, cause, and what the C part of OSError and others keeps."""
     places = {
         name: stored
         for c in reversed(mro(type(value)))
         for name, stored in class_vars(c).items()
-        if type(stored) is types.MemberDescriptorType and not name.startswith("__")
+        if type(stored) is types.MemberDescriptorType
+        and not name.startswith("__")
+        and "__slots__" not in class_vars(c)  # slots of a class in Python are its own state
     }
     held = {name: place.__get__(value, type(value)) for name, place in places.items()}
     base = class_vars(BaseException)
     parts = {
         ".args": base["args"].__get__(value),
         ".__cause__": base["__cause__"].__get__(value),
-        ".__dict__": instance_dict(value) or {},
         "": {name: found for name, found in held.items() if found is not None},
     }
     return Node(b"exception", [*parts.values()], [*parts].__getitem__)
 
 
 def _in_order(value: InOrder, describer: Describer) -> Node:
-    held = value.value
-    if type(held) is dict:
-        return ordered_node(b"in order", list(held.items()))
-    return Node(b"not a dict", (held,), lambda i: "")
+    held: Any = value.value
+    if not derives(type(held), dict):
+        return Node(b"not a dict", (held,), lambda i: "")
+    keys = dict.__iter__(held)
+    if derives(type(held), collections.OrderedDict):
+        keys = collections.OrderedDict.__iter__(held)
+    return Node(b"in order", (held, list(keys)), lambda i: ("", ".keys()")[i])
 
 
 def _by_identity(value: ByIdentity, describer: Describer) -> Node:
     return Node(b"identity", (identity_of(value.value),))
 
 
-TYPE_PARTS: Final[dict[type, Callable[[Any], tuple[object, ...]]]] = {}
+TYPE_PARTS: Final[ClassTable[Callable[[Any], tuple[object, ...]]]] = ClassTable()
 """What belongs to the type of a value beside its class: dtype and shape of an array."""
 
 
-NAMED_CLASSES: Final[set[type]] = set()
+NAMED_CLASSES: Final[ClassTable[bool]] = ClassTable()
 """Classes that mean the same in every version of their library, such as `numpy.float32`."""
 
 
@@ -151,17 +155,19 @@ def _by_type(value: ByType, describer: Describer) -> Node:
     held: Any = value.value
     kind = type(held)
     if kind is list or kind is tuple:
-        return Node(b"types " + kind.__name__.encode(), [ByType(x) for x in held])
+        return Node(b"types " + kind.__name__.encode(), [ByType.of(x) for x in held])
     if kind is dict:
-        pairs = [(key, ByType(inner)) for key, inner in held.items()]
-        return Node(b"types dict", (), lambda i: f"[{short(pairs[i][0])}]", items=pairs)
-    if kind not in LEAVES:
-        parts = next((TYPE_PARTS[c] for c in mro(kind) if c in TYPE_PARTS), None)
-        if parts is not None:
-            return Node(b"type", (describer.class_node(kind), *parts(held)), lambda i: "")
-        node = describer.structure(held)
+        pairs = [(key, ByType.of(inner)) for key, inner in held.items()]
+        return Node(b"types dict", (), lambda i: f"[{_key(pairs[i][0])}]", items=pairs)
+    if not is_leaf(kind):
+        array_like = TYPE_PARTS.nearest(kind)
+        if array_like is not None:
+            parts = cast("Callable[[Any], tuple[object, ...]]", TYPE_PARTS.get(array_like))(held)
+            return Node(b"type", (describer.class_node(kind), *parts), lambda i: "")
+        by_type = describer.counts_by_type(kind)
+        node = describer.structure(held) if by_type else describer(held)
         if node.tag.startswith(b"C") and not any(type(part) is Node for part in node.values):
-            typed = [ByType(part) for part in node.values]
+            typed = [ByType.of(part) for part in node.values]
             return Node(b"types " + node.tag, typed, node.label, counted=False)
     return Node(b"type", (describer.class_node(kind),), lambda i: "")
 
@@ -197,6 +203,8 @@ def _default_dict(value: collections.defaultdict[Any, Any], describer: Describer
     return Node(b"defaultdict", (dict_node(value), factory), lambda i: ("", ".default_factory")[i])
 
 
+_RANGE_LABELS: Final = (".start", ".stop", ".step").__getitem__
+
 RULES: Final[dict[type, Callable[[Any, Describer], Node]]] = {
     # Exact leaves never come here: these are the contents of their subclasses.
     int: _leaf_content(b"int", int.__int__),
@@ -204,23 +212,23 @@ RULES: Final[dict[type, Callable[[Any, Describer], Node]]] = {
     complex: _leaf_content(b"complex", complex.__complex__),
     str: _leaf_content(b"str", str.__str__),
     bytes: _leaf_content(b"bytes", bytes.__bytes__),
-    bytearray: _leaf_content(b"bytearray", lambda value: bytes(memoryview(value))),
+    bytearray: _leaf_content(
+        b"bytearray", lambda value: bytes(bytearray.__getitem__(value, slice(None)))
+    ),
     memoryview: _memoryview,
     list: lambda v, d: Node(b"L", v if type(v) is list else [*list.__iter__(v)]),
     tuple: lambda v, d: Node(b"T", v if type(v) is tuple else (*tuple.__iter__(v),)),
     dict: lambda v, d: dict_node(v),
     set: lambda v, d: set_node(b"S", set.__iter__(v)),
     frozenset: lambda v, d: set_node(b"Z", frozenset.__iter__(v)),
-    range: lambda v, d: Node(b"range", (v.start, v.stop, v.step)),
-    slice: lambda v, d: Node(b"slice", (v.start, v.stop, v.step)),
+    range: lambda v, d: Node(b"range", (v.start, v.stop, v.step), _RANGE_LABELS),
+    slice: lambda v, d: Node(b"slice", (v.start, v.stop, v.step), _RANGE_LABELS),
     type(NotImplemented): lambda v, d: Node(b"NotImplemented"),
     collections.OrderedDict: _ordered_dict,
     collections.defaultdict: _default_dict,
     collections.deque: _deque,
     types.MappingProxyType: _mappingproxy,
-    types.SimpleNamespace: lambda v, d: Node(
-        b"SimpleNamespace", (dict_node(instance_dict(v) or {}),), lambda i: ""
-    ),
+    types.SimpleNamespace: lambda v, d: Node(b"SimpleNamespace"),
     types.CellType: _cell,
     types.CodeType: lambda v, d: Node(b"code object", (v.co_name, bytecode_digest(v))),
     BaseException: _exception,

@@ -24,7 +24,7 @@ from ..asked import Mode
 from ..boundary import USER, Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
 from ..graph import Refused
-from ..lookup import ABSENT, class_vars, derives, instance_dict, module_vars
+from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars
 from ..names import known_module_name, resolve
 from ..source import code_digest
 from ..tokens import Node
@@ -113,7 +113,10 @@ def _captured(function: types.FunctionType) -> Node | None:
     if not cells:
         return None
     held: dict[str, object] = {}
+    cached = _kept_by_singledispatch(function)
     for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        if name in cached:
+            continue
         try:
             held[name] = cell.cell_contents
         except ValueError:
@@ -121,11 +124,18 @@ def _captured(function: types.FunctionType) -> Node | None:
     return dict_node(held)
 
 
+def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
+    """What the inner functions of singledispatch have captured only to be faster."""
+    if function.__globals__ is not functools.singledispatch.__globals__:
+        return frozenset()
+    return frozenset(("dispatch_cache", "cache_token", "method_cache"))
+
+
 def _annotations(function: types.FunctionType, describer: Describer) -> Node | None:
     annotations = function.__annotations__
     if not annotations:
         return None
-    digest = describer.digest_in(Mode.NAMES, list(annotations.items()))
+    digest = describer.digest_in(Mode.NAMES, annotations, ".__annotations__")
     return Node(b"annotations", (digest,), lambda i: "")
 
 
@@ -199,7 +209,11 @@ def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> 
         if value is ABSENT and "__path__" in stored:
             value = _submodule(f"{name}.{wanted}")
         found[f"{name}.{wanted}"] = value
-    return found or {f"import {name}": module}
+    if not found:
+        # `import a.b` binds a; what is taken from it there cannot be seen.
+        top = name.partition(".")[0]
+        found = {f"import {name}": module, f"import {top}": sys.modules.get(top, ABSENT)}
+    return found
 
 
 def _unloaded_home(name: str, describer: Describer) -> Home:
@@ -261,6 +275,10 @@ def _wrapper(tag: bytes, cls: type, *names: str) -> TableRule:
 
 
 def _method(value: types.MethodType, describer: Describer) -> Node:
+    function: Any = value.__func__
+    named = _global_of_library(value, getattr(function, "__module__", None), function, describer)
+    if named is not None:
+        return named
     return Node(
         b"method", (value.__func__, value.__self__), lambda i: (".__func__", ".__self__")[i]
     )
@@ -283,6 +301,18 @@ def _dispatch_method(value: functools.singledispatchmethod[Any], describer: Desc
     return Node(b"singledispatchmethod", (value.dispatcher, value.func))
 
 
+def _global_of_library(
+    value: object, module: object, function: object, describer: Describer
+) -> Node | None:
+    """A method of an object that an installed module hides behind a function: `random.random`."""
+    name = getattr(function, "__name__", None)
+    while type(module) is str and type(name) is str and module:
+        if describer.home(module).kind != "user" and resolve(module, name) is value:
+            return named_node(describer.home(module), module, name)
+        module = module.rpartition(".")[0]
+    return None
+
+
 # -- builtins ---------------------------------------------------------------------------
 
 
@@ -291,6 +321,9 @@ def _builtin(value: types.BuiltinFunctionType, describer: Describer) -> Node:
     if owner is None or derives(type(owner), types.ModuleType):
         module = value.__module__ or "builtins"
         return named_extension(module, value.__qualname__, describer)
+    named = _global_of_library(value, module_name(type(owner)), value, describer)
+    if named is not None:
+        return named
     return Node(b"builtin method", (value.__name__, owner), lambda i: (".__name__", ".__self__")[i])
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..asked import Mode
 from ..graph import Refused
+from ..layout import layout_of
 from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, mro, qualname
 from ..names import importable, known_by_name, known_module_name
 from ..tokens import Node
@@ -115,8 +116,9 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
         ]
     if derives(type(cls), enum.EnumMeta) and "_member_map_" in stored:
         for name in _KEPT_BY_ENUM & content.keys():
-            if (name.startswith("_") and not name.startswith("__")) or _is_enums_own(content[name]):
+            if not name.startswith("__") or _is_enums_own(name, content[name]):
                 del content[name]
+        content["_member_names_"] = list(stored["_member_map_"])
         for name, member in stored["_member_map_"].items():
             content[name] = Node(b"member", (_member_value(member),), lambda i: "")
         for name in [n for n, held in content.items() if type(held) is enum.property]:
@@ -124,7 +126,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
     if "__pydantic_fields__" in stored:
         content.pop("model_fields", None)
         content["__pydantic_fields__"] = {
-            name: (field.default, field.default_factory, field.alias)
+            name: (field.default, field.default_factory, field.alias, list(field.metadata))
             for name, field in stored["__pydantic_fields__"].items()
         }
     return content
@@ -137,10 +139,12 @@ def _is_generated(held: object) -> bool:
     return type(inner) is types.FunctionType and inner.__code__.co_filename == "<string>"
 
 
-def _is_enums_own(held: object) -> bool:
+def _is_enums_own(name: str, held: object) -> bool:
     """Whether a method was put into the class by enum rather than by its author."""
     inner = held.__func__ if type(held) is staticmethod else held
-    return type(inner) is not types.FunctionType or inner.__globals__.get("__name__") == "enum"
+    if type(inner) is types.FunctionType:
+        return inner.__globals__.get("__name__") == "enum"
+    return name == "__new_member__"
 
 
 def _dataclass_field(field: Any) -> tuple[object, ...]:
@@ -154,7 +158,7 @@ def _annotations(cls: type, describer: Describer) -> Node | None:
     annotations = class_vars(cls).get("__annotations__")
     if type(annotations) is not dict or not annotations:
         return None
-    digest = describer.digest_in(Mode.NAMES, list(annotations.items()))
+    digest = describer.digest_in(Mode.NAMES, annotations, ".__annotations__")
     return Node(b"annotations", (digest,), lambda i: "")
 
 
@@ -164,9 +168,10 @@ def _member_value(member: object) -> object:
 
 def _member(value: Any, describer: Describer) -> Node:
     """A member of an enum: class, name, value, and what was set on it beside."""
-    stored = instance_dict(value) or {}
-    beside = {name: held for name, held in stored.items() if name not in _MEMBER_BOOKKEEPING}
     cls = type(value)
+    stored = instance_dict(value) or {}
+    hidden = layout_of(cls).hidden | _MEMBER_BOOKKEEPING
+    beside = {name: held for name, held in stored.items() if name not in hidden}
     parts: dict[str, object] = {
         ".__class__": describer.class_node(cls),
         ".name": stored.get("_name_"),

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..lookup import type_name
+from ..lookup import class_vars, derives, instance_dict, type_name
 from ..names import known_module_name
 from ..tokens import Node
 
@@ -21,25 +21,41 @@ TableRule = Callable[[Any, "Describer"], Node]
 
 
 def _alias(value: Any, describer: Describer) -> Node:
-    origin = typing.get_origin(value)
-    arguments = typing.get_args(value)
-    if origin is typing.Union or origin is types.UnionType:
+    """An alias by what it stores: attributes not found in it would be asked of its origin."""
+    stored = instance_dict(value) or {}
+    if derives(type(value), types.GenericAlias):
+        origin, arguments, unpacked = (
+            class_vars(types.GenericAlias)[name].__get__(value)
+            for name in ("__origin__", "__args__", "__unpacked__")
+        )
+    elif derives(type(value), types.UnionType):
+        origin, arguments, unpacked = typing.Union, value.__args__, False
+    else:
+        origin, arguments, unpacked = stored["__origin__"], stored.get("__args__", ()), False
+    if origin is typing.Union or origin is typing.Literal:
         # Optional[int], Union[None, int] and int | None are one type.
-        return Node(b"union", (), lambda i: ".__args__", items=[(a,) for a in arguments])
-    if origin is typing.Literal:
-        return Node(b"literal", (), lambda i: ".__args__", items=[(a,) for a in arguments])
-    if origin is typing.Annotated:
-        return Node(b"annotated", (value.__origin__, *value.__metadata__))
-    spelled = getattr(value, "_name", None)  # typing.List[int] is not list[int]
-    flattened = [[*a] if type(a) is list else a for a in arguments]
-    return Node(b"alias", (origin, spelled, *flattened), lambda i: f".__args__[{i - 2}]")
+        tag = b"union" if origin is typing.Union else b"literal"
+        return Node(tag, (), lambda i: ".__args__", items=[(a,) for a in arguments])
+    if "__metadata__" in stored:
+        return Node(b"annotated", (origin, *stored["__metadata__"]))
+    spelled = stored.get("_name")  # typing.List[int] is not list[int]
+    parts = (origin, spelled, unpacked, *arguments)
+    return Node(b"alias", parts, lambda i: f".__args__[{i - 3}]" if i > 2 else ".__origin__")
+
+
+_SAID_OF_VARIABLES: Final = (
+    "__bound__",
+    "__constraints__",
+    "__covariant__",
+    "__contravariant__",
+    "__infer_variance__",
+    "__default__",
+)
 
 
 def _variable(value: Any, describer: Describer) -> Node:
-    name = type_name(type(value))
-    bound = getattr(value, "__bound__", None)
-    constraints = getattr(value, "__constraints__", ())
-    return Node(b"type variable", (name, value.__name__, bound, constraints))
+    said = [getattr(value, name, None) for name in _SAID_OF_VARIABLES]
+    return Node(b"type variable", (type_name(type(value)), value.__name__, *said))
 
 
 def _special(value: Any, describer: Describer) -> Node:
@@ -53,10 +69,6 @@ def _forward(value: Any, describer: Describer) -> Node:
 def _new_type(value: Any, describer: Describer) -> Node:
     module = known_module_name(value.__module__)
     return Node(b"new type", (module, value.__qualname__, value.__supertype__))
-
-
-def _any_instance(name: str) -> Any:
-    return getattr(typing, name, None)
 
 
 def _lazy_alias(value: Any, describer: Describer) -> Node:

@@ -8,12 +8,12 @@ a reduction that forgets them does not make two objects the same.
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from ..graph import Refused
 from ..layout import layout_of, state_of
-from ..lookup import find, instance_dict, module_name
+from ..lookup import class_vars, derives, find, instance_dict, module_name, type_name
 from ..names import resolve
 from ..tokens import Node
 from .callables import named_extension
@@ -21,7 +21,7 @@ from .callables import named_extension
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["by_reduction"]
+__all__ = ["KINDS", "by_reduction"]
 
 
 def by_reduction(value: Any, describer: Describer) -> Node:
@@ -51,3 +51,22 @@ def _reduced(value: object) -> object:
     if type(reduced) is not tuple or not 2 <= len(reduced) <= 6:
         raise Refused("its __reduce_ex__ returns neither a name nor a tuple of two to six parts")
     return tuple(list(part) if isinstance(part, Iterator) else part for part in reduced)
+
+
+def _is_structure_sequence(cls: type) -> bool:
+    """`os.stat_result` and its like: tuples with fields that are not among their elements."""
+    return derives(cls, tuple) and "n_unnamed_fields" in class_vars(cls)
+
+
+def _is_c_field(cls: type) -> bool:
+    return type_name(cls) == "_ctypes.CField"
+
+
+def _c_field(value: Any, describer: Describer) -> Node:
+    return Node(b"ctypes field", (value.offset, value.size), lambda i: (".offset", ".size")[i])
+
+
+KINDS: Final[tuple[tuple[Callable[[type], bool], Callable[[Any, Describer], Node]], ...]] = (
+    (_is_structure_sequence, by_reduction),
+    (_is_c_field, _c_field),
+)

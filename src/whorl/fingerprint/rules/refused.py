@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ..graph import Refused
-from ..lookup import derives, mro
+from ..lookup import derives
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -42,9 +42,14 @@ RULES: Final[dict[type, Callable[[Any, Describer], NoReturn]]] = {
 }
 
 
+def _is_of(cls: type, module: str, name: str) -> bool:
+    """Whether the class derives from one of a module that may not have been loaded."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and derives(cls, getattr(loaded, name))
+
+
 def _is_mock(cls: type) -> bool:
-    mock = sys.modules.get("unittest.mock")
-    return mock is not None and mock.NonCallableMock in mro(cls)
+    return _is_of(cls, "unittest.mock", "NonCallableMock")
 
 
 KINDS: Final[tuple[tuple[Callable[[type], bool], Callable[[Any, Describer], NoReturn]], ...]] = (
@@ -57,6 +62,14 @@ KINDS: Final[tuple[tuple[Callable[[type], bool], Callable[[Any, Describer], NoRe
     (
         lambda cls: derives(cls, _socket.socket, mmap.mmap),
         _refuse("it is a connection to something outside the program"),
+    ),
+    (
+        lambda cls: _is_of(cls, "ctypes", "CDLL"),
+        _refuse("it is a library loaded at some address of this process"),
+    ),
+    (
+        lambda cls: _is_of(cls, "weakref", "finalize"),
+        _refuse("what it does is kept outside of it"),
     ),
     (_is_mock, _refuse("a mock makes up its attributes as they are asked for")),
 )

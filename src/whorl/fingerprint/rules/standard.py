@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..graph import Refused
-from ..lookup import class_vars, qualname
+from ..lookup import ClassTable, class_vars, derives, instance_dict, qualname
 from ..names import known_module_name
 from ..tokens import Node
 
@@ -50,9 +50,10 @@ def _datetime(value: datetime.datetime, describer: Describer) -> Node:
 
 
 def _zone(value: zoneinfo.ZoneInfo, describer: Describer) -> Node:
-    if value.key is None:
+    key = class_vars(zoneinfo.ZoneInfo)["key"].__get__(value)
+    if key is None:
         raise Refused("a ZoneInfo read from a file has no key that names it")
-    return Node(b"ZoneInfo", (value.key,))
+    return Node(b"ZoneInfo", (key,))
 
 
 def _decimal(value: decimal.Decimal, describer: Describer) -> Node:
@@ -83,18 +84,35 @@ def _array(value: array.array[Any], describer: Describer) -> Node:
 
 
 def _in_memory_file(value: io.BytesIO | io.StringIO, describer: Describer) -> Node:
-    if value.closed:
+    cls: Any = io.BytesIO if derives(type(value), io.BytesIO) else io.StringIO
+    if class_vars(cls)["closed"].__get__(value):
         raise Refused("it is a closed stream")
-    return Node(qualname(type(value)).encode(), (value.getvalue(), value.tell()))
+    return Node(qualname(cls).encode(), (cls.getvalue(value), cls.tell(value)))
+
+
+def _logger(value: logging.Logger, describer: Describer) -> Node:
+    name = (instance_dict(value) or {}).get("name")
+    return Node(b"logger", (known_module_name(name) if type(name) is str else name,))
 
 
 def _reduced_arguments(value: Any, describer: Describer) -> Node:
     """operator's getters and callers: what they were made with."""
     made_by, arguments, *_ = value.__reduce__()
-    if type(made_by) is not type(value):  # methodcaller with keywords reduces to a partial
-        return Node(qualname(type(value)).encode(), (arguments, getattr(made_by, "keywords", None)))
-    return Node(qualname(type(value)).encode(), (arguments,))
+    # methodcaller with keywords reduces to a partial, which has the name and the keywords
+    first, keywords = getattr(made_by, "args", ()), getattr(made_by, "keywords", {})
+    return Node(qualname(type(value)).encode(), ((*first, *arguments), keywords))
 
+
+WHOLE: Final = (logging.Logger, *_PATHS)
+
+OWNED_NAMES: Final[ClassTable[frozenset[str]]] = ClassTable(
+    {
+        logging.Logger: frozenset(
+            ("name", "level", "parent", "propagate", "handlers", "disabled", "filters", "manager",
+             "_cache")
+        ),
+    }
+)  # fmt: skip
 
 RULES: Final[dict[type, TableRule]] = {
     datetime.date: _members(b"date", datetime.date, *_DATE),
@@ -112,7 +130,7 @@ RULES: Final[dict[type, TableRule]] = {
     array.array: _array,
     io.BytesIO: _in_memory_file,
     io.StringIO: _in_memory_file,
-    logging.Logger: lambda v, d: Node(b"logger", (known_module_name(v.name),)),
+    logging.Logger: _logger,
     operator.attrgetter: _reduced_arguments,
     operator.itemgetter: _reduced_arguments,
     operator.methodcaller: _reduced_arguments,

@@ -1,0 +1,1 @@
+"""The digest of each kind of value, one file per kind."""

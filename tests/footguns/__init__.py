@@ -1,0 +1,1 @@
+"""Surprises, stated and pinned."""
