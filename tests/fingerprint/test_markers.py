@@ -357,10 +357,19 @@ def test_a_marker_in_a_text_that_cannot_be_evaluated_is_refused() -> None:
         def __init__(self) -> None:
             self.uid = 1
 
-    Unreadable.__annotations__ = {"uid": "Annotated[NowhereToBeFound, whorl.exclude]"}
+    Unreadable.__annotations__ = {"uid": "Annotated[int, nowhere_to_be_found.exclude]"}
     refused = refusal({"k": Unreadable()})
     assert refused.path == "value['k']"
     assert "uid" in refused.reason
+
+
+def test_a_marker_in_a_text_is_honoured_though_the_type_beside_it_cannot_be_found() -> None:
+    class Marked:
+        def __init__(self, uid: int) -> None:
+            self.uid = uid
+
+    Marked.__annotations__ = {"uid": "Annotated[NowhereToBeFound, whorl.exclude]"}
+    assert same(Marked(1), Marked(2))
 
 
 def test_an_annotation_without_a_marker_need_not_be_readable() -> None:

@@ -52,7 +52,7 @@ from .lookup import (
 from .markers import FieldRule, Marker, by_identity, by_type, exclude, ordered, unreadable_markers
 from .names import known_by_name, known_module_name
 from .policy import ClassRule, Policy
-from .rules import KINDS, OWNED_NAMES, WHOLE, known_rules
+from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, WHOLE, known_rules
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
 from .tokens import Node, marshalled, tag_of
@@ -222,7 +222,7 @@ class Describer:
             )
         said = self._said(cls)
         own = dict(said.markers) if isinstance(said, FieldRule) else {}
-        owned = None if base in WHOLE else OWNED_NAMES.get(base) or frozenset()
+        owned = None if base in COVERS_ATTRIBUTES else OWNED_NAMES.get(base) or frozenset()
         layout = layout_of(cls, base, own, owned)
         if not layout.has_dict:
             known = {name.removeprefix(f"_{class_name(c).lstrip('_')}") for c in mro(cls)

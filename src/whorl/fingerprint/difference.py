@@ -22,7 +22,7 @@ from .lookup import derives, module_name, qualname
 from .names import known_by_name
 from .rules.builtin import short
 from .source import code_digest, source_of
-from .tokens import LEAVES, Node, bytes_tokens, is_flat, marshalled
+from .tokens import Node, bytes_tokens, is_flat, is_leaf, marshalled
 
 __all__ = ["NOTHING", "Code", "Difference", "differences"]
 
@@ -31,7 +31,7 @@ _PATHS_LISTED: Final = 16
 _WHOLE: Final = frozenset(  # shown as they are
     (
         b"dtype", b"dtype of fields", b"dtype of parts", b"scalar", b"named", b"class by name",
-        b"Decimal", b"UUID", b"path", b"date", b"datetime", b"time", b"timedelta", b"regex",
+        b"Decimal", b"UUID", b"path", b"regex",
     )
 )  # fmt: skip
 
@@ -97,7 +97,7 @@ def words(value: object) -> str:
     if kind in (list, tuple, dict, set, frozenset):
         listed = list(cast("Any", value))
         flat = listed + list(value.values()) if type(value) is dict else listed
-        if all(type(part) in LEAVES for part in flat):
+        if all(is_leaf(type(part)) for part in flat):
             text = repr(value)
             return text if len(text) <= 60 else f"{text[:57]}..."
         return f"{kind.__name__} of {len(listed)}"
@@ -191,7 +191,7 @@ def _written(value: object, graph: Graph) -> bytes:
         return b""
     if type(value) is Code:
         return value.encode("utf-8", "surrogatepass")
-    if type(value) in LEAVES or _one_token(value):
+    if is_leaf(type(value)) or _one_token(value):
         return marshalled([value])
     if type(value) is bytes:
         return marshalled(bytes_tokens(value))
@@ -203,7 +203,7 @@ def _one_token(value: object) -> bool:
 
 
 def _walkable(value: object) -> bool:
-    return value is not NOTHING and type(value) not in LEAVES and type(value) not in (bytes, Code)
+    return value is not NOTHING and not is_leaf(type(value)) and type(value) not in (bytes, Code)
 
 
 def _apart(left: object, right: object) -> tuple[object, object]:

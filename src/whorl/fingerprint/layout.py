@@ -170,7 +170,7 @@ def state_of(layout: Layout, value: object) -> dict[Name, object]:
         except AttributeError:
             continue
     stored = instance_dict(value) if layout.has_dict else None
-    if stored:
+    if stored is not None:
         odd = []
         for key, held in dict.items(stored):
             if type(key) is not str:

@@ -22,7 +22,14 @@ from . import builtin, callables, classes, generics, reduction, refused, standar
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["KINDS", "TableRule", "known_rules"]
+__all__ = [
+    "COVERS_ATTRIBUTES",
+    "KINDS",
+    "OWNED_NAMES",
+    "WHOLE",
+    "TableRule",
+    "known_rules",
+]
 
 TableRule = Callable[[Any, "Describer"], Node]
 
@@ -45,9 +52,12 @@ _table: Final[ClassTable[TableRule]] = ClassTable(
 )
 
 WHOLE: Final[ClassTable[bool]] = ClassTable(
-    dict.fromkeys((*callables.RULES, *standard.WHOLE), True)
+    dict.fromkeys((*callables.RULES, *generics.RULES, *standard.WHOLE), True)
 )
-"""Classes whose rule says all about their instances, the attributes beside included."""
+"""Classes whose rule says all about values of exactly this class."""
+
+COVERS_ATTRIBUTES: Final[ClassTable[bool]] = ClassTable(dict.fromkeys(callables.RULES, True))
+"""Classes whose content includes the attributes of an instance, for subclasses too."""
 
 OWNED_NAMES: Final = standard.OWNED_NAMES
 """Names in the instance dictionary that belong to the content of a class with a rule."""

@@ -162,7 +162,10 @@ def _masked(value: Any, describer: Describer) -> Node:
     stored = instance_dict(value) or {}
     data = np.ndarray.view(value, np.ndarray)
     mask = np.asarray(np.ma.getmaskarray(value))
-    parts = (data, mask, stored.get("_fill_value"), stored.get("_hardmask"))
+    fill = stored.get("_fill_value")
+    if fill is None:  # not asked for yet: what asking would give
+        fill = np.asarray(np.ma.default_fill_value(data.dtype), data.dtype)
+    parts = (data, mask, fill, stored.get("_hardmask"))
     return Node(b"masked array", parts, lambda i: (".data", ".mask", ".fill_value", ".hardmask")[i])
 
 

@@ -14,7 +14,7 @@ from ..digest import hash_bytes
 from ..graph import Refused
 from ..identity import identity_of
 from ..lookup import ABSENT, ClassTable, class_vars, derives, mro, type_name
-from ..tokens import LEAVES, Node, is_leaf, marshalled
+from ..tokens import Node, is_leaf, marshalled
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -32,12 +32,12 @@ __all__ = [
     "split_keys",
 ]
 
-_SORTABLE: Final[tuple[set[type], ...]] = ({str}, {int})
+_SORTABLE: Final = ({id(str)}, {id(int)})
 
 
 def sortable(keys: Iterable[object]) -> bool:
     """Whether plain sorting puts the keys in an order that is the same in every process."""
-    kinds = set(map(type, keys))
+    kinds = set(map(id, map(type, keys)))
     return not kinds or kinds in _SORTABLE
 
 
@@ -46,7 +46,7 @@ def split_keys(stored: dict[Any, object]) -> tuple[list[Any], list[Any], list[An
     split: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     for key in sorted(dict.__iter__(stored)):
         kind = type(dict.__getitem__(stored, key))
-        split[0 if kind in LEAVES else 1 if kind is list else 2].append(key)
+        split[0 if is_leaf(kind) else 1 if kind is list else 2].append(key)
     return split
 
 
@@ -83,15 +83,15 @@ def set_node(tag: bytes, members: Iterable[object]) -> Node:
 
 def _key(value: object) -> str:
     """A key as Python writes it, where that can be done without running any code."""
-    if type(value) is tuple and LEAVES.issuperset(map(type, value)):
+    if type(value) is tuple and all(is_leaf(type(part)) for part in value):
         return repr(value)
-    return repr(value) if type(value) in LEAVES or type(value) is bytes else short(value)
+    return repr(value) if is_leaf(type(value)) or type(value) is bytes else short(value)
 
 
 def short(value: object) -> str:
     """A leaf as Python writes it, anything else by its class."""
     kind = type(value)
-    if kind in LEAVES or kind is bytes:
+    if is_leaf(kind) or kind is bytes:
         text = repr(value)
         return text if len(text) <= 60 else f"{text[:57]}..."
     return f"<{type_name(kind)}>"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..asked import Mode
 from ..graph import Refused
 from ..layout import layout_of
-from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, mro, qualname
+from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import importable, known_by_name, known_module_name
 from ..tokens import Node
 from .builtin import NAMED_CLASSES, dict_node
@@ -209,7 +209,7 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
 
 
 KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
-    (lambda cls: type in mro(cls), _class),
-    (lambda cls: types.ModuleType in mro(cls), _module),
+    (lambda cls: derives(cls, type), _class),
+    (lambda cls: derives(cls, types.ModuleType), _module),
     (lambda cls: derives(type(cls), enum.EnumMeta), _member),
 )

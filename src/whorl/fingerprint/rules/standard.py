@@ -103,7 +103,7 @@ def _reduced_arguments(value: Any, describer: Describer) -> Node:
     return Node(qualname(type(value)).encode(), ((*first, *arguments), keywords))
 
 
-WHOLE: Final = (logging.Logger, *_PATHS)
+WHOLE: Final = (logging.Logger,)
 
 OWNED_NAMES: Final[ClassTable[frozenset[str]]] = ClassTable(
     {
