@@ -262,7 +262,13 @@ def valid(spec: Spec) -> bool:
         members = spec.parts[2::2]
     else:
         return True
-    return all(map(hashable, members)) and len({build(m) for m in members}) == len(members)
+    # Equal members that hold a NaN are one member when shared and two when copied.
+    told_apart = len({repr(canonical(m)) for m in members}) == len(members)
+    return (
+        told_apart
+        and all(map(hashable, members))
+        and len({build(m) for m in members}) == len(members)
+    )
 
 
 # -- one change -----------------------------------------------------------------------------

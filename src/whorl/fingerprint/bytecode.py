@@ -38,11 +38,12 @@ class GlobalRead:
 
 @dataclass(frozen=True, slots=True)
 class ImportRead:
-    """An import inside a function body."""
+    """An import inside a function body: `from module import names`, `import module [as x]`."""
 
     level: int
     module: str
     names: tuple[str, ...]
+    renamed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,9 @@ def _reads_of(code: types.CodeType) -> Reads:
                 seen[GlobalRead(step.argval, _attributes_after(steps, i))] = None
             elif step.opname == "IMPORT_NAME":
                 names = steps[i - 1].argval or ()
-                imports[ImportRead(steps[i - 2].argval, step.argval, tuple(names))] = None
+                renamed = not names and steps[i + 1].opname == "IMPORT_FROM"
+                read = ImportRead(steps[i - 2].argval, step.argval, tuple(names), renamed)
+                imports[read] = None
     return Reads(tuple(seen), tuple(imports))
 
 

@@ -210,9 +210,10 @@ def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> 
             value = _submodule(f"{name}.{wanted}")
         found[f"{name}.{wanted}"] = value
     if not found:
-        # `import a.b` binds a; what is taken from it there cannot be seen.
-        top = name.partition(".")[0]
-        found = {f"import {name}": module, f"import {top}": sys.modules.get(top, ABSENT)}
+        found = {f"import {name}": module}
+        if not read.renamed:  # `import a.b` binds a, from which anything may be taken
+            top = name.partition(".")[0]
+            found[f"import {top}"] = sys.modules.get(top, ABSENT)
     return found
 
 
