@@ -247,6 +247,8 @@ def canonical(spec: Spec) -> Any:
         return kind, leaf[0], ENUMS[leaf[0]][leaf[1]].name
     elif kind == "range":
         return kind, leaf
+    elif kind == "decimal":
+        return kind, str(build(spec))  # "00" is written and kept as "0"
     return kind, type(leaf).__name__, repr(leaf), tuple(parts)
 
 

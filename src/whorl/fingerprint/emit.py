@@ -23,16 +23,16 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterable
 from itertools import chain
-from keyword import iskeyword
 from math import inf
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeGuard, cast
+from typing import Any, Final, NamedTuple, cast
 
 from .describe import WRAPPERS, Describer, shape_tag
 from .digest import hash_bytes
-from .layout import Layout, Name, state_of
-from .lookup import ABSENT, find, type_name
+from .layout import Layout
+from .lookup import type_name
 from .names import known_by_name
+from .plan import emitter_source, plan_of
 from .rules.builtin import keys_tag, sortable, split_keys
 from .tokens import CHUNK, FLAT, LEAVES, Node, bytes_tokens, dumps, item_token
 
@@ -186,10 +186,11 @@ class Emitters:
             if not known_by_name(cls):
                 return described
             return _by_shape(self.describer, layout, table, learn, described)
-        plan = _plan(layout)
+        plan = plan_of(layout)
         if plan is None:
             return described
         scope: dict[str, Any] = {
+            "CLS": cls,
             "TAG": shape_tag(self.describer.class_parts(cls), plan.names),
             "LEAVES": LEAVES,
             "CHUNK": CHUNK,
@@ -197,10 +198,14 @@ class Emitters:
             "learn": learn,
             "collapse": collapse,
             "described": described,
+            **{kind.__name__: kind for kind in LEAVES},
+            **{f"wrap_{marker.name}": wrap for marker, wrap in WRAPPERS.items()},
         }
-        if not known_by_name(cls):
+        has_own = not known_by_name(cls)
+        if has_own:
             scope["own_code"] = self._own_code(cls)
-        return _generated(plan, layout, sample, scope, inline=inline)
+        text = emitter_source(plan, layout, sample, has_own=has_own, inline=inline)
+        return _compiled(text, f"{FILENAME} {type_name(cls)}>", scope)
 
     def _own_code(self, cls: type) -> Callable[[Run], list[object]]:
         """The tokens of what distinguishes a class without a name, computed once a walk."""
@@ -214,6 +219,13 @@ class Emitters:
             return known
 
         return own_code
+
+
+def _compiled(text: str, filename: str, scope: dict[str, Any]) -> Emit:
+    """The emitter of a source, which tracebacks can show."""
+    exec(compile(text, filename, "exec"), scope)
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    return cast("Emit", scope["emit"])
 
 
 # -- written out ------------------------------------------------------------------------
@@ -418,9 +430,10 @@ def _by_shape(
                 shapes.clear()
             names = tuple(sorted(set(held) - layout.hidden))
             shape = shapes[held] = (shape_tag(identity, names), names)
+        tag, names = shape
         start = len(out)
-        out.append(shape[0])
-        for name in shape[1]:
+        out.append(tag)
+        for name in names:
             part = stored[name]
             kind = type(part)
             if kind in LEAVES:
@@ -431,183 +444,3 @@ def _by_shape(
             collapse(out, start, run)
 
     return emit
-
-
-# -- generated --------------------------------------------------------------------------
-
-
-class _Plan(NamedTuple):
-    """How to read every counted field of an instance, in the order of their names."""
-
-    names: tuple[str, ...]
-    reads: tuple[str, ...]
-    missing: str
-
-
-def _plan(layout: Layout) -> _Plan | None:
-    """Straight-line reads for the usual instance: all fields set, nothing beside them."""
-    cls = layout.cls
-    if layout.slots and not layout.has_dict:
-        slots = {name: slot for name, slot in layout.slots if _is_plain_name(name)}
-        usual = find(cls, "__getattr__") is ABSENT and all(
-            find(cls, name) is slot for name, slot in slots.items()
-        )
-        names = tuple(sorted(slots))
-        reads = tuple(f"x{i} = o.{name}" for i, name in enumerate(names))
-        if usual and len(slots) == len(layout.slots):
-            return _Plan(names, reads, "AttributeError")
-        return None
-    if layout.has_dict and not layout.slots:
-        every = len(layout.declared) + len(layout.left_out)
-        return _Plan(
-            layout.declared,
-            (
-                "d = o.__dict__",
-                f"if type(d) is not dict or len(d) != {every}: raise KeyError",
-                *(f"x{i} = d[{name!r}]" for i, name in enumerate(layout.declared)),
-                *(f"d[{name!r}]" for name in layout.left_out),
-            ),
-            "KeyError",
-        )
-    return None
-
-
-def _is_plain_name(name: Name) -> TypeGuard[str]:
-    """Whether `value.name` is Python and means this very name: identifiers are normalized."""
-    return type(name) is str and name.isidentifier() and name.isascii() and not iskeyword(name)
-
-
-def _generated(
-    plan: _Plan, layout: Layout, sample: object, scope: dict[str, Any], *, inline: bool
-) -> Emit:
-    """Straight-line code for the instances of a class."""
-    lines = ["def emit(o, out, run):", "    try:"]
-    lines += [f"        {read}" for read in plan.reads] or ["        pass"]
-    lines += [f"    except {plan.missing}:", "        return described(o, out, run)"]
-    for i, name in enumerate(plan.names):
-        marker = layout.markers.get(name)
-        if marker is not None:
-            scope[f"W{i}"] = WRAPPERS[marker]
-            lines += [f"    x{i} = W{i}(x{i})", f"    run.kept.append(x{i})"]
-    head = ["TAG"]
-    if "own_code" in scope:
-        head = ["TAG", *(f"own[{i}]" for i in range(3))]
-        lines += ["    own = own_code(run)"]
-    hints = [_hint(layout, name, sample, inline) for name in plan.names]
-    lines += _flat_lines(hints, head) + _field_lines(hints, head)
-    scope |= {kind.__name__: kind for kind in LEAVES}
-    filename = f"{FILENAME} {type_name(layout.cls)}>"
-    text = "\n".join(lines) + "\n"
-    exec(compile(text, filename, "exec"), scope)
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    return cast("Emit", scope["emit"])
-
-
-def _hint(layout: Layout, name: str, sample: object, inline: bool) -> str:
-    """What the field of the first instance held: a guess about the others, never a promise.
-
-    "list" or "tuple" (of objects, or empty), the name of a leaf's class, or any other "value".
-    """
-    if name in layout.markers:
-        return "value"
-    held: Any = state_of(layout, sample).get(name)
-    kind = type(held)
-    if inline and (kind is list or kind is tuple) and not (held and type(held[0]) in LEAVES):
-        return kind.__name__
-    return kind.__name__ if kind in LEAVES and held is not None else "value"
-
-
-_TAGS: Final = {"list": b"L", "tuple": b"T"}
-_LEAF_HINTS: Final = frozenset(kind.__name__ for kind in LEAVES)
-
-
-def _is_leaf(i: int, hint: str) -> str:
-    """The test for a leaf: the class that was seen first, then the others."""
-    return f"(type(x{i}) is {hint} or type(x{i}) in LEAVES)"
-
-
-def _flat_lines(hints: list[str], head: list[str]) -> list[str]:
-    """An instance that holds nothing but leaves and empty sequences is written at once."""
-    if "value" in hints or len(head) + len(hints) >= CHUNK:
-        return []
-    tests, tokens = [], [*head]
-    for i, hint in enumerate(hints):
-        if hint in _LEAF_HINTS:
-            tests.append(_is_leaf(i, hint))
-            tokens.append(f"x{i}")
-        else:
-            tests.append(f"type(x{i}) is {hint} and not x{i}")
-            tokens.append(f"x{i}")
-    # Containers first: they are what tells a leaf of a tree from the rest of it.
-    tests.sort(key=lambda test: "LEAVES" in test)
-    return [
-        f"    if {' and '.join(tests) or 'True'}:",
-        f"        out += ({', '.join(tokens)},)",
-        "        return",
-    ]
-
-
-def _field_lines(hints: list[str], head: list[str]) -> list[str]:
-    """The head and each field in turn; leaves that follow each other are written at once."""
-    lines = ["    start = len(out)"]
-    i = 0
-    while i < len(hints):
-        if hints[i] in _LEAF_HINTS:
-            run = [i]
-            while i + len(run) < len(hints) and hints[i + len(run)] in _LEAF_HINTS:
-                run.append(i + len(run))
-            lines += [
-                f"    if {' and '.join(_is_leaf(j, hints[j]) for j in run)}:",
-                f"        out += ({', '.join(head + [f'x{j}' for j in run])},)",
-                "    else:",
-                *_head_lines(head, "        "),
-                *(line for j in run for line in _value_lines(j, "        ")),
-            ]
-            i += len(run)
-        else:
-            lines += (
-                _sequence_lines(i, hints[i], head)
-                if hints[i] in _TAGS
-                else [
-                    *_head_lines(head, "    "),
-                    *_value_lines(i, "    "),
-                ]
-            )
-            i += 1
-        head = []
-    lines += _head_lines(head, "    ")
-    return [*lines, "    if len(out) - start >= CHUNK:", "        collapse(out, start, run)"]
-
-
-def _head_lines(head: list[str], indent: str) -> list[str]:
-    return [f"{indent}out += ({', '.join(head)},)"] if head else []
-
-
-def _value_lines(i: int, indent: str, name: str = "x{i}") -> list[str]:
-    value = name.format(i=i)
-    return [
-        f"{indent}try:",
-        f"{indent}    emit_part = table[type({value})]",
-        f"{indent}except KeyError:",
-        f"{indent}    emit_part = learn(type({value}))",
-        f"{indent}emit_part({value}, out, run)",
-    ]
-
-
-def _sequence_lines(i: int, kind: str, head: list[str]) -> list[str]:
-    """A list or tuple of objects is walked here; empty it is one token; else its emitter knows."""
-    opened = ", ".join([*head, repr(_TAGS[kind]), f"len(x{i})"])
-    return [
-        f"    if type(x{i}) is {kind} and x{i} and type(x{i}[0]) not in LEAVES:",
-        f"        inner = len(out) + {len(head)}",
-        f"        out += ({opened})",
-        f"        for part in x{i}:",
-        *_value_lines(i, "            ", "part"),
-        "        if len(out) - inner >= CHUNK:",
-        "            collapse(out, inner, run)",
-        f"    elif type(x{i}) is {kind} and not x{i}:",
-        f"        out += ({', '.join([*head, f'x{i}'])},)",
-        "    else:",
-        *_head_lines(head, "        "),
-        *_value_lines(i, "        "),
-    ]

@@ -27,7 +27,16 @@ from whorl.errors import UnsupportedValue
 
 from .digest import hash_bytes
 from .refinement import refine
-from .tokens import CHUNK, Node, bytes_tokens, chunk, is_flat, is_leaf, item_token, marshalled
+from .tokens import (
+    CHUNK,
+    Node,
+    bytes_tokens,
+    chunk,
+    is_flat,
+    is_leaf,
+    item_token,
+    marshalled,
+)
 
 __all__ = ["Graph", "Refused"]
 

@@ -1,0 +1,296 @@
+"""A layout and an instance in, the source of a straight-line emitter out.
+
+The emitter reads every field of an instance, tests what the fields hold, and writes tokens
+in as few operations as the tests allow. The first instance gives hints: which fields hold
+leaves, which hold lists of objects. A hint decides what is tested first and never what is
+written; an instance that looks different takes a longer way to the same tokens. For
+
+    @dataclass(slots=True)
+    class Node:
+        children: list[Node]
+        kind: str
+
+the source is, with the ways for unusual instances left out,
+
+    def emit(o, out, run):
+        x0 = o.children
+        x1 = o.kind
+        if type(x0) is list and (type(x1) is str or type(x1) in LEAVES):
+            if not x0:
+                out += (TAG, x0, x1)
+                return
+            inner = len(out) + 1
+            out += (TAG, b"L", len(x0))
+            for part in x0:
+                ...the same for a part that is a Node without children, or...
+                table[type(part)](part, out, run)
+            size = len(out) - inner
+            if size >= CHUNK:
+                collapse(out, inner, run)
+            out += (x1,)
+            if CHUNK > size >= CHUNK - 2:
+                collapse(out, inner - 1, run)
+
+Names in the source: `o` the instance, `x0`... its fields in the order of their names, `TAG`
+the shape tag, `own` what distinguishes a class without a name, `table` and `learn` the
+emitters of other classes, `described` the plain way for this one.
+"""
+
+from __future__ import annotations
+
+from keyword import iskeyword
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from .layout import Layout, Name, state_of
+from .lookup import ABSENT, find
+from .tokens import CHUNK, LEAVES
+
+__all__ = ["Plan", "emitter_source", "plan_of"]
+
+_SEQUENCE_TAGS: Final[dict[type, bytes]] = {list: b"L", tuple: b"T"}
+_OWN_TOKENS: Final = 3  # how many tokens `own` has
+
+
+class Plan(NamedTuple):
+    """How to read every counted field of the usual instance, in the order of their names."""
+
+    names: tuple[str, ...]
+    in_dict: bool
+    left_out: tuple[str, ...]
+
+    def reads(self, instance: str, field: str) -> list[str]:
+        """Statements that read the fields of `instance` into `field` 0, 1, ..."""
+        if not self.in_dict:
+            return [f"{field}{i} = {instance}.{name}" for i, name in enumerate(self.names)]
+        every = len(self.names) + len(self.left_out)
+        return [
+            f"d = {instance}.__dict__",
+            f"if type(d) is not dict or len(d) != {every}: raise KeyError",
+            *(f"{field}{i} = d[{name!r}]" for i, name in enumerate(self.names)),
+            *(f"d[{name!r}]" for name in self.left_out),
+        ]
+
+    @property
+    def missing(self) -> str:
+        """What such a statement raises for an unusual instance."""
+        return "KeyError" if self.in_dict else "AttributeError"
+
+
+def plan_of(layout: Layout) -> Plan | None:
+    """The plan of a class whose usual instance has all its fields set and nothing beside them."""
+    cls = layout.cls
+    if layout.has_dict:
+        return None if layout.slots else Plan(layout.declared, True, layout.left_out)
+    slots = {name: slot for name, slot in layout.slots if _is_plain_name(name)}
+    usual = (
+        len(slots) == len(layout.slots)
+        and find(cls, "__getattr__") is ABSENT
+        and all(find(cls, name) is slot for name, slot in slots.items())
+    )
+    return Plan(tuple(sorted(slots)), False, ()) if usual else None
+
+
+def _is_plain_name(name: Name) -> TypeGuard[str]:
+    """Whether `value.name` is Python and means this very name: identifiers are normalized."""
+    return type(name) is str and name.isidentifier() and name.isascii() and not iskeyword(name)
+
+
+class _Hint(NamedTuple):
+    """What a field of the first instance held."""
+
+    kind: type
+    of_itself: bool = False  # a sequence of instances of the very class
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.kind in LEAVES
+
+    @property
+    def is_sequence(self) -> bool:
+        """A list or tuple of objects, or an empty one."""
+        return self.kind is list or self.kind is tuple
+
+
+def _hint(layout: Layout, held: Any, *, inline: bool) -> _Hint:
+    kind = type(held)
+    if held is not None and kind in LEAVES:
+        return _Hint(kind)
+    if inline and (kind is list or kind is tuple) and not (held and type(held[0]) in LEAVES):
+        return _Hint(kind, of_itself=bool(held) and type(held[0]) is layout.cls)
+    return _Hint(object)
+
+
+def emitter_source(
+    plan: Plan, layout: Layout, sample: object, *, has_own: bool, inline: bool
+) -> str:
+    """The source of the emitter. `inline` walks lists in it instead of calling theirs."""
+    state = state_of(layout, sample)
+    head = ["TAG", *(f"own[{i}]" for i in range(_OWN_TOKENS if has_own else 0))]
+    hints = [
+        _Hint(object) if name in layout.markers else _hint(layout, state.get(name), inline=inline)
+        for name in plan.names
+    ]
+    body = _guarded(plan, "o", "x", "return described(o, out, run)")
+    for i, name in enumerate(plan.names):
+        if name in layout.markers:
+            body += [f"x{i} = wrap_{layout.markers[name].name}(x{i})", f"run.kept.append(x{i})"]
+    if has_own:
+        body += ["own = own_code(run)"]
+    usual = _usual(hints, "x")
+    straight = [
+        *_flat(hints, head),
+        *_tree_node(plan, hints, head),
+        "start = len(out)",
+        *_straight(plan, hints, head),
+    ]
+    body += _indented_if(usual, straight)
+    if usual:
+        body += ["else:", *_indented(["start = len(out)", *_by_class(hints, head)])]
+    body += ["if len(out) - start >= CHUNK:", *_indented(["collapse(out, start, run)"])]
+    return "\n".join(["def emit(o, out, run):", *_indented(body), ""])
+
+
+def _guarded(plan: Plan, instance: str, field: str, otherwise: str) -> list[str]:
+    reads = plan.reads(instance, field) or ["pass"]
+    return ["try:", *_indented(reads), f"except {plan.missing}:", *_indented([otherwise])]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _indented_if(tests: list[str], lines: list[str]) -> list[str]:
+    return [f"if {' and '.join(tests)}:", *_indented(lines)] if tests else lines
+
+
+def _usual(hints: list[_Hint], field: str) -> list[str]:
+    """Tests that the fields hold what those of the first instance held."""
+    tests = []
+    for i, hint in enumerate(hints):
+        if hint.is_leaf:  # the class that was seen first, then the others
+            seen = hint.kind.__name__
+            tests.append(f"(type({field}{i}) is {seen} or type({field}{i}) in LEAVES)")
+        elif hint.is_sequence:
+            tests.append(f"type({field}{i}) is {hint.kind.__name__}")
+    return tests
+
+
+def _flat(
+    hints: list[_Hint], head: list[str], field: str = "x", ending: str = "return"
+) -> list[str]:
+    """A usual instance that holds nothing but leaves and empty sequences is written at once."""
+    flat = all(hint.is_leaf or hint.is_sequence for hint in hints)
+    if not flat or len(head) + len(hints) >= CHUNK:
+        return []
+    empty = [f"not {field}{i}" for i, hint in enumerate(hints) if hint.is_sequence]
+    tokens = [*head, *(f"{field}{i}" for i in range(len(hints)))]
+    return _indented_if(empty or ["True"], [*_written(tokens), ending])
+
+
+def _tree_node(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
+    """A usual instance of leaves and one list of objects: measured once for both collapses."""
+    lists = [i for i, hint in enumerate(hints) if hint.is_sequence]
+    if len(lists) != 1 or not _flat(hints, head):
+        return []
+    place = lists[0]
+    field, hint = f"x{place}", hints[place]
+    before = [*head, *(f"x{i}" for i in range(place))]
+    after = _written([f"x{i}" for i in range(place + 1, len(hints))])
+    around = len(head) + len(hints) - 1  # tokens of the instance that are not of the list
+    return [
+        f"if type({field}[0]) not in LEAVES:",
+        *_indented(
+            [
+                f"inner = len(out) + {len(before)}",
+                *_walked(field, hint, before, _same_class(plan, hints, head)),
+                "size = len(out) - inner",
+                "if size >= CHUNK:",
+                *_indented(["collapse(out, inner, run)"]),
+                *after,
+                f"if CHUNK > size >= CHUNK - {around}:",
+                *_indented([f"collapse(out, inner - {len(before)}, run)"]),
+                "return",
+            ]
+        ),
+    ]
+
+
+def _straight(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
+    """The head and each field of a usual instance in turn."""
+    lines: list[str] = []
+    before = [*head]  # what is still to be written before the next field that needs a test
+    for i, hint in enumerate(hints):
+        if hint.is_leaf:
+            before.append(f"x{i}")
+            continue
+        if hint.is_sequence:
+            lines += _sequence(f"x{i}", hint, before, _same_class(plan, hints, head))
+        else:
+            lines += [*_written(before), *_value(f"x{i}")]
+        before = []
+    return [*lines, *_written(before)]
+
+
+def _by_class(hints: list[_Hint], head: list[str]) -> list[str]:
+    """The head and each field of an unusual instance, by the emitters of their classes."""
+    fields = [line for i in range(len(hints)) for line in _value(f"x{i}")]
+    return [*_written(head), *fields]
+
+
+def _written(tokens: list[str]) -> list[str]:
+    return [f"out += ({', '.join(tokens)},)"] if tokens else []
+
+
+def _value(field: str) -> list[str]:
+    """Any value, by the emitter of its class."""
+    return [
+        "try:",
+        *_indented([f"emit_part = table[type({field})]"]),
+        "except KeyError:",
+        *_indented([f"emit_part = learn(type({field}))"]),
+        f"emit_part({field}, out, run)",
+    ]
+
+
+def _sequence(field: str, hint: _Hint, before: list[str], same_class: list[str]) -> list[str]:
+    """A list of objects is walked here; empty it is one token; otherwise its emitter knows."""
+    return [
+        f"if {field} and type({field}[0]) not in LEAVES:",
+        *_indented(
+            [
+                f"inner = len(out) + {len(before)}",
+                *_walked(field, hint, before, same_class),
+                "if len(out) - inner >= CHUNK:",
+                *_indented(["collapse(out, inner, run)"]),
+            ]
+        ),
+        f"elif not {field}:",
+        *_indented(_written([*before, field])),
+        "else:",
+        *_indented([*_written(before), *_value(field)]),
+    ]
+
+
+def _walked(field: str, hint: _Hint, before: list[str], same_class: list[str]) -> list[str]:
+    """The head of a sequence and each of its parts."""
+    opened = ", ".join([*before, repr(_SEQUENCE_TAGS[hint.kind]), f"len({field})"])
+    return [
+        f"out += ({opened})",
+        f"for part in {field}:",
+        *_indented([*(same_class if hint.of_itself else []), *_value("part")]),
+    ]
+
+
+def _same_class(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
+    """A part of the very class that is flat: written without a call."""
+    flat = _flat(hints, head, "y", "continue")
+    if not flat:
+        return []
+    unusual = "described(part, out, run); continue"
+    inner = [
+        *_guarded(plan, "part", "y", unusual),
+        *_indented_if(_usual(hints, "y"), flat),
+        "emit(part, out, run)",
+        "continue",
+    ]
+    return ["if type(part) is CLS:", *_indented(inner)]
