@@ -1,7 +1,7 @@
-"""Every exception whorl raises: where it happened, what was found, what to do next.
+"""Every exception of whorl's own: where it happened, what was found, what to do next.
 
-Each error holds the same as data that its message says in words, so that a program
-can act on what a person reads.
+Misuse of an argument is a plain `TypeError` or `ValueError`. Each error here holds the same
+as data that its message says in words, so that a program can act on what a person reads.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ __all__ = ["UnsupportedValue", "WhorlError"]
 
 
 class WhorlError(Exception):
-    """The base of every exception that whorl raises on purpose.
+    """The base of every exception of whorl's own.
 
     >>> issubclass(UnsupportedValue, WhorlError)
     True
@@ -19,6 +19,9 @@ class WhorlError(Exception):
 
 class UnsupportedValue(WhorlError, TypeError):
     """A value that has no fingerprint, because what it is cannot be known exactly.
+
+    `path` leads from the value to the part, as Python would write it; `type_name` is what
+    the part is; `reason` says why that has no fingerprint, `remedy` what to do.
 
     >>> import whorl
     >>> try:
@@ -37,6 +40,6 @@ class UnsupportedValue(WhorlError, TypeError):
 
     def __str__(self) -> str:
         return (
-            f"{self.path} is a '{self.type_name}', which has no fingerprint: {self.reason}.\n"
+            f"{self.path} is of type '{self.type_name}', which has no fingerprint: {self.reason}.\n"
             f"  {self.remedy}"
         )

@@ -16,7 +16,6 @@ import re
 import sys
 import sysconfig
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
@@ -29,20 +28,11 @@ PYTHON_VERSION: Final = "{}.{}.{}".format(*sys.version_info[:3])
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a piece of code comes from.
-
-    >>> Home("installed", "numpy", "2.0.1").words
-    'numpy 2.0.1'
-    """
+    """Where a piece of code comes from."""
 
     kind: Literal["user", "installed", "standard"]
     name: str = ""
     version: str = ""
-
-    @property
-    def words(self) -> str:
-        """The same for people."""
-        return f"{self.name} {self.version}" if self.name else "user code"
 
 
 USER: Final = Home("user")
@@ -64,6 +54,13 @@ class Boundary:
 
     user: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for kind in ("user", "named"):
+            packages = getattr(self, kind)
+            if isinstance(packages, str):
+                raise TypeError(f"{kind}= takes a set of package names, not the text {packages!r}")
+            object.__setattr__(self, kind, frozenset(packages))
 
     def home(self, module: str, file: str | None) -> Home:
         """Whose code the module is, given its name and the file it was loaded from."""
@@ -87,6 +84,8 @@ DEFAULT_BOUNDARY: Final = Boundary()
 @functools.cache
 def _whorl() -> Home:
     """whorl counts by its version however it is installed: nearly everything here reads it."""
+    from importlib import metadata  # slow to import, and rarely asked for
+
     try:
         return Home("installed", "whorl", metadata.version("whorl"))
     except metadata.PackageNotFoundError:

@@ -16,9 +16,18 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from .digest import hash_bytes
+from .refusal import Refused
 from .tokens import LEAVES, marshalled
 
-__all__ = ["CodeMemo", "GlobalRead", "ImportRead", "Reads", "bytecode_digest", "reads_of"]
+__all__ = [
+    "CodeMemo",
+    "GlobalRead",
+    "ImportRead",
+    "Reads",
+    "bytecode_digest",
+    "nested_codes",
+    "reads_of",
+]
 
 T = TypeVar("T")
 
@@ -123,13 +132,13 @@ def _constant(value: object) -> object:
         return ("frozenset", tuple(sorted(marshalled((_constant(x),)) for x in value)))
     if isinstance(value, slice):  # from Python 3.14 on
         return ("slice", tuple(_constant(x) for x in (value.start, value.stop, value.step)))
-    raise TypeError(f"a code object holds a constant of type {kind.__name__!r}")
+    raise Refused(f"a code object in it holds a constant of type {kind.__name__!r}")
 
 
 def _reads_of(code: types.CodeType) -> Reads:
     seen: dict[GlobalRead, None] = {}
     imports: dict[ImportRead, None] = {}
-    for inner in _with_nested(code):
+    for inner in nested_codes(code):
         steps = _steps(inner)
         bound = _bound_at_first(steps)
         for i, step in enumerate(steps):
@@ -174,9 +183,11 @@ def _attributes_after(steps: list[dis.Instruction], i: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _with_nested(code: types.CodeType) -> Iterator[types.CodeType]:
+def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code object and those nested in it, each before its own, in the order of the source."""
     pending = [code]
     while pending:
         current = pending.pop()
         yield current
-        pending += [const for const in current.co_consts if isinstance(const, types.CodeType)]
+        inner = [const for const in current.co_consts if isinstance(const, types.CodeType)]
+        pending += reversed(inner)

@@ -3,12 +3,12 @@
 A rule is chosen once per class, the odd cases first:
 
     the policy's own rule for the nearest class along the MRO
+    kinds of classes: metaclasses, modules, enums; refused ones such as files, sockets, mocks
     the table's rule for exactly this class
-    classes, modules, enum members, whatever their metaclass
-    refused classes: open files, sockets, mocks, generators
-    content of the nearest known base + state, for subclasses of builtins
+    copyreg or __reduce_ex__, for classes of extensions that hide state
+    the code of the class, for instances that are called like functions
+    content of the nearest class in the table + state, for subclasses of builtins
     state alone, for classes written in Python
-    copyreg or __reduce_ex__, for classes of unknown extensions
 
 Four modes read one set of rules:
 
@@ -34,7 +34,7 @@ from whorl.errors import UnsupportedValue
 from .asked import ByIdentity, ByType, InOrder, Mode
 from .boundary import USER, Home
 from .digest import hash_hex
-from .graph import Graph, Refused
+from .graph import Graph
 from .layout import Layout, Name, has_hidden_state, layout_of, state_of
 from .lookup import (
     ClassTable,
@@ -49,23 +49,27 @@ from .lookup import (
     qualname,
     type_name,
 )
-from .markers import FieldRule, Marker, by_identity, by_type, exclude, ordered, unreadable_markers
+from .markers import (
+    FieldRule,
+    Marker,
+    by_identity,
+    by_type,
+    declared_markers,
+    exclude,
+    ordered,
+    unreadable_markers,
+)
 from .names import known_by_name, known_module_name
 from .policy import ClassRule, Policy
-from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, WHOLE, known_rules
+from .refusal import DEFAULT_REMEDY, Refused
+from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, WHOLE, join_libraries, known_rules
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
-from .tokens import Node, marshalled, tag_of
+from .tokens import Node, marshalled, tag_of, unlabelled
 
-__all__ = ["DEFAULT_REMEDY", "Describer", "Rule", "shape_tag"]
+__all__ = ["Describer", "Rule", "shape_tag"]
 
 Rule = Callable[[Any], Node]
-
-DEFAULT_REMEDY: Final = (
-    "Leave it out (whorl.exclude), say what stands for it "
-    "(whorl.Fingerprinter(rules={Class: function})), or let it count as this very object "
-    "(whorl.by_identity; good for this process only)."
-)
 
 WRAPPERS: Final[Mapping[Marker, Callable[[object], object]]] = {
     ordered: InOrder,
@@ -89,6 +93,7 @@ class Describer:
 
     def __call__(self, value: object) -> Node:
         """The node of a value that is no leaf. Raises `Refused`."""
+        join_libraries()
         return self.rule(type(value))(value)
 
     def rule(self, cls: type) -> Rule:
@@ -121,6 +126,8 @@ class Describer:
                     inside.reason,
                     inside.remedy,
                 )
+            while isinstance(culprit, ByType | InOrder | ByIdentity):
+                culprit = culprit.value
             return UnsupportedValue(
                 where + path.removeprefix("value"),
                 type_name(type(culprit)),
@@ -203,7 +210,7 @@ class Describer:
             found = said(value)
             if self._said(type(found)) is said:  # the same class again: what it is made of
                 found = self.structure(found)
-            return Node(b"stands for", (self.class_node(cls), found), lambda i: "")
+            return Node(b"stands for", (self.class_node(cls), found), unlabelled)
 
         return stand_in
 
@@ -225,12 +232,7 @@ class Describer:
         owned = None if base in COVERS_ATTRIBUTES else OWNED_NAMES.get(base) or frozenset()
         layout = layout_of(cls, base, own, owned)
         if not layout.has_dict:
-            known = {name.removeprefix(f"_{class_name(c).lstrip('_')}") for c in mro(cls)
-                     for name in class_vars(c)}  # fmt: skip
-            known |= {name for c in mro(cls) for name in class_vars(c)}
-            for name in own:
-                if name not in known:
-                    raise ValueError(f"{type_name(cls)} has no field {name!r} to make a rule for")
+            _check_fields(cls, {**declared_markers(cls), **own})
         return layout
 
     def _instance_rule(self, cls: type, base: type) -> Rule:
@@ -291,11 +293,11 @@ class Describer:
         """
         if self.mode is not Mode.DATA or known_by_name(cls):
             return None
-        return Node(b"own code", (self.digest_in(Mode.OWN_CODE, cls),), lambda i: "")
+        return Node(b"own code", (self.digest_in(Mode.OWN_CODE, cls),), unlabelled)
 
     def class_node(self, cls: type) -> Node:
         """What stands for a class beside the values of an instance."""
-        return Node(b"of", (*self.class_parts(cls), self.own_code(cls)), lambda i: "")
+        return Node(b"of", (*self.class_parts(cls), self.own_code(cls)), unlabelled)
 
     # -- code ---------------------------------------------------------------------------
 
@@ -323,6 +325,19 @@ def shape_tag(identity: tuple[object, ...], names: tuple[Name, ...]) -> bytes:
 
 def _order(name: Name) -> tuple[bool, Name]:
     return type(name) is tuple, name
+
+
+def _check_fields(cls: type, markers: Mapping[str, Marker]) -> None:
+    """A marker for a field that a class without a dictionary cannot have is a slip of the pen."""
+    names = {name for c in mro(cls) for name in class_vars(c)}
+    prefixes = tuple(f"_{class_name(c).lstrip('_')}" for c in mro(cls))
+    for name in markers:
+        if name not in names and not any(f"{prefix}{name}" in names for prefix in prefixes):
+            slots = sorted(n for c in mro(cls) for n in class_vars(c).get("__slots__", ()))
+            raise Refused(
+                f"{markers[name]!r} is said of its field {name!r}, which it does not have",
+                f"It has: {', '.join(slots) or 'no fields'}.",
+            )
 
 
 def _has_dict(cls: type) -> bool:

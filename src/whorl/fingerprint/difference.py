@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, cast
 from .asked import Mode
 from .describe import Describer
 from .graph import Graph
-from .lookup import derives, module_name, qualname
+from .lookup import ABSENT, class_vars, derives, module_name, qualname
 from .names import known_by_name
 from .rules.builtin import short
 from .source import code_digest, source_of
@@ -220,7 +220,13 @@ def _line_or_nothing(line: str | None) -> object:
 
 
 def _shown(value: object) -> object:
-    return Code(value.tag.decode("ascii", "replace")) if type(value) is Node else value
+    if value is ABSENT:
+        return NOTHING
+    if type(value) is not Node:
+        return value
+    if len(value.values) == 1 and is_leaf(type(value.values[0])):
+        return value.values[0]
+    return Code(value.tag.decode("ascii", "replace"))
 
 
 def _node(value: object, graph: Graph, describer: Describer) -> Node:
@@ -273,6 +279,8 @@ def _parts(node: Node, owner: object, graph: Graph) -> Iterator[tuple[str | byte
         label = node.label(i)
         if type(value) is Node and value.tag == b"code of":
             yield label, _Part(label, _text(owner))
+        elif type(value) is Node and value.tag == b"annotations":
+            yield label, _Part(label, _annotations(owner))
         elif node.keys is not None:
             yield _written(node.keys[i], graph), _Part(label, value)
         else:
@@ -286,6 +294,15 @@ def _text(owner: object) -> Code:
     code = cast("types.FunctionType", owner).__code__
     text = source_of(code)
     return Code(text if text is not None else f"code {code_digest(code).digest.hex()}")
+
+
+def _annotations(owner: object) -> Code:
+    """The annotations of a function or class as text."""
+    if type(owner) is types.FunctionType:
+        said = owner.__annotations__
+    else:
+        said = class_vars(cast("type", owner)).get("__annotations__", {})
+    return Code(", ".join(f"{name}: {words(kind)}" for name, kind in said.items()))
 
 
 def _inside_arrays(pair: _Pair) -> list[_Pair]:

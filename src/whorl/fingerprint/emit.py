@@ -7,8 +7,9 @@ from the first instance about which fields hold leaves and which hold lists. Hin
 only the order of tests; the tokens are those of `describe` and `graph`, the plain twin
 that the property tests compare with.
 
-There are two tables of emitters. The quick ones remember nothing: in a tree nothing is
-met twice, and looking would cost as much as the rest. They count what they collapse, and
+There are two tables of emitters. The quick ones remember only what is slow to describe: in
+a tree nothing is met twice, and looking would cost as much as the rest. They count what
+they collapse, and
 when that exceeds BUDGET, or the walk gets too deep, the value is walked again:
 
     quick    0.37 us per node of a tree of slotted dataclasses (pickle + xxh3: 1.2)
@@ -61,11 +62,12 @@ class Run:
     What is remembered by address must stay alive: `kept` holds what rules make on the way.
     """
 
-    __slots__ = ("budget", "kept", "memo")
+    __slots__ = ("budget", "kept", "memo", "own_code")
 
     def __init__(self, budget: float) -> None:
         self.budget = budget
         self.memo: dict[int, list[object]] = {}
+        self.own_code: dict[int, list[object]] = {}
         self.kept: list[object] = []
 
 
@@ -178,7 +180,9 @@ class Emitters:
 
     def _make(self, sample: object, table: Table, learn: Learn, *, inline: bool) -> Emit:
         cls = type(sample)
-        described = remembering(_described(self.describer, table, learn), always=True)
+        described = _described(self.describer, table, learn)
+        if inline:  # the other walk remembers everything anyway
+            described = remembering(described, always=True)
         layout = self.describer.plain_layout(cls)
         if layout is None or not layout.straight:
             return described
@@ -212,10 +216,10 @@ class Emitters:
         describer = self.describer
 
         def own_code(run: Run) -> list[object]:
-            known = run.memo.get(id(cls))
+            known = run.own_code.get(id(cls))
             if known is None:
                 node = cast("Node", describer.own_code(cls))
-                known = run.memo[id(cls)] = [*node.head(), *node.values]
+                known = run.own_code[id(cls)] = [*node.head(), *node.values]
             return known
 
         return own_code

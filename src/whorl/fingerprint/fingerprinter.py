@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
 from .asked import ByIdentity, ByType
@@ -12,7 +12,8 @@ from .difference import Difference, differences
 from .digest import Digest, ProcessDigest, StableDigest, hash_hex
 from .emit import Emitters
 from .identity import asked
-from .markers import FieldRule, Marker, ordered
+from .lookup import type_name
+from .markers import FieldDecorator, FieldRule, Marker, ordered
 from .policy import ClassRule, Policy
 from .tokens import FORMAT, LEAVES, marshalled
 
@@ -60,10 +61,15 @@ class Fingerprinter:
         for cls, rule in rules.items():
             if not isinstance(cls, type):
                 raise TypeError(f"rules= maps classes to rules; {cls!r} is no class")
-            if cls in _STRUCTURE:
+            if any(cls is structural for structural in _STRUCTURE):
                 raise TypeError(
                     f"rules= cannot change what {cls.__name__} means: every other value is made "
                     "of it. Give the rule to a class of your own"
+                )
+            if isinstance(rule, FieldDecorator):
+                raise TypeError(
+                    f"the rule for {cls.__name__} is a class decorator; "
+                    f"write whorl.fields({rule.marker.name}={list(rule.names)!r})"
                 )
             if not isinstance(rule, FieldRule) and not callable(rule):
                 raise TypeError(
@@ -72,10 +78,12 @@ class Fingerprinter:
                 )
             if rule is ordered:
                 raise TypeError("whorl.ordered says something about a field, not about a class")
-        self.policy = Policy(rules, functions, boundary)
-        self._describer = Describer(self.policy)
+        self._policy = Policy(rules, functions, boundary)
+        self._describer = Describer(self._policy)
         self._emitters = Emitters(self._describer)
+        before = asked.times
         self._head = self._identity()
+        self._is_stable = asked.times == before
 
     def __call__(self, value: object) -> Digest:
         """The digest of a value under this policy.
@@ -85,7 +93,8 @@ class Fingerprinter:
         """
         before = asked.times
         text = hash_hex(self._emitters.written(value, self._head))
-        return _new(StableDigest if asked.times == before else ProcessDigest, text)
+        stable = self._is_stable and asked.times == before
+        return _new(StableDigest if stable else ProcessDigest, text)
 
     def diff(self, left: object, right: object) -> list[Difference]:
         """Every path at which two values differ under this policy.
@@ -97,29 +106,34 @@ class Fingerprinter:
 
     def _identity(self) -> tuple[object, ...]:
         """What of the policy is part of every digest."""
-        policy = self.policy
+        policy = self._policy
         if not policy.rules and policy.functions == "code" and policy.boundary == DEFAULT_BOUNDARY:
             return (FORMAT,)
         plain = Describer(Policy(boundary=policy.boundary))
         said = sorted(
-            marshalled((plain.class_parts(cls), _rule_parts(rule, plain)))
+            marshalled((plain.class_parts(cls), _rule_parts(cls, rule, plain)))
             for cls, rule in policy.rules.items()
         )
         return (FORMAT, policy.functions, policy.boundary.parts(), said)
 
 
-def _rule_parts(rule: ClassRule, plain: Describer) -> object:
+def _rule_parts(cls: type, rule: ClassRule, plain: Describer) -> object:
     if isinstance(rule, Marker):
         return rule.name
     if isinstance(rule, FieldRule):
         return rule.parts()
-    return hash_hex(marshalled(plain.graph(rule, "the rule").tokens))
+    return hash_hex(marshalled(plain.graph(rule, f"the rule for {type_name(cls)}").tokens))
 
 
 By = Literal["value", "type", "name", "identity"] | Fingerprinter
 
 _DEFAULT: Final = Fingerprinter()
-_BY_NAME: Final = Fingerprinter(functions="name")
+_BY: Final[dict[str, tuple[Fingerprinter, Callable[[object], object] | None]]] = {
+    "value": (_DEFAULT, None),
+    "type": (_DEFAULT, ByType),
+    "name": (Fingerprinter(functions="name"), None),
+    "identity": (_DEFAULT, ByIdentity),
+}
 
 
 def fingerprint(value: object, *, by: By = "value") -> Digest:
@@ -136,25 +150,31 @@ def fingerprint(value: object, *, by: By = "value") -> Digest:
     >>> fingerprint([1, 2], by="type") == fingerprint([3, 4], by="type")
     True
     """
-    if by == "value":
-        return _DEFAULT(value)
+    policy, wrap = _asked_by(by)
+    return policy(value if wrap is None else wrap(value))
+
+
+def _asked_by(by: By) -> tuple[Fingerprinter, Callable[[object], object] | None]:
+    """The policy and the wrapper that `by=` stands for."""
     if isinstance(by, Fingerprinter):
-        return by(value)
-    if by == "type":
-        return _DEFAULT(ByType(value))
-    if by == "identity":
-        return _DEFAULT(ByIdentity(value))
-    if by == "name":
-        return _BY_NAME(value)
-    raise ValueError(f"by= is 'value', 'type', 'name', 'identity' or a Fingerprinter, not {by!r}")
+        return by, None
+    found = _BY.get(by) if type(by) is str else None
+    if found is None:
+        raise ValueError(
+            f"by= is 'value', 'type', 'name', 'identity' or a Fingerprinter, not {by!r}"
+        )
+    return found
 
 
-def diff(left: object, right: object, *, by: Fingerprinter | None = None) -> list[Difference]:
+def diff(left: object, right: object, *, by: By = "value") -> list[Difference]:
     """Every path at which two values differ, with both sides; empty for equal values.
+
+    `by` says what counts, as for `fingerprint`.
 
     >>> for difference in diff({"tile": 64, "opt": [1, 2]}, {"tile": 32, "opt": [1, 2, 3]}):
     ...     print(difference)
     value['opt'][2]: nothing -> 3
     value['tile']: 64 -> 32
     """
-    return (by or _DEFAULT).diff(left, right)
+    policy, wrap = _asked_by(by)
+    return policy.diff(left, right) if wrap is None else policy.diff(wrap(left), wrap(right))

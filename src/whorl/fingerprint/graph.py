@@ -23,10 +23,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, cast
 
-from whorl.errors import UnsupportedValue
-
 from .digest import hash_bytes
 from .refinement import refine
+from .refusal import Refused
 from .tokens import (
     CHUNK,
     Node,
@@ -38,25 +37,13 @@ from .tokens import (
     marshalled,
 )
 
-__all__ = ["Graph", "Refused"]
+__all__ = ["Graph"]
 
 Describe = Callable[[object], Node]
 
 _UNORDERED: Final = -1
 _TOKENS: Final = b"tokens"  # marks a root that has no node of its own
 _BLANK: Final = (b"?",)  # a token that no value has: what is flat has leaves only
-
-
-class Refused(Exception):
-    """A rule's word that a value has no fingerprint; who asked knows the path."""
-
-    def __init__(
-        self, reason: str, remedy: str = "", inside: UnsupportedValue | None = None
-    ) -> None:
-        super().__init__(reason, remedy)
-        self.reason = reason
-        self.remedy = remedy
-        self.inside = inside  # what was refused, where that is a part met in a walk of its own
 
 
 class _Hole(NamedTuple):

@@ -15,13 +15,14 @@ import ast
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from .lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
 
 __all__ = [
+    "FieldDecorator",
     "FieldRule",
     "Marker",
     "by_identity",
@@ -85,17 +86,25 @@ class Marker(Mapping[str, "Marker"]):
     def __reduce__(self) -> str:
         return self.name
 
-    def __call__(self, *names: str) -> Callable[[C], C]:
+    def __call__(self, *names: str) -> FieldDecorator:
         """A class decorator that gives the named fields this marker."""
         if not names or not all(type(name) is str for name in names):
             raise TypeError(f"whorl.{self.name}(...) takes field names, such as 'uid'")
+        return FieldDecorator(self, names)
 
-        def mark(cls: C) -> C:
-            said = {**class_vars(cls).get(_ON_CLASS, {}), **dict.fromkeys(names, self.name)}
-            type.__setattr__(cls, _ON_CLASS, said)
-            return cls
 
-        return mark
+@dataclass(frozen=True, slots=True)
+class FieldDecorator:
+    """A marker above a class, with the names of the fields it is for."""
+
+    marker: Marker
+    names: tuple[str, ...]
+
+    def __call__(self, cls: C) -> C:
+        """The class, with the marker on it."""
+        said = dict.fromkeys(self.names, self.marker.name)
+        type.__setattr__(cls, _ON_CLASS, {**class_vars(cls).get(_ON_CLASS, {}), **said})
+        return cls
 
 
 exclude: Final = Marker("exclude")
@@ -144,6 +153,8 @@ def fields(
         if isinstance(names, str):
             raise TypeError(f"{kind}= takes a collection of field names, not the text {names!r}")
         for name in names:
+            if type(name) is not str:
+                raise TypeError(f"{kind}= takes field names, not {name!r}")
             if name in markers:
                 raise ValueError(f"field {name!r} is given both {markers[name].name} and {kind}")
             markers[name] = _MARKERS[kind]

@@ -20,14 +20,16 @@ import ast
 import linecache
 import sys
 import textwrap
+import threading
 import types
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .bytecode import CodeMemo, bytecode_digest
+from .bytecode import CodeMemo, bytecode_digest, nested_codes
 from .digest import hash_bytes
 from .tokens import marshalled
 
@@ -35,7 +37,7 @@ __all__ = ["CodeDigest", "code_digest", "source_of"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-_POSITION_FREE: Final = frozenset(("ctx", "type_comment", "kind"))
+_NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
 _FILES_KEPT: Final = 1024
 
 
@@ -58,6 +60,7 @@ class _Entry:
     last_line: int
 
 
+_compiling: Final = threading.Lock()  # warning filters belong to the whole process
 _Index = dict[tuple[str, int], list[_Entry]]
 _indexes: dict[bytes, _Index] = {}
 
@@ -90,7 +93,7 @@ def _private_names(code: types.CodeType) -> list[str]:
     """Names such as `_Class__x`, which the tree has as `__x`: they depend on the class around."""
     found = {
         name
-        for inner in _nested_codes(code)
+        for inner in nested_codes(code)
         for names in (inner.co_names, inner.co_varnames, inner.co_cellvars, inner.co_freevars)
         for name in names
         if name.startswith("_") and not name.startswith("__") and "__" in name
@@ -120,12 +123,14 @@ def _index_of(text: bytes) -> _Index:
 
 def _build_index(text: bytes) -> _Index:
     try:
-        module = ast.parse(text)
-        compiled = compile(module, "<index>", "exec", dont_inherit=True)
+        with _compiling, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever imported the file has heard them
+            module = ast.parse(text)
+            compiled = compile(module, "<index>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return {}
     codes: dict[tuple[str, int], list[types.CodeType]] = defaultdict(list)
-    for code in _nested_codes(compiled):
+    for code in nested_codes(compiled):
         codes[code.co_name, code.co_firstlineno].append(code)
     nodes: dict[tuple[str, int], list[FunctionNode]] = defaultdict(list)
     for node in _functions(module):
@@ -144,15 +149,6 @@ def _build_index(text: bytes) -> _Index:
                 for node, code in zip(found, codes[key], strict=True)
             ]
     return index
-
-
-def _nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    pending = [code]
-    while pending:
-        current = pending.pop()
-        yield current
-        inner = [const for const in current.co_consts if isinstance(const, types.CodeType)]
-        pending += reversed(inner)
 
 
 def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
@@ -196,7 +192,7 @@ def _tree_tokens(root: FunctionNode) -> Iterator[object]:
             fields = [
                 (name, value)
                 for name, value in ast.iter_fields(current)
-                if name not in _POSITION_FREE and value is not None and value != []
+                if name not in _NOT_COUNTED and value is not None and value != []
             ]
             yield from (b"N", type(current).__name__, len(fields))
             documented = isinstance(

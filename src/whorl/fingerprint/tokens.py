@@ -13,9 +13,10 @@ A value is written as a flat list of tokens, the list is marshalled and hashed:
     chunk    = b"#" digest                       any node of CHUNK tokens or more
     cycle    = b"@" digest                       a node that can reach itself: see `graph`
 
-Why this cannot run together: a bare `bytes` token is always a tag; every tag either
-fixes how many values follow or is followed by that number; marshal frames each token
-with its type and length. So a token list can be read back in one way only.
+Why this cannot run together: where a value begins, a `bytes` token is a tag; every tag
+either fixes how many values, payloads or digests follow or is followed by that number;
+marshal frames each token with its type and length. So a token list can be read back in one
+way only.
 
 Why sharing does not show: whether a node is replaced by its chunk depends on how many
 tokens it has, which is a property of the value and not of how it was walked. A shared
@@ -46,27 +47,27 @@ __all__ = [
     "LEAVES",
     "LONG_BYTES",
     "Node",
-    "Token",
     "bytes_tokens",
     "chunk",
     "dumps",
     "is_flat",
     "is_leaf",
+    "is_shape",
     "item_token",
     "marshalled",
     "tag_of",
+    "unlabelled",
 ]
 
 FORMAT: Final = 1
 CHUNK: Final = 128
 FLAT: Final = 100
+_SHAPE: Final = b"C"  # how the tags of instances begin
 LONG_BYTES: Final = 4096
 SHORT_ITEM: Final = 64
 
 dumps: Final[Callable[[Any, int], bytes]] = marshal.dumps
 """Always called with version 2; see above."""
-
-Token = None | bool | int | float | complex | str | bytes
 
 LEAVES: Final = frozenset((type(None), bool, int, float, str, complex, type(...)))
 
@@ -97,7 +98,7 @@ def item_token(tokens: Any) -> bytes:
 
 def tag_of(*parts: object) -> bytes:
     """A tag that stands for several leaf parts at once, such as a class and its field names."""
-    return b"C" + hash_bytes(marshalled(parts))
+    return _SHAPE + hash_bytes(marshalled(parts))
 
 
 def bytes_tokens(
@@ -146,6 +147,16 @@ class Node:
     def head(self) -> tuple[bytes] | tuple[bytes, int]:
         """The tokens before the values."""
         return (self.tag, len(self.values)) if self.counted else (self.tag,)
+
+
+def unlabelled(i: int) -> str:
+    """The label of parts that a path does not name."""
+    return ""
+
+
+def is_shape(tag: bytes) -> bool:
+    """Whether a tag stands for an instance's class and the names of its fields."""
+    return tag[:1] == _SHAPE and len(tag) == 17
 
 
 def _index(i: int) -> str:

@@ -12,36 +12,31 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from ..lookup import ClassTable
-from ..tokens import Node
 from . import builtin, callables, classes, generics, reduction, refused, standard
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import Kind, Rule
 
 __all__ = [
     "COVERS_ATTRIBUTES",
     "KINDS",
     "OWNED_NAMES",
     "WHOLE",
-    "TableRule",
+    "Rule",
+    "join_libraries",
     "known_rules",
 ]
 
-TableRule = Callable[[Any, "Describer"], Node]
-
-KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
+KINDS: Final[tuple[Kind, ...]] = (
     *classes.KINDS,
     *refused.KINDS,
     *reduction.KINDS,
 )
 
 _LIBRARIES: Final = {"numpy": "arrays"}
-_loaded: set[str] = set()
-_table: Final[ClassTable[TableRule]] = ClassTable(
+_joined: set[str] = set()
+_table: Final[ClassTable[Rule]] = ClassTable(
     {
         **builtin.RULES,
         **standard.RULES,
@@ -63,12 +58,19 @@ OWNED_NAMES: Final = standard.OWNED_NAMES
 """Names in the instance dictionary that belong to the content of a class with a rule."""
 
 
-def known_rules() -> ClassTable[TableRule]:
+def known_rules() -> ClassTable[Rule]:
     """The rules of every class that can occur by now."""
-    for library, name in _LIBRARIES.items():
-        if library in sys.modules and library not in _loaded:
-            rules = importlib.import_module(f"{__name__}.{name}")
-            OWNED_NAMES.update(rules.OWNED_NAMES)
-            _table.update(rules.RULES)
-            _loaded.add(library)
     return _table
+
+
+def join_libraries() -> None:
+    """Let the rules of libraries that have been imported join the tables."""
+    for library, name in _LIBRARIES.items():
+        if library in _joined or library not in sys.modules:
+            continue
+        rules = importlib.import_module(f"{__name__}.{name}")
+        _table.update(rules.RULES)
+        OWNED_NAMES.update(rules.OWNED_NAMES)
+        builtin.TYPE_PARTS.update(rules.TYPE_PARTS)
+        builtin.NAMED_CLASSES.update(rules.NAMED_CLASSES)
+        _joined.add(library)

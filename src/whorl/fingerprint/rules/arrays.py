@@ -16,19 +16,18 @@ import numpy as np
 from xxhash import xxh3_128
 
 from ..digest import hash_bytes
-from ..graph import Refused
 from ..lookup import instance_dict
 from ..names import resolve
-from ..tokens import Node
-from .builtin import NAMED_CLASSES, TYPE_PARTS
+from ..refusal import Refused
+from ..tokens import Node, unlabelled
 from .callables import named_node
+from .rule import Rule
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["RULES"]
+__all__ = ["NAMED_CLASSES", "OWNED_NAMES", "RULES", "TYPE_PARTS"]
 
-TableRule = Callable[[Any, "Describer"], Node]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _BLOCK: Final = 1 << 20  # elements hashed at a time where the array is not contiguous
@@ -122,11 +121,11 @@ def _without_padding(array: Array) -> Iterator[Array]:
 
 def _scalar(value: np.generic, describer: Describer) -> Node:
     if value.dtype.hasobject:
-        return Node(b"scalar of objects", (value.dtype, value.item()), lambda i: "")
+        return Node(b"scalar of objects", (value.dtype, value.item()), unlabelled)
     name = "record" if type(value) is np.record else "scalar"
     opaque = type(value) is np.void and value.dtype.fields is None
     content = value.tobytes() if opaque else content_digest(_plain(np.asarray(value)))
-    return Node(b"scalar", (name, value.dtype, content), lambda i: "")
+    return Node(b"scalar", (name, value.dtype, content), unlabelled)
 
 
 def _dtype(value: np.dtype[Any], describer: Describer) -> Node:
@@ -171,7 +170,7 @@ def _masked(value: Any, describer: Describer) -> Node:
 
 def _mapped(value: Any, describer: Describer) -> Node:
     """An array that lies in a file: what it holds, not where."""
-    return Node(b"memmap", (np.ndarray.view(value, np.ndarray),), lambda i: "")
+    return Node(b"memmap", (np.ndarray.view(value, np.ndarray),), unlabelled)
 
 
 def _type_of_array(value: Array) -> tuple[object, ...]:
@@ -179,8 +178,10 @@ def _type_of_array(value: Array) -> tuple[object, ...]:
     return array.dtype, array.shape
 
 
-TYPE_PARTS[np.ndarray] = _type_of_array
-TYPE_PARTS[np.generic] = lambda value: (value.dtype,)
+TYPE_PARTS: Final[dict[type, Callable[[Any], tuple[object, ...]]]] = {
+    np.ndarray: _type_of_array,
+    np.generic: lambda value: (value.dtype, ()),
+}
 
 _SCALARS: Final = [
     scalar
@@ -189,7 +190,7 @@ _SCALARS: Final = [
 ]
 _DTYPES: Final = {type(np.dtype(scalar)) for scalar in _SCALARS if not scalar.__subclasses__()}
 
-NAMED_CLASSES.update(dict.fromkeys(_SCALARS, True))
+NAMED_CLASSES: Final = dict.fromkeys(_SCALARS, True)
 OWNED_NAMES: Final = {
     np.ma.MaskedArray: frozenset(
         ("_mask", "_fill_value", "_hardmask", "_sharedmask", "_isfield", "_baseclass", "_optinfo",
@@ -198,7 +199,7 @@ OWNED_NAMES: Final = {
     np.memmap: frozenset(("_mmap", "filename", "offset", "mode")),
 }  # fmt: skip
 
-RULES: Final[dict[type, TableRule]] = {
+RULES: Final[dict[type, Rule]] = {
     np.ndarray: _array,
     np.dtype: _dtype,
     **dict.fromkeys(_DTYPES, _dtype),

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..asked import ByIdentity, ByType, InOrder
 from ..bytecode import bytecode_digest
 from ..digest import hash_bytes
-from ..graph import Refused
 from ..identity import identity_of
 from ..lookup import ABSENT, ClassTable, class_vars, derives, mro, type_name
-from ..tokens import Node, is_leaf, marshalled
+from ..refusal import Refused
+from ..tokens import Node, is_leaf, is_shape, marshalled, unlabelled
+from .rule import Rule
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -67,9 +68,10 @@ def dict_node(stored: dict[Any, object]) -> Node:
 
 
 def ordered_node(tag: bytes, pairs: Sequence[tuple[object, object]]) -> Node:
-    """The content of a mapping whose order counts."""
-    flat = [part for pair in pairs for part in pair]
-    return Node(tag, flat, lambda i: f"[{short(flat[i - i % 2])}]")
+    """The content of a mapping whose order counts: its keys in order, then their values."""
+    keys = [key for key, _ in pairs]
+    values = [keys, *(value for _, value in pairs)]
+    return Node(tag, values, lambda i: f"[{_key(keys[i - 1])}]" if i else ".keys()")
 
 
 def set_node(tag: bytes, members: Iterable[object]) -> Node:
@@ -98,7 +100,7 @@ def short(value: object) -> str:
 
 
 def _leaf_content(tag: bytes, convert: Callable[[Any], object]) -> Callable[..., Node]:
-    return lambda value, describer: Node(tag, (convert(value),), lambda i: "", counted=False)
+    return lambda value, describer: Node(tag, (convert(value),), unlabelled, counted=False)
 
 
 def _memoryview(value: memoryview, describer: Describer) -> Node:
@@ -131,7 +133,7 @@ def _exception(value: BaseException, describer: Describer) -> Node:
 def _in_order(value: InOrder, describer: Describer) -> Node:
     held: Any = value.value
     if not derives(type(held), dict):
-        return Node(b"not a dict", (held,), lambda i: "")
+        return Node(b"not a dict", (held,), unlabelled)
     keys = dict.__iter__(held)
     if derives(type(held), collections.OrderedDict):
         keys = collections.OrderedDict.__iter__(held)
@@ -153,28 +155,42 @@ NAMED_CLASSES: Final[ClassTable[bool]] = ClassTable()
 def _by_type(value: ByType, describer: Describer) -> Node:
     """Leaves by type; lengths, keys and field names, which are structure, stay."""
     held: Any = value.value
+    while type(held) is ByType or type(held) is InOrder or type(held) is ByIdentity:
+        held = held.value
     kind = type(held)
     if kind is list or kind is tuple:
         return Node(b"types " + kind.__name__.encode(), [ByType.of(x) for x in held])
     if kind is dict:
         pairs = [(key, ByType.of(inner)) for key, inner in held.items()]
         return Node(b"types dict", (), lambda i: f"[{_key(pairs[i][0])}]", items=pairs)
+    array_like = TYPE_PARTS.nearest(kind)
+    if array_like is not None:
+        parts = cast("Callable[[Any], tuple[object, ...]]", TYPE_PARTS.get(array_like))(held)
+        labels = ("", ".dtype", ".shape")
+        return Node(b"type", (describer.class_node(kind), *parts), labels.__getitem__)
     if not is_leaf(kind):
-        array_like = TYPE_PARTS.nearest(kind)
-        if array_like is not None:
-            parts = cast("Callable[[Any], tuple[object, ...]]", TYPE_PARTS.get(array_like))(held)
-            return Node(b"type", (describer.class_node(kind), *parts), lambda i: "")
-        by_type = describer.counts_by_type(kind)
+        node = _fields_by_type(held, describer)
+        if node is not None:
+            return node
+    return Node(b"type", (describer.class_node(kind),), unlabelled)
+
+
+def _fields_by_type(held: object, describer: Describer) -> Node | None:
+    """An instance by the types of its fields; None for what is no plain instance."""
+    by_type = describer.counts_by_type(type(held))
+    try:
         node = describer.structure(held) if by_type else describer(held)
-        if node.tag.startswith(b"C") and not any(type(part) is Node for part in node.values):
-            typed = [ByType.of(part) for part in node.values]
-            return Node(b"types " + node.tag, typed, node.label, counted=False)
-    return Node(b"type", (describer.class_node(kind),), lambda i: "")
+    except Refused:
+        return None  # its class is known all the same
+    if not is_shape(node.tag) or any(type(part) is Node for part in node.values):
+        return None
+    typed = [ByType.of(part) for part in node.values]
+    return Node(b"types " + node.tag, typed, node.label, counted=False)
 
 
 def _mappingproxy(value: types.MappingProxyType[Any, Any], describer: Describer) -> Node:
     # The mapping behind the proxy, without asking it anything.
-    return Node(b"mappingproxy", gc.get_referents(value), lambda i: "")
+    return Node(b"mappingproxy", gc.get_referents(value), unlabelled)
 
 
 def _cell(value: types.CellType, describer: Describer) -> Node:
@@ -190,7 +206,8 @@ def _object(value: object, describer: Describer) -> Node:
 
 def _deque(value: collections.deque[Any], describer: Describer) -> Node:
     maxlen = class_vars(collections.deque)["maxlen"].__get__(value)
-    return Node(b"deque", [maxlen, *collections.deque.__iter__(value)], lambda i: f"[{i - 1}]")
+    items = collections.deque.__iter__(value)
+    return Node(b"deque", [maxlen, *items], lambda i: f"[{i - 1}]" if i else ".maxlen")
 
 
 def _ordered_dict(value: collections.OrderedDict[Any, Any], describer: Describer) -> Node:
@@ -205,7 +222,7 @@ def _default_dict(value: collections.defaultdict[Any, Any], describer: Describer
 
 _RANGE_LABELS: Final = (".start", ".stop", ".step").__getitem__
 
-RULES: Final[dict[type, Callable[[Any, Describer], Node]]] = {
+RULES: Final[dict[type, Rule]] = {
     # Exact leaves never come here: these are the contents of their subclasses.
     int: _leaf_content(b"int", int.__int__),
     float: _leaf_content(b"float", float.__float__),

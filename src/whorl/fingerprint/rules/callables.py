@@ -16,34 +16,33 @@ import importlib
 import importlib.util
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..asked import Mode
 from ..boundary import USER, Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
-from ..graph import Refused
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars
 from ..names import known_module_name, resolve
+from ..refusal import Refused
 from ..source import code_digest
-from ..tokens import Node
+from ..tokens import Node, unlabelled
 from .builtin import dict_node
+from .rule import Rule
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["RULES", "code_leaf", "named_extension", "named_node"]
-
-TableRule = Callable[[Any, "Describer"], Node]
+__all__ = ["RULES", "annotations_node", "code_leaf", "named_extension", "named_node"]
 
 
 def code_leaf(value: Any, describer: Describer) -> Node:
     """What code is in data: the digest of a walk over code."""
-    return Node(b"code", (describer.digest_in(Mode.CODE, value),), lambda i: "")
+    return Node(b"code", (describer.digest_in(Mode.CODE, value),), unlabelled)
 
 
-def by_code(rule: TableRule) -> TableRule:
+def by_code(rule: Rule) -> Rule:
     """The rule where code is walked; in data and names, the digest of such a walk."""
 
     def choose(value: Any, describer: Describer) -> Node:
@@ -57,7 +56,7 @@ def by_code(rule: TableRule) -> TableRule:
 def named_node(home: Home, module: str, dotted: str) -> Node:
     """A thing that is known by its name and the version of what it came with."""
     version = () if module == "builtins" else (home.kind, home.name, home.version)
-    return Node(b"named", (known_module_name(module), dotted, *version), lambda i: "")
+    return Node(b"named", (known_module_name(module), dotted, *version), unlabelled)
 
 
 # -- functions --------------------------------------------------------------------------
@@ -90,9 +89,9 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
     own = code_digest(code)
     parts = {
         ".__name__": code.co_name,
-        ".__code__": Node(b"code of", (own.origin, own.digest), lambda i: ""),
+        ".__code__": Node(b"code of", (own.origin, own.digest), unlabelled),
         **captured,
-        ".__annotations__": _annotations(function, describer),
+        ".__annotations__": annotations_node(function.__annotations__, describer),
         ".__globals__": _globals(function, describer) if describer.mode is Mode.CODE else None,
     }
     return Node(b"function", [*parts.values()], [*parts].__getitem__)
@@ -131,12 +130,12 @@ def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
     return frozenset(("dispatch_cache", "cache_token", "method_cache"))
 
 
-def _annotations(function: types.FunctionType, describer: Describer) -> Node | None:
-    annotations = function.__annotations__
-    if not annotations:
+def annotations_node(annotations: object, describer: Describer) -> Node | None:
+    """The annotations of a function or class, with classes by name."""
+    if type(annotations) is not dict or not annotations:
         return None
     digest = describer.digest_in(Mode.NAMES, annotations, ".__annotations__")
-    return Node(b"annotations", (digest,), lambda i: "")
+    return Node(b"annotations", (digest,), unlabelled)
 
 
 def _globals(function: types.FunctionType, describer: Describer) -> Node:
@@ -263,7 +262,7 @@ def _beside(value: object) -> Node | None:
 # -- wrappers ---------------------------------------------------------------------------
 
 
-def _wrapper(tag: bytes, cls: type, *names: str) -> TableRule:
+def _wrapper(tag: bytes, cls: type, *names: str) -> Rule:
     """A rule for a wrapper of functions from descriptors of its class, and its attributes."""
     places = [class_vars(cls)[name] for name in names]
     labels = [*(f".{name}" for name in names), ".__dict__"]
@@ -287,7 +286,7 @@ def _method(value: types.MethodType, describer: Describer) -> Node:
 
 def _cached_function(value: Any, describer: Describer) -> Node:
     """An lru_cache wrapper: the function and how much it keeps, not what it has kept."""
-    return Node(b"lru_cache", (_beside(value),), lambda i: "")
+    return Node(b"lru_cache", (_beside(value),), unlabelled)
 
 
 def _cached_property(value: functools.cached_property[Any], describer: Describer) -> Node:
@@ -351,7 +350,7 @@ def _bound_slot(value: Any, describer: Describer) -> Node:
     return Node(b"method wrapper", (value.__name__, value.__self__))
 
 
-RULES: Final[dict[type, TableRule]] = {
+RULES: Final[dict[type, Rule]] = {
     types.FunctionType: _function,
     types.MethodType: by_code(_method),
     functools.partial: _wrapper(b"partial", functools.partial, "func", "args", "keywords"),

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..asked import Mode
-from ..graph import Refused
 from ..layout import layout_of
 from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import importable, known_by_name, known_module_name
-from ..tokens import Node
+from ..refusal import Refused
+from ..tokens import Node, unlabelled
 from .builtin import NAMED_CLASSES, dict_node
-from .callables import code_leaf, named_node
+from .callables import annotations_node, code_leaf, named_node
+from .rule import Kind
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
 __all__ = ["KINDS"]
 
-TableRule = Callable[[Any, "Describer"], Node]
 
 # What the interpreter or a class-making library leaves in a class beside its content.
 _NOT_CONTENT: Final = frozenset(
@@ -80,7 +79,7 @@ def _class(cls: Any, describer: Describer) -> Node:
         ".__qualname__": f"{name}:{qualname(cls)}",
         ".__class__": type(cls),
         ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
-        ".__annotations__": _annotations(cls, describer),
+        ".__annotations__": annotations_node(class_vars(cls).get("__annotations__"), describer),
         "": dict_node(content),
     }
     labels = [*parts]
@@ -120,7 +119,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
                 del content[name]
         content["_member_names_"] = list(stored["_member_map_"])
         for name, member in stored["_member_map_"].items():
-            content[name] = Node(b"member", (_member_value(member),), lambda i: "")
+            content[name] = Node(b"member", (_member_value(member),), unlabelled)
         for name in [n for n, held in content.items() if type(held) is enum.property]:
             del content[name]
     if "__pydantic_fields__" in stored:
@@ -152,14 +151,6 @@ def _dataclass_field(field: Any) -> tuple[object, ...]:
         field.name, field.default, field.default_factory, field.init, field.repr, field.hash,
         field.compare, bool(field.kw_only), dict(field.metadata),
     )  # fmt: skip
-
-
-def _annotations(cls: type, describer: Describer) -> Node | None:
-    annotations = class_vars(cls).get("__annotations__")
-    if type(annotations) is not dict or not annotations:
-        return None
-    digest = describer.digest_in(Mode.NAMES, annotations, ".__annotations__")
-    return Node(b"annotations", (digest,), lambda i: "")
 
 
 def _member_value(member: object) -> object:
@@ -203,12 +194,12 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
     held = {key: inner for key, inner in stored.items() if key not in _MODULE_BOOKKEEPING}
     return Node(
         b"module",
-        (known_module_name(name), Node(b"in module", (dict_node(held),), lambda i: "")),
-        lambda i: "",
+        (known_module_name(name), Node(b"in module", (dict_node(held),), unlabelled)),
+        unlabelled,
     )
 
 
-KINDS: Final[tuple[tuple[Callable[[type], bool], TableRule], ...]] = (
+KINDS: Final[tuple[Kind, ...]] = (
     (lambda cls: derives(cls, type), _class),
     (lambda cls: derives(cls, types.ModuleType), _module),
     (lambda cls: derives(type(cls), enum.EnumMeta), _member),

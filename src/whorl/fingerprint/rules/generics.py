@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 import types
 import typing
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..lookup import class_vars, derives, instance_dict, type_name
 from ..names import known_module_name
 from ..tokens import Node
+from .rule import Rule
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
 __all__ = ["RULES"]
-
-TableRule = Callable[[Any, "Describer"], Node]
 
 
 def _alias(value: Any, describer: Describer) -> Node:
@@ -76,7 +74,7 @@ def _lazy_alias(value: Any, describer: Describer) -> Node:
     return Node(b"type alias", (value.__name__, value.__value__, *value.__type_params__))
 
 
-RULES: Final[dict[type, TableRule]] = {
+RULES: Final[dict[type, Rule]] = {
     types.GenericAlias: _alias,
     types.UnionType: _alias,
     type(typing.List[int]): _alias,  # noqa: UP006 - the class of the old spelling is meant

@@ -8,15 +8,16 @@ a reduction that forgets them does not make two objects the same.
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..graph import Refused
 from ..layout import layout_of, state_of
 from ..lookup import class_vars, derives, find, instance_dict, module_name, type_name
 from ..names import resolve
-from ..tokens import Node
+from ..refusal import Refused
+from ..tokens import Node, unlabelled
 from .callables import named_extension
+from .rule import Kind
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -34,7 +35,7 @@ def by_reduction(value: Any, describer: Describer) -> Node:
             return named_extension(module, reduced, describer)
     state = state_of(layout_of(cls, object, {}), value)
     parts = (describer.class_node(cls), reduced, state)
-    return Node(b"reduced", parts, lambda i: "")
+    return Node(b"reduced", parts, unlabelled)
 
 
 def _reduced(value: object) -> object:
@@ -66,7 +67,7 @@ def _c_field(value: Any, describer: Describer) -> Node:
     return Node(b"ctypes field", (value.offset, value.size), lambda i: (".offset", ".size")[i])
 
 
-KINDS: Final[tuple[tuple[Callable[[type], bool], Callable[[Any, Describer], Node]], ...]] = (
+KINDS: Final[tuple[Kind, ...]] = (
     (_is_structure_sequence, by_reduction),
     (_is_c_field, _c_field),
 )

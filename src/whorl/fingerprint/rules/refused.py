@@ -11,8 +11,9 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from ..graph import Refused
 from ..lookup import derives
+from ..refusal import Refused
+from .rule import Kind, Rule
 
 if TYPE_CHECKING:
     from ..describe import Describer
@@ -30,7 +31,7 @@ def _refuse(reason: str) -> Callable[[Any, Describer], NoReturn]:
 _RUNNING: Final = _refuse("it is a computation under way, which cannot be looked into")
 _WEAK: Final = _refuse("a weak reference may point to nothing a moment later")
 
-RULES: Final[dict[type, Callable[[Any, Describer], NoReturn]]] = {
+RULES: Final[dict[type, Rule]] = {
     types.GeneratorType: _RUNNING,
     types.CoroutineType: _RUNNING,
     types.AsyncGeneratorType: _RUNNING,
@@ -52,7 +53,7 @@ def _is_mock(cls: type) -> bool:
     return _is_of(cls, "unittest.mock", "NonCallableMock")
 
 
-KINDS: Final[tuple[tuple[Callable[[type], bool], Callable[[Any, Describer], NoReturn]], ...]] = (
+KINDS: Final[tuple[Kind, ...]] = (
     (
         lambda cls: (
             derives(cls, io.IOBase.__mro__[1]) and not derives(cls, io.BytesIO, io.StringIO)

@@ -12,23 +12,21 @@ import pathlib
 import re
 import uuid
 import zoneinfo
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..graph import Refused
 from ..lookup import ClassTable, class_vars, derives, instance_dict, qualname
 from ..names import known_module_name
+from ..refusal import Refused
 from ..tokens import Node
+from .rule import Rule
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
 __all__ = ["RULES"]
 
-TableRule = Callable[[Any, "Describer"], Node]
 
-
-def _members(tag: bytes, cls: type, *names: str) -> TableRule:
+def _members(tag: bytes, cls: type, *names: str) -> Rule:
     """A rule from descriptors of the class itself, which no subclass can override."""
     places = [class_vars(cls)[name] for name in names]
     labels = [f".{name}" for name in names]
@@ -114,7 +112,7 @@ OWNED_NAMES: Final[ClassTable[frozenset[str]]] = ClassTable(
     }
 )  # fmt: skip
 
-RULES: Final[dict[type, TableRule]] = {
+RULES: Final[dict[type, Rule]] = {
     datetime.date: _members(b"date", datetime.date, *_DATE),
     datetime.datetime: _datetime,
     datetime.time: _members(b"time", datetime.time, *_TIME),

@@ -1,0 +1,31 @@
+"""Why a value has no fingerprint, and what to do about it.
+
+A rule refuses a value without knowing where it stands; whoever walks knows the path and
+makes an `UnsupportedValue` of both.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whorl.errors import UnsupportedValue
+
+__all__ = ["DEFAULT_REMEDY", "Refused"]
+
+DEFAULT_REMEDY: Final = (
+    "Leave it out (whorl.exclude), say what stands for it "
+    "(whorl.Fingerprinter(rules={Class: function})), or let it count as this very object "
+    "(whorl.by_identity; good for this process only)."
+)
+
+
+class Refused(Exception):
+    """A rule's word that a value has no fingerprint; who asked knows the path."""
+
+    def __init__(
+        self, reason: str, remedy: str = "", inside: UnsupportedValue | None = None
+    ) -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+        self.inside = inside  # what was refused, where that is a part met in a walk of its own
