@@ -438,8 +438,16 @@ def test_a_rule_overrides_a_marker_of_the_class() -> None:
 
 def test_a_field_that_a_slotted_class_does_not_have_is_an_error() -> None:
     own = whorl.Fingerprinter({ForeignSlotted: whorl.fields(exclude=["udi"])})
-    with pytest.raises(ValueError, match="udi"):
-        own(ForeignSlotted(1))
+    with pytest.raises(whorl.UnsupportedValue, match="udi") as caught:
+        own([ForeignSlotted(1)])
+    assert caught.value.path == "value[0]"
+
+    @whorl.exclude("udi")
+    class Slotted:
+        __slots__ = ("uid",)
+
+    with pytest.raises(whorl.UnsupportedValue, match="udi"):
+        whorl.fingerprint(Slotted())
 
 
 def test_slots_given_as_one_text_can_be_excluded() -> None:

@@ -22,8 +22,8 @@ Four modes read one set of rules:
 
 from __future__ import annotations
 
+import gc
 import sys
-import threading
 import types
 from collections.abc import Callable, Mapping
 from keyword import iskeyword
@@ -59,13 +59,14 @@ from .markers import (
     ordered,
     unreadable_markers,
 )
-from .names import known_by_name, known_module_name
+from .names import import_name, is_started, known_by_name, known_module_name
 from .policy import ClassRule, Policy
 from .refusal import DEFAULT_REMEDY, Refused
 from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, WHOLE, join_libraries, known_rules
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
 from .tokens import Node, marshalled, tag_of, unlabelled
+from .walk import walk
 
 __all__ = ["Describer", "Rule", "shape_tag"]
 
@@ -76,9 +77,6 @@ WRAPPERS: Final[Mapping[Marker, Callable[[object], object]]] = {
     by_type: ByType,
     by_identity: ByIdentity,
 }
-
-
-_under_way: Final = threading.local()
 
 
 class Describer:
@@ -139,17 +137,26 @@ class Describer:
 
     def digest_in(self, mode: Mode, value: object, where: str = "") -> str:
         """The digest of a value under another mode, in hex; `where` it is in the one that asks."""
-        key = (mode, id(value))
-        under_way = _under_way.__dict__.setdefault("keys", set())
-        if key in under_way:
+        other = self.in_mode(mode)
+        key = (mode.value, id(other), id(value))
+        known = walk.codes.get(key)
+        if known is not None:
+            return known[1]
+        if key in walk.under_way:
             raise Refused("what it is annotated with leads back to itself")
-        under_way.add(key)
+        walk.under_way.add(key)
         try:
-            return hash_hex(marshalled(self.in_mode(mode).graph(value, f"value{where}").tokens))
+            graph = other.graph(value, f"value{where}")
         except UnsupportedValue as error:
             raise Refused(error.reason, error.remedy, inside=error) from error
         finally:
-            under_way.discard(key)
+            walk.under_way.discard(key)
+        digest = hash_hex(marshalled(graph.tokens))
+        walk.codes[key] = (value, digest)
+        for part in graph.reached(types.FunctionType):
+            written = hash_hex(marshalled(graph.tokens_of(part)))
+            walk.codes[mode.value, id(other), id(part)] = (part, written)
+        return digest
 
     # -- choosing -----------------------------------------------------------------------
 
@@ -208,6 +215,11 @@ class Describer:
 
         def stand_in(value: object) -> Node:
             found = said(value)
+            if any(part is value for part in gc.get_referents(found)) and found is not value:
+                raise Refused(
+                    "its rule returns something that holds the value itself",
+                    "Let the rule return the parts that count.",
+                )
             if self._said(type(found)) is said:  # the same class again: what it is made of
                 found = self.structure(found)
             return Node(b"stands for", (self.class_node(cls), found), unlabelled)
@@ -241,7 +253,8 @@ class Describer:
         head: list[tuple[str, Callable[[Any], object]]] = []
         if self._class_counts(cls):
             head.append((".__class__", type))
-        if self.mode is Mode.DATA and not known_by_name(cls):
+        local = not known_by_name(cls)
+        if self.mode is Mode.DATA and local:
             head.append((".__class__", lambda value: self.own_code(cls)))
         if base is not object:
             content = known_rules().get(base)
@@ -250,6 +263,9 @@ class Describer:
         shapes: dict[tuple[Name, ...], tuple[tuple[Name, ...], bytes, Callable[[int], str]]] = {}
 
         def rule(value: object) -> Node:
+            if local and known_by_name(cls):  # it has come to be known by a name since
+                changed = self._rules[cls] = self._choose(cls)
+                return changed(value)
             state = state_of(layout, value)
             held = tuple(state)
             shape = shapes.get(held)
@@ -310,6 +326,17 @@ class Describer:
         if loaded is not None and derives(type(loaded), types.ModuleType):
             file = module_vars(loaded).get("__file__")
         known = known_module_name(module)
+        return self.policy.boundary.home(known, file if type(file) is str else None)
+
+    def home_of_globals(self, scope: Mapping[str, Any]) -> Home:
+        """Whose code a function is, by its globals: they know better than a module's name."""
+        module = scope.get("__name__")
+        module = module if type(module) is str else ""
+        loaded = sys.modules.get(module)
+        if type(loaded) is types.ModuleType and module_vars(loaded) is scope:
+            return self.home(module)
+        file = scope.get("__file__")
+        known = import_name(scope) if is_started(module) else module
         return self.policy.boundary.home(known, file if type(file) is str else None)
 
     def class_is_callable_code(self, cls: type) -> bool:

@@ -20,7 +20,7 @@ from .describe import Describer
 from .graph import Graph
 from .lookup import ABSENT, class_vars, derives, module_name, qualname
 from .names import known_by_name
-from .rules.builtin import short
+from .rules.builtin import short, shortened
 from .source import code_digest, source_of
 from .tokens import Node, bytes_tokens, is_flat, is_leaf, marshalled
 
@@ -98,8 +98,7 @@ def words(value: object) -> str:
         listed = list(cast("Any", value))
         flat = listed + list(value.values()) if type(value) is dict else listed
         if all(is_leaf(type(part)) for part in flat):
-            text = repr(value)
-            return text if len(text) <= 60 else f"{text[:57]}..."
+            return shortened(value)
         return f"{kind.__name__} of {len(listed)}"
     numpy = sys.modules.get("numpy")
     if numpy is not None and kind is numpy.ndarray:
@@ -107,8 +106,7 @@ def words(value: object) -> str:
     if numpy is not None and derives(kind, numpy.dtype):
         return f"dtype {value}"
     if module_name(kind) in _READABLE and known_by_name(kind):
-        text = repr(value)
-        return text if len(text) <= 60 else f"{text[:57]}..."
+        return shortened(value)
     return short(value)
 
 
@@ -248,7 +246,7 @@ def _inside(pair: _Pair) -> list[_Pair]:
         code = graphs.describer.in_mode(Mode.CODE)
         return [pair._replace(graphs=_graphs(left, right, code))]
     if nodes[0].tag == nodes[1].tag == b"array":
-        return _inside_arrays(pair)
+        return [] if type(left) is Node else _inside_arrays(pair)
     if nodes[0].tag in _WHOLE:
         return []
     sides = (

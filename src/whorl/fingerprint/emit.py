@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple, cast
 from .describe import WRAPPERS, Describer, shape_tag
 from .digest import hash_bytes
 from .layout import Layout
-from .lookup import type_name
+from .lookup import find, type_name
 from .names import known_by_name
 from .plan import emitter_source, plan_of
 from .rules.builtin import keys_tag, sortable, split_keys
@@ -54,6 +54,16 @@ _COSTLY: Final = frozenset((b"#", b"M", b"S*", b"Z*"))
 
 class Overrun(Exception):
     """The quick walk has done too much to be walking a tree."""
+
+
+class _OnlyByGraph(Exception):
+    """A value that emitters cannot do."""
+
+
+def _is_looked_up_plainly(cls: type) -> bool:
+    """Whether a table finds this very class: its metaclass does not say what equals it."""
+    metaclass = type(cls)
+    return find(metaclass, "__hash__") is type.__hash__ and find(metaclass, "__eq__") is type.__eq__
 
 
 class Run:
@@ -180,6 +190,8 @@ class Emitters:
 
     def _make(self, sample: object, table: Table, learn: Learn, *, inline: bool) -> Emit:
         cls = type(sample)
+        if not _is_looked_up_plainly(cls):
+            raise _OnlyByGraph
         described = _described(self.describer, table, learn)
         if inline:  # the other walk remembers everything anyway
             described = remembering(described, always=True)
@@ -218,7 +230,11 @@ class Emitters:
         def own_code(run: Run) -> list[object]:
             known = run.own_code.get(id(cls))
             if known is None:
-                node = cast("Node", describer.own_code(cls))
+                node = describer.own_code(cls)
+                if node is None:  # it has come to be known by a name since
+                    self.quick.pop(cls, None)
+                    self.memo.pop(cls, None)
+                    raise _OnlyByGraph
                 known = run.own_code[id(cls)] = [*node.head(), *node.values]
             return known
 

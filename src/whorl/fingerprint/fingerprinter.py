@@ -11,11 +11,11 @@ from .describe import Describer
 from .difference import Difference, differences
 from .digest import Digest, ProcessDigest, StableDigest, hash_hex
 from .emit import Emitters
-from .identity import asked
 from .lookup import type_name
 from .markers import FieldDecorator, FieldRule, Marker, ordered
 from .policy import ClassRule, Policy
 from .tokens import FORMAT, LEAVES, marshalled
+from .walk import walk
 
 __all__ = ["By", "Fingerprinter", "diff", "fingerprint"]
 
@@ -55,6 +55,8 @@ class Fingerprinter:
         functions: Literal["code", "name"] = "code",
         boundary: Boundary = DEFAULT_BOUNDARY,
     ) -> None:
+        if not isinstance(boundary, Boundary):
+            raise TypeError(f"boundary= is a whorl.Boundary, not {boundary!r}")
         if functions not in ("code", "name"):
             raise ValueError(f"functions= is 'code' or 'name', not {functions!r}")
         rules = dict(rules or {})
@@ -81,9 +83,9 @@ class Fingerprinter:
         self._policy = Policy(rules, functions, boundary)
         self._describer = Describer(self._policy)
         self._emitters = Emitters(self._describer)
-        before = asked.times
+        before = walk.identities
         self._head = self._identity()
-        self._is_stable = asked.times == before
+        self._is_stable = walk.identities == before
 
     def __call__(self, value: object) -> Digest:
         """The digest of a value under this policy.
@@ -91,9 +93,11 @@ class Fingerprinter:
         >>> Fingerprinter()(1) == fingerprint(1)
         True
         """
-        before = asked.times
+        before = walk.identities
         text = hash_hex(self._emitters.written(value, self._head))
-        stable = self._is_stable and asked.times == before
+        if walk.codes:
+            walk.codes = {}
+        stable = self._is_stable and walk.identities == before
         return _new(StableDigest if stable else ProcessDigest, text)
 
     def diff(self, left: object, right: object) -> list[Difference]:

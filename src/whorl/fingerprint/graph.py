@@ -99,6 +99,10 @@ class Graph:
         """The node of an object that was reached."""
         return self._nodes[self._numbers[id(value)]]
 
+    def reached(self, cls: type) -> list[object]:
+        """Every object of exactly this class that was reached."""
+        return [value for value in self._kept if type(value) is cls]
+
     # -- step 1: describe -------------------------------------------------------------
 
     def _explore(self, root: object) -> None:

@@ -151,7 +151,7 @@ def _declared(cls: type) -> set[str]:
                 names.update(name for name, info in table.items() if _is_field(info))
         attributes = stored.get("__attrs_attrs__", ())
         if derives(type(attributes), tuple):
-            names.update(attribute.name for attribute in attributes)
+            names.update(attribute.name for attribute in attributes if hasattr(attribute, "name"))
     return names
 
 
@@ -172,11 +172,12 @@ def state_of(layout: Layout, value: object) -> dict[Name, object]:
     stored = instance_dict(value) if layout.has_dict else None
     if stored is not None:
         odd = []
+        slots = {name for name, _ in layout.slots}
         for key, held in dict.items(stored):
             if type(key) is not str:
                 odd.append((key, held))
             elif key not in layout.hidden:
-                found[key if key not in found else ("dict", key)] = held
+                found[("dict", key) if key in slots else key] = held
         if odd:
             found["keys",] = Node(b"M", (), lambda i: "", items=odd)
     for name in layout.declared:

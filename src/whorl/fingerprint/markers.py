@@ -294,10 +294,10 @@ def _in_metadata(cls: type) -> Iterator[tuple[str, Marker]]:
     for where in ("__dataclass_fields__", "__pydantic_fields__"):
         table = stored.get(where)
         if type(table) is dict:
-            described += [(name, info.metadata) for name, info in table.items()]
+            described += [(name, getattr(info, "metadata", {})) for name, info in table.items()]
     attributes = stored.get("__attrs_attrs__", ())
     if derives(type(attributes), tuple):
-        described += [(attribute.name, attribute.metadata) for attribute in attributes]
+        described += [(a.name, a.metadata) for a in attributes if hasattr(a, "metadata")]
     for name, metadata in described:
         held = metadata.values() if hasattr(metadata, "values") else metadata
         for extra in held:

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
 
 from .lookup import ABSENT, class_vars, derives, module_name, module_vars, qualname
 
-__all__ = ["importable", "known_by_name", "known_module_name", "resolve"]
+__all__ = [
+    "import_name",
+    "importable",
+    "is_started",
+    "known_by_name",
+    "known_module_name",
+    "resolve",
+]
 
 _STARTED: Final = ("__main__", "__mp_main__")
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -28,10 +36,16 @@ def known_module_name(name: str) -> str:
     if name not in _STARTED:
         return name
     module = sys.modules.get(name)
-    return name if module is None else _import_name(module_vars(module))
+    return name if module is None else import_name(module_vars(module))
 
 
-def _import_name(stored: dict[str, object]) -> str:
+def is_started(name: str) -> bool:
+    """Whether this is what the program that was started calls itself."""
+    return name in _STARTED
+
+
+def import_name(stored: Mapping[str, object]) -> str:
+    """The name under which a started program would be imported, by its globals."""
     spec = stored.get("__spec__")
     if spec is not None:
         return cast("str", getattr(spec, "name", "__main__"))
@@ -60,9 +74,18 @@ def resolve(module: str, dotted: str) -> object:
 
 
 def importable(cls: type) -> bool:
-    """Whether another process finds this very class under its module and name."""
-    dotted = qualname(cls)
-    return "<locals>" not in dotted and resolve(module_name(cls), dotted) is cls
+    """Whether another process finds the class under its module and name.
+
+    After a reload the name leads to the class's successor; it stands for both.
+    """
+    dotted, module = qualname(cls), module_name(cls)
+    if "<locals>" in dotted:
+        return False
+    found = resolve(module, dotted)
+    if not derives(type(found), type):
+        return False
+    named = cast("type", found)
+    return named is cls or (qualname(named) == dotted and module_name(named) == module)
 
 
 def known_by_name(cls: type) -> bool:
@@ -71,7 +94,7 @@ def known_by_name(cls: type) -> bool:
     Classes of the interpreter are known by name although some, such as that of None, are
     found nowhere under it.
     """
-    return importable(cls) or not _is_heap_class(cls) or module_name(cls) == "builtins"
+    return importable(cls) or not _is_heap_class(cls)
 
 
 def _is_heap_class(cls: type) -> bool:

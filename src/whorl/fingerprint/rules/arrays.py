@@ -99,12 +99,12 @@ def _has_padding(dtype: np.dtype[Any]) -> bool:
         return base.itemsize > np.finfo(base).bits // 8 or np.finfo(np.longdouble).nmant == 63
     if base.fields is None:
         return False
-    covered: set[int] = set()
-    for inner, offset, *_ in base.fields.values():
-        covered.update(range(offset, offset + inner.itemsize))
-        if _has_padding(inner):
+    end = 0  # up to here every byte belongs to a field
+    for inner, offset, *_ in sorted(base.fields.values(), key=lambda field: field[1]):
+        if offset > end or _has_padding(inner):
             return True
-    return len(covered) != base.itemsize
+        end = max(end, offset + inner.itemsize)
+    return end < base.itemsize
 
 
 def _without_padding(array: Array) -> Iterator[Array]:

@@ -29,6 +29,7 @@ __all__ = [
     "keys_tag",
     "set_node",
     "short",
+    "shortened",
     "sortable",
     "split_keys",
 ]
@@ -62,7 +63,9 @@ def dict_node(stored: dict[Any, object]) -> Node:
         split = split_keys(stored)
         keys = [key for part in split for key in part]
         values = [dict.__getitem__(stored, key) for key in keys]
-        return Node(keys_tag(*split), values, lambda i: f"[{keys[i]!r}]", counted=False, keys=keys)
+        return Node(
+            keys_tag(*split), values, lambda i: f"[{_key(keys[i])}]", counted=False, keys=keys
+        )
     pairs = list(dict.items(stored))
     return Node(b"M", (), lambda i: f"[{_key(pairs[i][0])}]", items=pairs)
 
@@ -79,24 +82,34 @@ def set_node(tag: bytes, members: Iterable[object]) -> Node:
     listed: list[Any] = list(members)
     if sortable(listed):
         listed.sort()
-        return Node(tag, listed, lambda i: f"{{{listed[i]!r}}}", keys=listed)
+        return Node(tag, listed, lambda i: f"{{{_key(listed[i])}}}", keys=listed)
     return Node(tag + b"*", (), lambda i: f"{{{_key(listed[i])}}}", items=[(m,) for m in listed])
 
 
 def _key(value: object) -> str:
     """A key as Python writes it, where that can be done without running any code."""
-    if type(value) is tuple and all(is_leaf(type(part)) for part in value):
-        return repr(value)
-    return repr(value) if is_leaf(type(value)) or type(value) is bytes else short(value)
+    parts = value if type(value) is tuple else (value,)
+    try:
+        if all(is_leaf(type(part)) or type(part) is bytes for part in parts):
+            return repr(value)
+    except ValueError:  # a number of more digits than Python is willing to write
+        pass
+    return short(value)
 
 
 def short(value: object) -> str:
     """A leaf as Python writes it, anything else by its class."""
     kind = type(value)
-    if is_leaf(kind) or kind is bytes:
+    return shortened(value) if is_leaf(kind) or kind is bytes else f"<{type_name(kind)}>"
+
+
+def shortened(value: object) -> str:
+    """What Python writes for a value, if that is not too long."""
+    try:
         text = repr(value)
-        return text if len(text) <= 60 else f"{text[:57]}..."
-    return f"<{type_name(kind)}>"
+    except ValueError:  # a number of more digits than Python is willing to write
+        return f"<{type_name(type(value))}>"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _leaf_content(tag: bytes, convert: Callable[[Any], object]) -> Callable[..., Node]:

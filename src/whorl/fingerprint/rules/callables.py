@@ -11,7 +11,9 @@ captured counts all the same, since that may be the user's.
 
 from __future__ import annotations
 
+import builtins
 import functools
+import gc
 import importlib
 import importlib.util
 import sys
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..asked import Mode
 from ..boundary import USER, Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
-from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars
+from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
@@ -72,7 +74,7 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
     code = function.__code__
     module = function.__globals__.get("__name__")
     module = module if type(module) is str else ""
-    home = describer.home(module)
+    home = describer.home_of_globals(function.__globals__)
     captured = {
         ".__defaults__": function.__defaults__,
         ".__kwdefaults__": function.__kwdefaults__,
@@ -146,7 +148,14 @@ def _globals(function: types.FunctionType, describer: Describer) -> Node:
         found[path] = value
     for imported in reads.imports:
         found.update(_imported(imported, function.__globals__, describer))
+    if any(value is reader for value in found.values() for reader in _READ_ANYTHING):
+        found["globals()"] = {
+            name: held for name, held in function.__globals__.items() if not name.startswith("__")
+        }
     return dict_node(found)
+
+
+_READ_ANYTHING: Final = (builtins.globals, builtins.eval, builtins.exec)
 
 
 def _global(
@@ -169,9 +178,9 @@ def _through_modules(
 ) -> tuple[str, object]:
     """`cfg.tiles.N` read through the user's modules is a read of N, not of all that is in cfg."""
     for attribute in attributes:
-        if not derives(type(value), types.ModuleType):
+        if type(value) is not types.ModuleType:
             break
-        stored = module_vars(cast("types.ModuleType", value))
+        stored = module_vars(value)
         if describer.home(str(stored.get("__name__", ""))).kind != "user":
             break
         if attribute not in stored and "__getattr__" in stored:
@@ -207,13 +216,26 @@ def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> 
         value = stored.get(wanted, ABSENT)
         if value is ABSENT and "__path__" in stored:
             value = _submodule(f"{name}.{wanted}")
+        if value is ABSENT and ("__getattr__" in stored or type(module) is not types.ModuleType):
+            value = module  # it makes its attributes up
         found[f"{name}.{wanted}"] = value
     if not found:
         found = {f"import {name}": module}
         if not read.renamed:  # `import a.b` binds a, from which anything may be taken
-            top = name.partition(".")[0]
-            found[f"import {top}"] = sys.modules.get(top, ABSENT)
+            top = sys.modules[name.partition(".")[0]]
+            found[f"import {top.__name__}"] = _without_submodules(top)
     return found
+
+
+def _without_submodules(package: types.ModuleType) -> dict[str, object]:
+    """What is in a package, less what importing its modules leaves there."""
+    name = package.__name__
+    return {
+        key: held
+        for key, held in module_vars(package).items()
+        if not key.startswith("__")
+        and not (type(held) is types.ModuleType and held.__name__ == f"{name}.{key}")
+    }
 
 
 def _unloaded_home(name: str, describer: Describer) -> Home:
@@ -276,9 +298,11 @@ def _wrapper(tag: bytes, cls: type, *names: str) -> Rule:
 
 def _method(value: types.MethodType, describer: Describer) -> Node:
     function: Any = value.__func__
-    named = _global_of_library(value, getattr(function, "__module__", None), function, describer)
-    if named is not None:
-        return named
+    kind = type(function)
+    if kind is types.FunctionType or qualname(kind) == "cython_function_or_method":
+        named = _global_of_library(value, function.__module__, function.__name__, describer)
+        if named is not None:
+            return named
     return Node(
         b"method", (value.__func__, value.__self__), lambda i: (".__func__", ".__self__")[i]
     )
@@ -286,7 +310,23 @@ def _method(value: types.MethodType, describer: Describer) -> Node:
 
 def _cached_function(value: Any, describer: Describer) -> Node:
     """An lru_cache wrapper: the function and how much it keeps, not what it has kept."""
-    return Node(b"lru_cache", (_beside(value),), unlabelled)
+    stored = instance_dict(value) or {}
+    if describer.policy.functions == "name":
+        module, dotted = stored.get("__module__"), stored.get("__qualname__")
+        if type(module) is str and type(dotted) is str and resolve(module, dotted) is value:
+            return Node(b"function by name", (known_module_name(module), dotted))
+    # `__wrapped__` may have been overwritten by another wrapper: ask for what is really held.
+    held = gc.get_referents(value)
+    inner = [part for part in held if part is stored.get("__wrapped__")]
+    inner = inner or [part for part in held if type(part) is types.FunctionType]
+    if len(inner) != 1:
+        raise Refused("the function behind its cache cannot be told")
+    return Node(b"lru_cache", (inner[0], _beside(value)), (".__wrapped__", "").__getitem__)
+
+
+def _cached(value: Any, describer: Describer) -> Node:
+    by_name = describer.policy.functions == "name"
+    return (_cached_function if by_name else by_code(_cached_function))(value, describer)
 
 
 def _cached_property(value: functools.cached_property[Any], describer: Describer) -> Node:
@@ -302,11 +342,10 @@ def _dispatch_method(value: functools.singledispatchmethod[Any], describer: Desc
 
 
 def _global_of_library(
-    value: object, module: object, function: object, describer: Describer
+    value: object, module: object, name: str, describer: Describer
 ) -> Node | None:
     """A method of an object that an installed module hides behind a function: `random.random`."""
-    name = getattr(function, "__name__", None)
-    while type(module) is str and type(name) is str and module:
+    while type(module) is str and module:
         if describer.home(module).kind != "user" and resolve(module, name) is value:
             return named_node(describer.home(module), module, name)
         module = module.rpartition(".")[0]
@@ -321,7 +360,7 @@ def _builtin(value: types.BuiltinFunctionType, describer: Describer) -> Node:
     if owner is None or derives(type(owner), types.ModuleType):
         module = value.__module__ or "builtins"
         return named_extension(module, value.__qualname__, describer)
-    named = _global_of_library(value, module_name(type(owner)), value, describer)
+    named = _global_of_library(value, module_name(type(owner)), value.__name__, describer)
     if named is not None:
         return named
     return Node(b"builtin method", (value.__name__, owner), lambda i: (".__name__", ".__self__")[i])
@@ -360,7 +399,7 @@ RULES: Final[dict[type, Rule]] = {
     functools.cached_property: by_code(_cached_property),
     functools.partialmethod: by_code(_partial_method),
     functools.singledispatchmethod: by_code(_dispatch_method),
-    type(functools.lru_cache(len)): by_code(_cached_function),
+    type(functools.lru_cache(len)): _cached,
     types.BuiltinFunctionType: by_code(_builtin),
     types.MethodDescriptorType: by_code(_descriptor),
     types.ClassMethodDescriptorType: by_code(_descriptor),

@@ -12,7 +12,7 @@ import types
 from typing import TYPE_CHECKING, Any, Final
 
 from ..asked import Mode
-from ..layout import layout_of
+from ..layout import layout_of, state_of
 from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
@@ -33,7 +33,7 @@ _NOT_CONTENT: Final = frozenset(
         "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__",
         "__firstlineno__", "__static_attributes__", "__annotations_cache__", "__annotate__",
         "__annotate_func__", "__classdictcell__", "__abstractmethods__", "_abc_impl",
-        "__dataclass_fields__", "__signature__", "__attrs_props__",
+        "__dataclass_fields__", "__signature__", "__attrs_props__", "__slotnames__",
     )
 )  # fmt: skip
 
@@ -119,23 +119,47 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
                 del content[name]
         content["_member_names_"] = list(stored["_member_map_"])
         for name, member in stored["_member_map_"].items():
-            content[name] = Node(b"member", (_member_value(member),), unlabelled)
+            content[name] = Node(b"member", (_value_of(instance_dict(member) or {}),), unlabelled)
         for name in [n for n, held in content.items() if type(held) is enum.property]:
-            del content[name]
+            if content[name].fget is None:  # enum's own, for a member of that name
+                del content[name]
     if "__pydantic_fields__" in stored:
         content.pop("model_fields", None)
         content["__pydantic_fields__"] = {
-            name: (field.default, field.default_factory, field.alias, list(field.metadata))
+            name: (
+                _said_of_field(field),
+                field.default,
+                field.default_factory,
+                list(field.metadata),
+            )
             for name, field in stored["__pydantic_fields__"].items()
         }
+        content["__pydantic_decorators__"] = {
+            kind: {name: decorator.info for name, decorator in made.items()}
+            for kind, made in _state(stored["__pydantic_decorators__"]).items()
+            if type(made) is dict
+        }
     return content
+
+
+def _state(value: object) -> dict[str, Any]:
+    state = state_of(layout_of(type(value)), value)
+    return {name: held for name, held in state.items() if type(name) is str}
+
+
+def _said_of_field(field: Any) -> dict[str, object]:
+    """What was said of a pydantic field, less its annotation, which counts by name."""
+    said = getattr(field, "_attributes_set", {})
+    return {name: value for name, value in said.items() if name != "annotation"}
 
 
 def _is_generated(held: object) -> bool:
     if held is None:
         return True
     inner = getattr(held, "__wrapped__", held) if type(held) is types.FunctionType else held
-    return type(inner) is types.FunctionType and inner.__code__.co_filename == "<string>"
+    return type(inner) is types.FunctionType and inner.__code__.co_qualname.startswith(
+        "__create_fn__."
+    )
 
 
 def _is_enums_own(name: str, held: object) -> bool:
@@ -153,8 +177,10 @@ def _dataclass_field(field: Any) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _member_value(member: object) -> object:
-    return (instance_dict(member) or {}).get("_value_")
+def _value_of(stored: dict[str, Any]) -> object:
+    """The value of a member; a bare object() is a sentinel, for which the name is enough."""
+    value = stored.get("_value_")
+    return None if type(value) is object else value
 
 
 def _member(value: Any, describer: Describer) -> Node:
@@ -166,7 +192,7 @@ def _member(value: Any, describer: Describer) -> Node:
     parts: dict[str, object] = {
         ".__class__": describer.class_node(cls),
         ".name": stored.get("_name_"),
-        ".value": stored.get("_value_"),
+        ".value": _value_of(stored),
         ".__dict__": dict_node(beside) if beside else None,
     }
     if describer.mode is Mode.CODE:
@@ -192,11 +218,8 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
     if describer.mode is not Mode.CODE:
         return code_leaf(value, describer)
     held = {key: inner for key, inner in stored.items() if key not in _MODULE_BOOKKEEPING}
-    return Node(
-        b"module",
-        (known_module_name(name), Node(b"in module", (dict_node(held),), unlabelled)),
-        unlabelled,
-    )
+    parts = (known_module_name(name), type(value), dict_node(held))
+    return Node(b"module", parts, ("", ".__class__", "").__getitem__)
 
 
 KINDS: Final[tuple[Kind, ...]] = (

@@ -61,7 +61,8 @@ def _special(value: Any, describer: Describer) -> Node:
 
 
 def _forward(value: Any, describer: Describer) -> Node:
-    return Node(b"forward reference", (value.__forward_arg__,))
+    module = value.__forward_module__
+    return Node(b"forward reference", (value.__forward_arg__, module and str(module)))
 
 
 def _new_type(value: Any, describer: Describer) -> Node:

@@ -37,6 +37,8 @@ RULES: Final[dict[type, Rule]] = {
     types.AsyncGeneratorType: _RUNNING,
     types.FrameType: _RUNNING,
     types.TracebackType: _RUNNING,
+    type(iter(set())): _refuse("a set gives its members in another order in every process"),
+    super: _refuse("which class it begins at cannot be read"),
     weakref.ReferenceType: _WEAK,
     weakref.ProxyType: _WEAK,
     weakref.CallableProxyType: _WEAK,
