@@ -25,7 +25,7 @@ import linecache
 from collections.abc import Callable, Iterable
 from itertools import chain
 from math import inf
-from operator import itemgetter
+from operator import countOf, itemgetter
 from typing import Any, Final, NamedTuple, cast
 
 from .describe import WRAPPERS, Describer, shape_tag
@@ -209,7 +209,6 @@ class Emitters:
             "CLS": cls,
             "TAG": shape_tag(self.describer.class_parts(cls), plan.names),
             "LEAVES": LEAVES,
-            "CHUNK": CHUNK,
             "table": table,
             "learn": learn,
             "collapse": collapse,
@@ -262,7 +261,7 @@ def _bytes(value: bytes, out: list[object], run: Run) -> None:
 def _container_emitters(table: Table, learn: Learn) -> dict[type, Emit]:
     """Emitters of the builtin containers. Hot: see the head of the module."""
     dict_shapes: dict[tuple[tuple[str, ...], tuple[type, ...]], _DictShape] = {}
-    all_names = frozenset((str,)).issuperset
+    flat_kinds: set[tuple[type, ...]] = set()  # classes of what is in lists that are tokens
     all_leaves = LEAVES.issuperset
 
     def parts(values: Iterable[object], out: list[object], run: Run) -> None:
@@ -304,7 +303,7 @@ def _container_emitters(table: Table, learn: Learn) -> dict[type, Emit]:
 
     def mapping(value: dict[Any, object], out: list[object], run: Run) -> None:
         shape = None
-        if all_names(map(type, value)):
+        if countOf(map(type, value), str) == len(value):
             held = (tuple(value), tuple(map(type, value.values())))
             shape = dict_shapes.get(held)
             if shape is None:
@@ -321,10 +320,14 @@ def _container_emitters(table: Table, learn: Learn) -> dict[type, Emit]:
             out += leaves(value)
             if lists is not None:
                 held_lists = lists(value)
-                kinds = [*map(type, chain(*held_lists))]
-                if len(kinds) <= FLAT and all_leaves(kinds):
+                kinds = tuple(map(type, chain(*held_lists)))
+                if kinds in flat_kinds:
                     out += held_lists
                 else:
+                    if len(kinds) <= FLAT and all_leaves(kinds):
+                        if len(flat_kinds) >= SHAPES_KEPT:
+                            flat_kinds.clear()
+                        flat_kinds.add(kinds)
                     emit_list = table[list]
                     for held_list in held_lists:
                         emit_list(held_list, out, run)

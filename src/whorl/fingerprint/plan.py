@@ -146,7 +146,7 @@ def emitter_source(
     body += _indented_if(usual, straight)
     if usual:
         body += ["else:", *_indented(["start = len(out)", *_by_class(hints, head)])]
-    body += ["if len(out) - start >= CHUNK:", *_indented(["collapse(out, start, run)"])]
+    body += [f"if len(out) - start >= {CHUNK}:", *_indented(["collapse(out, start, run)"])]
     return "\n".join(["def emit(o, out, run):", *_indented(body), ""])
 
 
@@ -198,16 +198,16 @@ def _tree_node(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
     after = _written([f"x{i}" for i in range(place + 1, len(hints))])
     around = len(head) + len(hints) - 1  # tokens of the instance that are not of the list
     return [
-        f"if type({field}[0]) not in LEAVES:",
+        f"if {_holds_objects(field, hint)}:",
         *_indented(
             [
                 f"inner = len(out) + {len(before)}",
                 *_walked(field, hint, before, _same_class(plan, hints, head)),
                 "size = len(out) - inner",
-                "if size >= CHUNK:",
+                f"if size >= {CHUNK}:",
                 *_indented(["collapse(out, inner, run)"]),
                 *after,
-                f"if CHUNK > size >= CHUNK - {around}:",
+                f"if {CHUNK} > size >= {CHUNK - around}:",
                 *_indented([f"collapse(out, inner - {len(before)}, run)"]),
                 "return",
             ]
@@ -255,12 +255,12 @@ def _value(field: str) -> list[str]:
 def _sequence(field: str, hint: _Hint, before: list[str], same_class: list[str]) -> list[str]:
     """A list of objects is walked here; empty it is one token; otherwise its emitter knows."""
     return [
-        f"if {field} and type({field}[0]) not in LEAVES:",
+        f"if {field} and {_holds_objects(field, hint)}:",
         *_indented(
             [
                 f"inner = len(out) + {len(before)}",
                 *_walked(field, hint, before, same_class),
-                "if len(out) - inner >= CHUNK:",
+                f"if len(out) - inner >= {CHUNK}:",
                 *_indented(["collapse(out, inner, run)"]),
             ]
         ),
@@ -269,6 +269,12 @@ def _sequence(field: str, hint: _Hint, before: list[str], same_class: list[str])
         "else:",
         *_indented([*_written(before), *_value(field)]),
     ]
+
+
+def _holds_objects(field: str, hint: _Hint) -> str:
+    """The test that a sequence, which is not empty, is not one of leaves."""
+    seen = f"type({field}[0]) is CLS or " if hint.of_itself else ""
+    return f"({seen}type({field}[0]) not in LEAVES)"
 
 
 def _walked(field: str, hint: _Hint, before: list[str], same_class: list[str]) -> list[str]:
