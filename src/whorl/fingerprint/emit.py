@@ -12,7 +12,7 @@ a tree nothing is met twice, and looking would cost as much as the rest. They co
 they collapse, and
 when that exceeds BUDGET, or the walk gets too deep, the value is walked again:
 
-    quick    0.37 us per node of a tree of slotted dataclasses (pickle + xxh3: 1.2)
+    quick    0.29 us per node of a tree of slotted dataclasses (pickle + xxh3: 0.93)
     memo     remembers objects by identity: linear where a tree of all paths would not be
     graph    any depth, cycles, and the path of what is refused
 
@@ -29,13 +29,12 @@ from operator import countOf, itemgetter
 from typing import Any, Final, NamedTuple, cast
 
 from .describe import WRAPPERS, Describer, shape_tag
-from .digest import hash_bytes
 from .layout import Layout
 from .lookup import find, type_name
 from .names import known_by_name
-from .plan import emitter_source, plan_of
+from .plan import emitter_source, hints_of, plan_of
 from .rules.builtin import keys_tag, sortable, split_keys
-from .tokens import CHUNK, FLAT, LEAVES, Node, bytes_tokens, dumps, item_token
+from .tokens import CHUNK, FLAT, LEAVES, Chunker, Node, bytes_tokens, dumps, item_token
 
 __all__ = ["Emitters", "Overrun"]
 
@@ -45,6 +44,7 @@ BUDGET: Final = 1 << 16  # tokens collapsed before the quick walk gives up
 MEMO_FROM: Final = 24  # tokens from which on an object is worth remembering
 CLASSES_KEPT: Final = 5_000
 FILENAME: Final = "<whorl emitter of"
+UNLIKE: Final = 8  # instances unlike the first after which an emitter is made anew
 SHAPES_KEPT: Final = 1024
 KEYS_KEPT: Final = 256
 
@@ -72,10 +72,11 @@ class Run:
     What is remembered by address must stay alive: `kept` holds what rules make on the way.
     """
 
-    __slots__ = ("budget", "kept", "memo", "own_code")
+    __slots__ = ("budget", "chunk", "kept", "memo", "own_code")
 
     def __init__(self, budget: float) -> None:
         self.budget = budget
+        self.chunk: Chunker | None = None
         self.memo: dict[int, list[object]] = {}
         self.own_code: dict[int, list[object]] = {}
         self.kept: list[object] = []
@@ -85,7 +86,10 @@ def collapse(out: list[object], start: int, run: Run) -> None:
     """Replace the tokens from `start` on by their chunk."""
     tokens = out[start:]
     spend(run, len(tokens))
-    out[start:] = (b"#", hash_bytes(dumps(tokens, 2)))
+    chunk = run.chunk
+    if chunk is None:
+        chunk = run.chunk = Chunker()
+    out[start:] = chunk(tokens)
 
 
 def spend(run: Run, tokens: int) -> None:
@@ -219,8 +223,25 @@ class Emitters:
         has_own = not known_by_name(cls)
         if has_own:
             scope["own_code"] = self._own_code(cls)
-        text = emitter_source(plan, layout, sample, has_own=has_own, inline=inline)
-        return _compiled(text, f"{FILENAME} {type_name(cls)}>", scope)
+        hints = hints_of(plan, layout, sample, inline=inline)
+        unlike = 0
+
+        def relearn(value: object) -> None:
+            nonlocal unlike, hints
+            unlike += 1
+            if unlike == UNLIKE:
+                unlike = 0
+                news = hints_of(plan, layout, value, inline=inline)
+                hints = [known.merged(new) for known, new in zip(hints, news, strict=True)]
+                emit = made()
+                table[cls] = emit if inline else remembering(emit)
+
+        def made() -> Emit:
+            text = emitter_source(plan, layout, hints, has_own=has_own)
+            return _compiled(text, f"{FILENAME} {type_name(cls)}>", dict(scope))
+
+        scope["relearn"] = relearn
+        return made()
 
     def _own_code(self, cls: type) -> Callable[[Run], list[object]]:
         """The tokens of what distinguishes a class without a name, computed once a walk."""

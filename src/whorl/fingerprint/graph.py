@@ -28,9 +28,9 @@ from .refinement import refine
 from .refusal import Refused
 from .tokens import (
     CHUNK,
+    Chunker,
     Node,
     bytes_tokens,
-    chunk,
     is_flat,
     is_leaf,
     item_token,
@@ -85,6 +85,7 @@ class Graph:
         self._numbers: dict[int, int] = {}
         self._nodes: dict[int, Node] = {}
         self._kept: list[object] = [root]  # what is known by its address must stay alive
+        self._chunk = Chunker()
         self._pending: list[tuple[object, int]] = []
         self._tokens: list[list[object]] = []
         self._explore(root)
@@ -249,7 +250,7 @@ class Graph:
         if known is not None:
             return known
         if len(tokens) >= CHUNK and not record.is_item:
-            return [*chunk(tokens)]
+            return [*self._chunk(tokens)]
         return tokens
 
     def _with_children(self, record: _Record) -> list[object]:

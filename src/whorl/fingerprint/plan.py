@@ -33,7 +33,8 @@ the source is, with the ways for unusual instances left out,
 
 Names in the source: `o` the instance, `x0`... its fields in the order of their names, `TAG`
 the shape tag, `own` what distinguishes a class without a name, `table` and `learn` the
-emitters of other classes, `described` the plain way for this one.
+emitters of other classes, `described` the plain way for this one, `relearn` what is told of
+instances that are not like the first, so that another emitter can take over.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from .layout import Layout, Name, state_of
 from .lookup import ABSENT, find
 from .tokens import CHUNK, LEAVES
 
-__all__ = ["Plan", "emitter_source", "plan_of"]
+__all__ = ["Hint", "Plan", "emitter_source", "hints_of", "plan_of"]
 
 _SEQUENCE_TAGS: Final[dict[type, bytes]] = {list: b"L", tuple: b"T"}
 _OWN_TOKENS: Final = 3  # how many tokens `own` has
@@ -95,14 +96,15 @@ def _is_plain_name(name: Name) -> TypeGuard[str]:
     return type(name) is str and name.isidentifier() and name.isascii() and not iskeyword(name)
 
 
-class _Hint(NamedTuple):
-    """What a field of the first instance held."""
+class Hint(NamedTuple):
+    """What a field of the instances seen so far held."""
 
     kind: type
     of_itself: bool = False  # a sequence of instances of the very class
 
     @property
     def is_leaf(self) -> bool:
+        """One of the classes that are tokens as they are."""
         return self.kind in LEAVES
 
     @property
@@ -110,26 +112,36 @@ class _Hint(NamedTuple):
         """A list or tuple of objects, or an empty one."""
         return self.kind is list or self.kind is tuple
 
+    def merged(self, other: Hint) -> Hint:
+        """What is true of both: any value, where they are not of one sort."""
+        if self.is_leaf and other.is_leaf:
+            return other if self.kind is type(None) else self
+        if self.is_sequence and self.kind is other.kind:
+            return Hint(self.kind, self.of_itself or other.of_itself)
+        return Hint(object)
 
-def _hint(layout: Layout, held: Any, *, inline: bool) -> _Hint:
-    kind = type(held)
-    if held is not None and kind in LEAVES:
-        return _Hint(kind)
-    if inline and (kind is list or kind is tuple) and not (held and type(held[0]) in LEAVES):
-        return _Hint(kind, of_itself=bool(held) and type(held[0]) is layout.cls)
-    return _Hint(object)
 
-
-def emitter_source(
-    plan: Plan, layout: Layout, sample: object, *, has_own: bool, inline: bool
-) -> str:
-    """The source of the emitter. `inline` walks lists in it instead of calling theirs."""
+def hints_of(plan: Plan, layout: Layout, sample: object, *, inline: bool) -> list[Hint]:
+    """The hints of one instance. `inline` walks lists in the emitter instead of calling theirs."""
     state = state_of(layout, sample)
-    head = ["TAG", *(f"own[{i}]" for i in range(_OWN_TOKENS if has_own else 0))]
-    hints = [
-        _Hint(object) if name in layout.markers else _hint(layout, state.get(name), inline=inline)
+    return [
+        Hint(object) if name in layout.markers else _hint(layout, state.get(name), inline=inline)
         for name in plan.names
     ]
+
+
+def _hint(layout: Layout, held: Any, *, inline: bool) -> Hint:
+    kind = type(held)
+    if kind in LEAVES:
+        return Hint(kind)
+    if inline and (kind is list or kind is tuple) and not (held and type(held[0]) in LEAVES):
+        return Hint(kind, of_itself=bool(held) and type(held[0]) is layout.cls)
+    return Hint(object)
+
+
+def emitter_source(plan: Plan, layout: Layout, hints: list[Hint], *, has_own: bool) -> str:
+    """The source of the emitter for instances like those the hints are from."""
+    head = ["TAG", *(f"own[{i}]" for i in range(_OWN_TOKENS if has_own else 0))]
     body = _guarded(plan, "o", "x", "return described(o, out, run)")
     for i, name in enumerate(plan.names):
         if name in layout.markers:
@@ -163,7 +175,7 @@ def _indented_if(tests: list[str], lines: list[str]) -> list[str]:
     return [f"if {' and '.join(tests)}:", *_indented(lines)] if tests else lines
 
 
-def _usual(hints: list[_Hint], field: str) -> list[str]:
+def _usual(hints: list[Hint], field: str) -> list[str]:
     """Tests that the fields hold what those of the first instance held."""
     tests = []
     for i, hint in enumerate(hints):
@@ -176,7 +188,7 @@ def _usual(hints: list[_Hint], field: str) -> list[str]:
 
 
 def _flat(
-    hints: list[_Hint], head: list[str], field: str = "x", ending: str = "return"
+    hints: list[Hint], head: list[str], field: str = "x", ending: str = "return"
 ) -> list[str]:
     """A usual instance that holds nothing but leaves and empty sequences is written at once."""
     flat = all(hint.is_leaf or hint.is_sequence for hint in hints)
@@ -187,7 +199,7 @@ def _flat(
     return _indented_if(empty or ["True"], [*_written(tokens), ending])
 
 
-def _tree_node(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
+def _tree_node(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     """A usual instance of leaves and one list of objects: measured once for both collapses."""
     lists = [i for i, hint in enumerate(hints) if hint.is_sequence]
     if len(lists) != 1 or not _flat(hints, head):
@@ -215,7 +227,7 @@ def _tree_node(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
     ]
 
 
-def _straight(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
+def _straight(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     """The head and each field of a usual instance in turn."""
     lines: list[str] = []
     before = [*head]  # what is still to be written before the next field that needs a test
@@ -231,10 +243,10 @@ def _straight(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
     return [*lines, *_written(before)]
 
 
-def _by_class(hints: list[_Hint], head: list[str]) -> list[str]:
+def _by_class(hints: list[Hint], head: list[str]) -> list[str]:
     """The head and each field of an unusual instance, by the emitters of their classes."""
     fields = [line for i in range(len(hints)) for line in _value(f"x{i}")]
-    return [*_written(head), *fields]
+    return ["relearn(o)", *_written(head), *fields]
 
 
 def _written(tokens: list[str]) -> list[str]:
@@ -252,7 +264,7 @@ def _value(field: str) -> list[str]:
     ]
 
 
-def _sequence(field: str, hint: _Hint, before: list[str], same_class: list[str]) -> list[str]:
+def _sequence(field: str, hint: Hint, before: list[str], same_class: list[str]) -> list[str]:
     """A list of objects is walked here; empty it is one token; otherwise its emitter knows."""
     return [
         f"if {field} and {_holds_objects(field, hint)}:",
@@ -271,13 +283,13 @@ def _sequence(field: str, hint: _Hint, before: list[str], same_class: list[str])
     ]
 
 
-def _holds_objects(field: str, hint: _Hint) -> str:
+def _holds_objects(field: str, hint: Hint) -> str:
     """The test that a sequence, which is not empty, is not one of leaves."""
     seen = f"type({field}[0]) is CLS or " if hint.of_itself else ""
     return f"({seen}type({field}[0]) not in LEAVES)"
 
 
-def _walked(field: str, hint: _Hint, before: list[str], same_class: list[str]) -> list[str]:
+def _walked(field: str, hint: Hint, before: list[str], same_class: list[str]) -> list[str]:
     """The head of a sequence and each of its parts."""
     opened = ", ".join([*before, repr(_SEQUENCE_TAGS[hint.kind]), f"len({field})"])
     return [
@@ -287,7 +299,7 @@ def _walked(field: str, hint: _Hint, before: list[str], same_class: list[str]) -
     ]
 
 
-def _same_class(plan: Plan, hints: list[_Hint], head: list[str]) -> list[str]:
+def _same_class(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     """A part of the very class that is flat: written without a call."""
     flat = _flat(hints, head, "y", "continue")
     if not flat:
