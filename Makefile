@@ -14,7 +14,7 @@ VERSIONS := 3.11 3.12 3.13
 STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check bench clean
+.PHONY: help setup demo test test-all check fix bench clean
 # A stamp whose recipe failed half way must not stand for an environment.
 .DELETE_ON_ERROR:
 
@@ -43,9 +43,12 @@ test-all:  ## the tests under each of Python 3.11, 3.12 and 3.13 that is found
 
 check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
 	@$(VENV)/bin/ruff check --quiet .
-	@$(VENV)/bin/ruff format --quiet --check .
+	@$(VENV)/bin/ruff format --quiet --check . || { echo "make fix formats these files"; exit 1; }
 	@$(VENV)/bin/mypy --strict
 	@$(VENV)/bin/lint-imports --no-logo
+
+fix: $(VENV)/$(STAMP)  ## let ruff repair imports and layout
+	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format --quiet .
 
 bench: $(BENCH)/$(STAMP)  ## measure fingerprints against their peers (large: installs the peers)
 	@$(BENCH)/bin/python bench/fingerprint.py $(ARGS)
@@ -56,7 +59,7 @@ clean:  ## remove the environments, caches and builds
 
 $(VENV)/$(STAMP): pyproject.toml
 	@$(require_python)
-	@test -f $@ || { echo "setting up $(VENV) ..."; $(PYTHON) -m venv --clear $(VENV); }
+	@test -f $@ || { echo "setting up $(VENV), about half a minute ..."; $(PYTHON) -m venv --clear $(VENV); }
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 

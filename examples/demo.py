@@ -8,6 +8,7 @@ would, and shows which edits count and where.
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -79,12 +80,18 @@ def show_configuration() -> None:
     command = [sys.executable, "-c", f"import whorl; print(whorl.fingerprint({config.options!r}))"]
     seeds = {
         subprocess.run(
-            command, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            command,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
         for seed in ("0", "1", "2")
     }
-    verdict = "one digest" if seeds == {whorl.fingerprint(config.options)} else "DIFFERENT digests"
-    say("options in three other processes, three hash seeds", verdict)
+    say(
+        "options in three other processes, three hash seeds",
+        "same" if expected(seeds == {whorl.fingerprint(config.options)}) else "DIFFERENT",
+    )
 
 
 def show_function(folder: Path) -> None:
@@ -133,16 +140,28 @@ def say(what: str, answer: str) -> None:
     print(f"  {what:<55} {answer}")
 
 
+def expected(holds: bool) -> bool:
+    """Remember for the exit status when something is not as it should be."""
+    if not holds:
+        surprises.append(True)
+    return holds
+
+
 def same(what: str, left: object, right: object) -> None:
-    say(what, "same" if whorl.fingerprint(left) == whorl.fingerprint(right) else "DIFFERENT")
+    equal = whorl.fingerprint(left) == whorl.fingerprint(right)
+    say(what, "same" if expected(equal) else "DIFFERENT")
 
 
 def changed(what: str, left: object, right: object) -> None:
-    equal = whorl.fingerprint(left) == whorl.fingerprint(right)
-    say(what, "SAME" if equal else "different, at")
+    differ = whorl.fingerprint(left) != whorl.fingerprint(right)
+    say(what, "different, at" if expected(differ) else "SAME")
     for difference in whorl.diff(left, right):
-        print(f"      {difference}")
+        path, _, sides = str(difference).partition(": ")
+        print(f"      {path}\n          {sides}")
 
+
+surprises: list[bool] = []
 
 if __name__ == "__main__":
     main()
+    sys.exit(1 if surprises else 0)

@@ -6,14 +6,16 @@ from .boundary import Boundary
 from .difference import NOTHING, Difference
 from .digest import Digest, ProcessDigest, StableDigest
 from .fingerprinter import Fingerprinter, diff, fingerprint
-from .markers import by_identity, by_type, exclude, fields, ordered
+from .markers import FieldRule, Marker, by_identity, by_type, exclude, fields, ordered
 
 __all__ = [
     "NOTHING",
     "Boundary",
     "Difference",
     "Digest",
+    "FieldRule",
     "Fingerprinter",
+    "Marker",
     "ProcessDigest",
     "StableDigest",
     "by_identity",

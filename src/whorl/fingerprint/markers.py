@@ -122,7 +122,11 @@ by_identity: Final = Marker("by_identity")
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """What a `Fingerprinter` says about the fields of one class."""
+    """What a `Fingerprinter` says about the fields of one class; made by `fields`.
+
+    >>> fields(exclude=["uid"], ordered=["passes"]).parts()
+    (('passes', 'ordered'), ('uid', 'exclude'))
+    """
 
     markers: tuple[tuple[str, Marker], ...]
 
