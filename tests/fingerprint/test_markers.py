@@ -661,9 +661,9 @@ def test_a_policy_gives_one_digest_at_any_depth_of_the_caller() -> None:
 
 def test_rules_that_make_no_sense_are_refused_at_once() -> None:
     with pytest.raises(TypeError, match="no class"):
-        whorl.Fingerprinter({"Foreign": whorl.exclude})  # type: ignore[dict-item]
+        whorl.Fingerprinter({"Foreign": whorl.exclude})  # type: ignore[dict-item]  # misuse
     with pytest.raises(TypeError, match="rule for Foreign"):
-        whorl.Fingerprinter({Foreign: "uid"})  # type: ignore[dict-item]
+        whorl.Fingerprinter({Foreign: "uid"})  # type: ignore[dict-item]  # misuse
     with pytest.raises(TypeError, match="field"):
         whorl.Fingerprinter({Foreign: whorl.ordered})
     with pytest.raises(ValueError, match="'code' or 'name'"):

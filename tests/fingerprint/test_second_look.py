@@ -6,10 +6,12 @@ import collections
 import copy
 import enum
 import functools
+import gc
 import subprocess
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -412,3 +414,45 @@ def test_a_method_of_a_callable_object_does_not_ask_it_for_its_name() -> None:
             raise AssertionError("it was asked")
 
     assert len(whorl.fingerprint(types.MethodType(Callee(), 1))) == 32
+
+
+# -- what one walk remembers ends with it -----------------------------------------------
+
+
+def test_a_refused_value_leaves_nothing_behind_for_the_next(programs: Programs) -> None:
+    module = programs.load("K = 1\ndef f(): return K\n")
+    before = whorl.fingerprint(module.f)
+    with pytest.raises(whorl.UnsupportedValue):
+        whorl.fingerprint([module.f, object()])
+    module.K = 2
+    assert whorl.fingerprint(module.f) != before
+
+
+def test_a_difference_leaves_nothing_behind_for_the_next(programs: Programs) -> None:
+    module = programs.load("K = 1\ndef f(): return K\ndef g(): return K + 1\n")
+    before = whorl.fingerprint(module.f)
+    assert whorl.diff([module.f], [module.g])
+    module.K = 2
+    assert whorl.fingerprint(module.f) != before
+    assert whorl.diff([module.f], [module.f]) == []
+
+
+def test_a_policy_leaves_nothing_behind_for_the_next(programs: Programs) -> None:
+    module = programs.load("K = 1\ndef f(t): return K\n")
+    first = whorl.Fingerprinter({Token: module.f})(Token("a"))
+    module.K = 2
+    assert whorl.Fingerprinter({Token: module.f})(Token("a")) != first
+
+
+def test_what_was_walked_is_let_go() -> None:
+    def make() -> Callable[[], int]:
+        return lambda: 1
+
+    function = make()
+    gone = weakref.ref(function)
+    with pytest.raises(whorl.UnsupportedValue):
+        whorl.fingerprint([function, object()])
+    whorl.diff(function, 1)
+    del function
+    gc.collect()
+    assert gone() is None

@@ -77,14 +77,14 @@ def test_instances_that_lack_fields_or_have_more_are_written_like_the_plain_walk
                     if value is not slotted:
                         value.beside = 3  # type: ignore[union-attr]  # what is tested
                 case "list":
-                    value.x = [1, "two", [3]]  # type: ignore[union-attr]
+                    value.x = [1, "two", [3]]  # type: ignore[union-attr]  # the odd value is what is tested
                 case "leaf":
-                    value.x = 7  # type: ignore[union-attr]
+                    value.x = 7  # type: ignore[union-attr]  # the odd value is what is tested
                 case "none":
-                    value.x = None  # type: ignore[union-attr]
+                    value.x = None  # type: ignore[union-attr]  # the odd value is what is tested
                 case _:
-                    vars(plain_one)[1] = "a name that is no text"  # type: ignore[index]
-                    vars(attributes)[(2,)] = "another"  # type: ignore[index]
+                    vars(plain_one)[1] = "a name that is no text"  # type: ignore[index]  # the odd value is what is tested
+                    vars(attributes)[(2,)] = "another"  # type: ignore[index]  # the odd value is what is tested
             expected = plain(value, emitters)
             assert quick(value, emitters) == expected
             assert memo(value, emitters) == expected

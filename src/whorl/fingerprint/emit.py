@@ -9,8 +9,8 @@ that the property tests compare with.
 
 There are two tables of emitters. The quick ones remember only what is slow to describe: in
 a tree nothing is met twice, and looking would cost as much as the rest. They count what
-they collapse, and
-when that exceeds BUDGET, or the walk gets too deep, the value is walked again:
+they collapse, and when that exceeds BUDGET, or the walk gets too deep, the value is walked
+again:
 
     quick    0.32 us per node of a tree of slotted dataclasses (pickle + xxh3: 0.99)
     memo     remembers objects by identity: linear where a tree of all paths would not be
@@ -48,7 +48,7 @@ UNLIKE: Final = 8  # instances unlike the first after which an emitter is made a
 SHAPES_KEPT: Final = 1024
 KEYS_KEPT: Final = 256
 
-
+# Tags of few tokens into which much may have gone.
 _COSTLY: Final = frozenset((b"#", b"M", b"S*", b"Z*"))
 
 

@@ -20,7 +20,7 @@ from .walk import walk
 __all__ = ["By", "Fingerprinter", "diff", "fingerprint"]
 
 
-_new: Final = str.__new__
+_new: Final = str.__new__  # what was just hashed need not be checked to be 32 hex digits
 _STRUCTURE: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset, object, type}
 
 
@@ -84,7 +84,10 @@ class Fingerprinter:
         self._describer = Describer(self._policy)
         self._emitters = Emitters(self._describer)
         before = walk.identities
-        self._head = self._identity()
+        try:
+            self._head = self._identity()
+        finally:
+            walk.forget()
         self._is_stable = walk.identities == before
 
     def __call__(self, value: object) -> Digest:
@@ -94,9 +97,10 @@ class Fingerprinter:
         True
         """
         before = walk.identities
-        text = hash_hex(self._emitters.written(value, self._head))
-        if walk.codes:
-            walk.codes = {}
+        try:
+            text = hash_hex(self._emitters.written(value, self._head))
+        finally:
+            walk.forget()
         stable = self._is_stable and walk.identities == before
         return _new(StableDigest if stable else ProcessDigest, text)
 
@@ -106,7 +110,10 @@ class Fingerprinter:
         >>> [str(d) for d in Fingerprinter().diff({"a": 1}, {"a": 2})]
         ["value['a']: 1 -> 2"]
         """
-        return differences(left, right, self._describer)
+        try:
+            return differences(left, right, self._describer)
+        finally:
+            walk.forget()
 
     def _identity(self) -> tuple[object, ...]:
         """What of the policy is part of every digest."""

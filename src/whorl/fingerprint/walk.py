@@ -23,6 +23,11 @@ class _Walk(threading.local):
         self.codes: dict[tuple[str, int, int], tuple[object, str]] = {}
         self.under_way: set[tuple[str, int, int]] = set()
 
+    def forget(self) -> None:
+        """End the walk. What it remembered holds only while nothing can have changed."""
+        if self.codes:
+            self.codes = {}
+
 
 walk = _Walk()
 """`codes`: (mode, describer, address) -> the object, kept alive, and its digest. `under_way`:

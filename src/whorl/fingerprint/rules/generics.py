@@ -79,13 +79,13 @@ RULES: Final[dict[type, Rule]] = {
     types.GenericAlias: _alias,
     types.UnionType: _alias,
     type(typing.List[int]): _alias,  # noqa: UP006 - the class of the old spelling is meant
-    type(typing.List): _special,  # noqa: UP006
-    type(typing.Optional[int]): _alias,  # noqa: UP045
+    type(typing.List): _special,  # noqa: UP006 - as above
+    type(typing.Optional[int]): _alias,  # noqa: UP045 - as above
     type(typing.Literal[1]): _alias,
     type(typing.Annotated[int, 1]): _alias,
     type(typing.Callable[[int], int]): _alias,
     type(typing.Callable): _special,
-    type(typing.Tuple): _special,  # noqa: UP006
+    type(typing.Tuple): _special,  # noqa: UP006 - as above
     type(typing.Union): _special,
     type(typing.ClassVar): _special,
     type(typing.Literal): _special,
