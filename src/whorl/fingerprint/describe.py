@@ -27,7 +27,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from keyword import iskeyword
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from whorl.errors import UnsupportedValue
 
@@ -124,8 +124,8 @@ class Describer:
                     inside.reason,
                     inside.remedy,
                 )
-            while isinstance(culprit, ByType | InOrder | ByIdentity):
-                culprit = culprit.value
+            while any(type(culprit) is wrapper for wrapper in WRAPPERS.values()):
+                culprit = cast("ByType", culprit).value  # isinstance would ask it for its class
             return UnsupportedValue(
                 where + path.removeprefix("value"),
                 type_name(type(culprit)),
