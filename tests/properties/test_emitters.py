@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import whorl
 from tests.properties.specs import Attributes, Plain, Slotted, Spec, build, specs
 from whorl.fingerprint.describe import Describer
-from whorl.fingerprint.emit import Emitters, Run
+from whorl.fingerprint.emit import Emitters
 from whorl.fingerprint.policy import ClassRule, Policy
+from whorl.fingerprint.run import Run
 from whorl.fingerprint.tokens import marshalled
 
 # For one emitter per class for the whole run, with hints from whatever came first.

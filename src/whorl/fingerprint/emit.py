@@ -1,11 +1,11 @@
 """A value in, its tokens out, fast: functions that write tokens, generated once per class.
 
 An emitter is a function `emit(value, out, run)` that appends the tokens of a value to
-`out`. Builtin containers have theirs written out below; a class that keeps its state in
-slots or in an instance dictionary gets one generated as straight-line code, with hints
-from the first instance about which fields hold leaves and which hold lists. Hints steer
-only the order of tests; the tokens are those of `describe` and `graph`, the plain twin
-that the property tests compare with.
+`out`. Builtin containers have theirs written by hand in `containers`; a class that keeps
+its state in slots or in an instance dictionary gets one `generated` as straight-line code,
+with hints from the first instance about which fields hold leaves and which hold lists.
+Hints steer only the order of tests; the tokens are those of `describe` and `graph`, the
+plain twin that the property tests compare with.
 
 There are two tables of emitters. The quick ones remember only what is slow to describe: in
 a tree nothing is met twice, and looking would cost as much as the rest. They count what
@@ -21,39 +21,29 @@ Measured by `bench/fingerprint.py`.
 
 from __future__ import annotations
 
-import linecache
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable
 from math import inf
-from operator import countOf, itemgetter
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
+from .containers import container_emitters, write_items
 from .describe import WRAPPERS, Describer, shape_tag
+from .generated import Generated, forget_sources
 from .layout import Layout
 from .lookup import find, type_name
 from .names import known_by_name
-from .plan import emitter_source, hints_of, plan_of
-from .rules.builtin import keys_tag, sortable, split_keys
-from .tokens import CHUNK, FLAT, LEAVES, Chunker, Node, bytes_tokens, dumps, item_token
+from .plan import field_hints, plan_of
+from .run import Emit, Learn, Overrun, Run, Table, collapse
+from .tokens import CHUNK, LEAVES, Node, dumps
 
 __all__ = ["Emitters", "Overrun"]
-
-Emit = Callable[[Any, list[object], "Run"], None]
 
 BUDGET: Final = 1 << 16  # tokens collapsed before the quick walk gives up
 MEMO_FROM: Final = 24  # tokens from which on an object is worth remembering
 CLASSES_KEPT: Final = 5_000
-FILENAME: Final = "<whorl emitter of"
-UNLIKE: Final = 8  # instances unlike the first after which an emitter is made anew
 SHAPES_KEPT: Final = 1024
-KEYS_KEPT: Final = 256
 
 # Tags of few tokens into which much may have gone.
 _COSTLY: Final = frozenset((b"#", b"M", b"S*", b"Z*"))
-
-
-class Overrun(Exception):
-    """The quick walk has done too much to be walking a tree."""
 
 
 class _OnlyByGraph(Exception):
@@ -64,39 +54,6 @@ def _is_looked_up_plainly(cls: type) -> bool:
     """Whether a table finds this very class: its metaclass does not say what equals it."""
     metaclass = type(cls)
     return find(metaclass, "__hash__") is type.__hash__ and find(metaclass, "__eq__") is type.__eq__
-
-
-class Run:
-    """What belongs to one walk: how much it may still collapse, what it remembers.
-
-    What is remembered by address must stay alive: `kept` holds what rules make on the way.
-    """
-
-    __slots__ = ("budget", "chunk", "kept", "memo", "own_code")
-
-    def __init__(self, budget: float) -> None:
-        self.budget = budget
-        self.chunk: Chunker | None = None
-        self.memo: dict[int, list[object]] = {}
-        self.own_code: dict[int, list[object]] = {}
-        self.kept: list[object] = []
-
-
-def collapse(out: list[object], start: int, run: Run) -> None:
-    """Replace the tokens from `start` on by their chunk."""
-    tokens = out[start:]
-    spend(run, len(tokens))
-    chunk = run.chunk
-    if chunk is None:
-        chunk = run.chunk = Chunker()
-    out[start:] = chunk(tokens)
-
-
-def spend(run: Run, tokens: int) -> None:
-    """Count tokens that were made into fewer: without that, no walk can grow beyond its value."""
-    run.budget -= tokens
-    if run.budget < 0:
-        raise Overrun
 
 
 def remembering(emit: Emit, *, always: bool = False) -> Emit:
@@ -120,10 +77,6 @@ def remembering(emit: Emit, *, always: bool = False) -> Emit:
     return emit_once
 
 
-Table = dict[type, Emit]
-Learn = Callable[[type], Emit]
-
-
 class Emitters:
     """The emitters of one describer."""
 
@@ -131,12 +84,9 @@ class Emitters:
         self.describer = describer
         self.quick: Table = {}
         self.memo: Table = {}
-        self.quick.update(_container_emitters(self.quick, self.learn_quick))
-        memo = _container_emitters(self.memo, self.learn_memo)
-        self.memo.update({cls: remembering(emit) for cls, emit in memo.items()})
-        for table in (self.quick, self.memo):
-            table.update(dict.fromkeys(LEAVES, _leaf))
-            table[bytes] = _bytes
+        self.quick.update(container_emitters(self.quick, self.learn_quick, inline=True))
+        for cls, emit in container_emitters(self.memo, self.learn_memo, inline=False).items():
+            self.memo[cls] = emit if cls in LEAVES or cls is bytes else remembering(emit)
         self._walks: Final = (
             (self.quick, self.learn_quick, BUDGET),
             (self.memo, self.learn_memo, inf),
@@ -167,9 +117,7 @@ class Emitters:
             for known in list(table):
                 if known not in _FIXED:
                     table.pop(known, None)
-            for filename in list(linecache.cache):
-                if filename.startswith(FILENAME):
-                    linecache.cache.pop(filename, None)
+            forget_sources()
         table[cls] = emit
 
     def written(self, value: object, head: object) -> bytes:
@@ -209,39 +157,30 @@ class Emitters:
         plan = plan_of(layout)
         if plan is None:
             return described
-        scope: dict[str, Any] = {
+        scope: dict[str, object] = {
             "CLS": cls,
             "TAG": shape_tag(self.describer.class_parts(cls), plan.names),
-            "LEAVES": LEAVES,
             "table": table,
             "learn": learn,
-            "collapse": collapse,
             "described": described,
-            **{kind.__name__: kind for kind in LEAVES},
             **{f"wrap_{marker.name}": wrap for marker, wrap in WRAPPERS.items()},
         }
         has_own = not known_by_name(cls)
         if has_own:
             scope["own_code"] = self._own_code(cls)
-        hints = hints_of(plan, layout, sample, inline=inline)
-        unlike = 0
 
-        def relearn(value: object) -> None:
-            nonlocal unlike, hints
-            unlike += 1
-            if unlike == UNLIKE:
-                unlike = 0
-                news = hints_of(plan, layout, value, inline=inline)
-                hints = [known.merged(new) for known, new in zip(hints, news, strict=True)]
-                emit = made()
-                table[cls] = emit if inline else remembering(emit)
+        def install(emit: Emit) -> None:
+            table[cls] = emit if inline else remembering(emit)
 
-        def made() -> Emit:
-            text = emitter_source(plan, layout, hints, has_own=has_own)
-            return _compiled(text, f"{FILENAME} {type_name(cls)}>", dict(scope))
-
-        scope["relearn"] = relearn
-        return made()
+        return Generated(
+            type_name(cls),
+            plan,
+            field_hints(layout, plan, inline=inline),
+            scope,
+            install,
+            markers=layout.markers,
+            has_own=has_own,
+        )(sample)
 
     def _own_code(self, cls: type) -> Callable[[Run], list[object]]:
         """The tokens of what distinguishes a class without a name, computed once a walk."""
@@ -261,159 +200,6 @@ class Emitters:
         return own_code
 
 
-def _compiled(text: str, filename: str, scope: dict[str, Any]) -> Emit:
-    """The emitter of a source, which tracebacks can show."""
-    exec(compile(text, filename, "exec"), scope)
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    return cast("Emit", scope["emit"])
-
-
-# -- written out ------------------------------------------------------------------------
-
-
-def _leaf(value: object, out: list[object], run: Run) -> None:
-    out.append(value)
-
-
-def _bytes(value: bytes, out: list[object], run: Run) -> None:
-    out += bytes_tokens(value)
-
-
-def _container_emitters(table: Table, learn: Learn) -> dict[type, Emit]:
-    """Emitters of the builtin containers. Hot: see the head of the module."""
-    dict_shapes: dict[tuple[tuple[str, ...], tuple[type, ...]], _DictShape] = {}
-    flat_kinds: set[tuple[type, ...]] = set()  # classes of what is in lists that are tokens
-    all_leaves = LEAVES.issuperset
-
-    def parts(values: Iterable[object], out: list[object], run: Run) -> None:
-        for part in values:
-            kind = type(part)
-            if kind in LEAVES:
-                out.append(part)
-            else:
-                (table.get(kind) or learn(kind))(part, out, run)
-
-    def unordered(items: Iterable[tuple[object, ...]], out: list[object], run: Run) -> None:
-        finished = []
-        for item in items:
-            inner: list[object] = []
-            parts(item, inner, run)
-            finished.append(item_token(inner))
-            spend(run, len(inner))
-        out.append(len(finished))
-        finished.sort()
-        out += finished
-
-    def sequence(tag: bytes) -> Emit:
-        def emit(value: Any, out: list[object], run: Run) -> None:
-            size = len(value)
-            if size <= FLAT:
-                for part in value:
-                    if type(part) not in LEAVES:
-                        break
-                else:
-                    out.append(value)
-                    return
-            start = len(out)
-            out += (tag, size)
-            parts(value, out, run)
-            if len(out) - start >= CHUNK:
-                collapse(out, start, run)
-
-        return emit
-
-    def mapping(value: dict[Any, object], out: list[object], run: Run) -> None:
-        shape = None
-        if countOf(map(type, value), str) == len(value):
-            held = (tuple(value), tuple(map(type, value.values())))
-            shape = dict_shapes.get(held)
-            if shape is None:
-                shape = learn_shape(value, held)
-        elif sortable(value):
-            shape = learn_shape(value, None)
-        start = len(out)
-        if shape is None:
-            out += (b"M", 0)
-            unordered(value.items(), out, run)
-        else:
-            tag, leaves, lists, others = shape
-            out.append(tag)
-            out += leaves(value)
-            if lists is not None:
-                held_lists = lists(value)
-                kinds = tuple(map(type, chain(*held_lists)))
-                if kinds in flat_kinds:
-                    out += held_lists
-                else:
-                    if len(kinds) <= FLAT and all_leaves(kinds):
-                        if len(flat_kinds) >= SHAPES_KEPT:
-                            flat_kinds.clear()
-                        flat_kinds.add(kinds)
-                    emit_list = table[list]
-                    for held_list in held_lists:
-                        emit_list(held_list, out, run)
-            if others is not None:
-                for part in others(value):
-                    kind = type(part)
-                    (table.get(kind) or learn(kind))(part, out, run)
-        if len(out) - start >= CHUNK:
-            collapse(out, start, run)
-
-    def learn_shape(
-        value: dict[Any, object], held: tuple[tuple[str, ...], tuple[type, ...]] | None
-    ) -> _DictShape:
-        leaves, lists, others = split_keys(value)
-        shape = _DictShape(
-            keys_tag(leaves, lists, others),
-            _getter(leaves),
-            _getter(lists) if lists else None,
-            _getter(others) if others else None,
-        )
-        if held is not None and len(value) <= KEYS_KEPT:
-            if len(dict_shapes) >= SHAPES_KEPT:
-                dict_shapes.clear()
-            dict_shapes[held] = shape
-        return shape
-
-    def set_like(tag: bytes) -> Emit:
-        def emit(value: Any, out: list[object], run: Run) -> None:
-            start = len(out)
-            if sortable(value):
-                out += (tag, len(value))
-                out += sorted(value)
-            else:
-                out += (tag + b"*", 0)
-                unordered(zip(value), out, run)
-            if len(out) - start >= CHUNK:
-                collapse(out, start, run)
-
-        return emit
-
-    return {
-        list: sequence(b"L"),
-        tuple: sequence(b"T"),
-        dict: mapping,
-        set: set_like(b"S"),
-        frozenset: set_like(b"Z"),
-    }
-
-
-class _DictShape(NamedTuple):
-    """How to write the dicts that have these keys, with leaves and lists under the same ones."""
-
-    tag: bytes
-    leaves: Callable[[dict[Any, object]], tuple[object, ...]]
-    lists: Callable[[dict[Any, object]], tuple[list[object], ...]] | None
-    others: Callable[[dict[Any, object]], tuple[object, ...]] | None
-
-
-def _getter(keys: list[Any]) -> Callable[[dict[Any, Any]], tuple[Any, ...]]:
-    """A function that takes the values of a dict in the order of these keys."""
-    if len(keys) > 1:
-        return itemgetter(*keys)
-    return lambda value: tuple(value[key] for key in keys)
-
-
 _FIXED: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset}
 
 
@@ -431,16 +217,7 @@ def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
         for part in node.values:
             emit_part(part, out, run)
         if node.items is not None:
-            items = []
-            for item in node.items:
-                inner: list[object] = []
-                for part in item:
-                    emit_part(part, inner, run)
-                items.append(item_token(inner))
-                spend(run, len(inner))
-            out.append(len(items))
-            items.sort()
-            out += items
+            write_items(node.items, out, run, emit_part)
         if len(out) - start >= CHUNK:
             collapse(out, start, run)
 

@@ -39,30 +39,36 @@ instances that are not like the first, so that another emitter can take over.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from keyword import iskeyword
-from typing import Any, Final, NamedTuple, TypeGuard
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeGuard
 
 from .layout import Layout, Name, state_of
 from .lookup import ABSENT, find
-from .tokens import CHUNK, LEAVES
+from .markers import Marker
+from .tokens import CHUNK, FLAT, LEAVES, is_flat
 
-__all__ = ["Hint", "Plan", "emitter_source", "hints_of", "plan_of"]
+__all__ = ["Hint", "Plan", "emitter_source", "field_hints", "plan_of", "value_hints", "values_plan"]
 
 _SEQUENCE_TAGS: Final[dict[type, bytes]] = {list: b"L", tuple: b"T"}
 _OWN_TOKENS: Final = 3  # how many tokens `own` has
+NO_MARKERS: Final[Mapping[str, Marker]] = MappingProxyType({})
 
 
 class Plan(NamedTuple):
     """How to read every counted field of the usual instance, in the order of their names."""
 
-    names: tuple[str, ...]
-    in_dict: bool
-    left_out: tuple[str, ...]
+    names: tuple[Any, ...]
+    kept_in: Literal["slots", "instance dict", "values"]
+    left_out: tuple[str, ...] = ()
 
     def reads(self, instance: str, field: str) -> list[str]:
         """Statements that read the fields of `instance` into `field` 0, 1, ..."""
-        if not self.in_dict:
+        if self.kept_in == "slots":
             return [f"{field}{i} = {instance}.{name}" for i, name in enumerate(self.names)]
+        if self.kept_in == "values":
+            return [f"{', '.join(f'{field}{i}' for i in range(len(self.names)))}, = {instance}"]
         every = len(self.names) + len(self.left_out)
         return [
             f"d = {instance}.__dict__",
@@ -74,21 +80,26 @@ class Plan(NamedTuple):
     @property
     def missing(self) -> str:
         """What such a statement raises for an unusual instance."""
-        return "KeyError" if self.in_dict else "AttributeError"
+        return "AttributeError" if self.kept_in == "slots" else "KeyError"
 
 
 def plan_of(layout: Layout) -> Plan | None:
     """The plan of a class whose usual instance has all its fields set and nothing beside them."""
     cls = layout.cls
     if layout.has_dict:
-        return None if layout.slots else Plan(layout.declared, True, layout.left_out)
+        return None if layout.slots else Plan(layout.declared, "instance dict", layout.left_out)
     slots = {name: slot for name, slot in layout.slots if _is_plain_name(name)}
     usual = (
         len(slots) == len(layout.slots)
         and find(cls, "__getattr__") is ABSENT
         and all(find(cls, name) is slot for name, slot in slots.items())
     )
-    return Plan(tuple(sorted(slots)), False, ()) if usual else None
+    return Plan(tuple(sorted(slots)), "slots") if usual else None
+
+
+def values_plan(ordered: Sequence[Any]) -> Plan:
+    """The plan of dicts with just these keys, given as the tuple of their values in this order."""
+    return Plan(tuple(ordered), "values")
 
 
 def _is_plain_name(name: Name) -> TypeGuard[str]:
@@ -101,6 +112,7 @@ class Hint(NamedTuple):
 
     kind: type
     of_itself: bool = False  # a sequence of instances of the very class
+    flat: type | None = None  # of a sequence of leaves, the class of the first
 
     @property
     def is_leaf(self) -> bool:
@@ -108,44 +120,72 @@ class Hint(NamedTuple):
         return self.kind in LEAVES
 
     @property
+    def is_token(self) -> bool:
+        """A leaf, or a sequence that is a token as it is."""
+        return self.flat is not None or self.is_leaf
+
+    @property
     def is_sequence(self) -> bool:
         """A list or tuple of objects, or an empty one."""
-        return self.kind is list or self.kind is tuple
+        return self.flat is None and (self.kind is list or self.kind is tuple)
 
     def merged(self, other: Hint) -> Hint:
         """What is true of both: any value, where they are not of one sort."""
         if self.is_leaf and other.is_leaf:
             return other if self.kind is type(None) else self
-        if self.is_sequence and self.kind is other.kind:
-            return Hint(self.kind, self.of_itself or other.of_itself)
+        if self.kind is other.kind and (self.kind is list or self.kind is tuple):
+            return Hint(self.kind, self.of_itself or other.of_itself, other.flat and self.flat)
         return Hint(object)
 
 
-def hints_of(plan: Plan, layout: Layout, sample: object, *, inline: bool) -> list[Hint]:
-    """The hints of one instance. `inline` walks lists in the emitter instead of calling theirs."""
-    state = state_of(layout, sample)
-    return [
-        Hint(object) if name in layout.markers else _hint(layout, state.get(name), inline=inline)
-        for name in plan.names
-    ]
+def field_hints(layout: Layout, plan: Plan, *, inline: bool) -> Callable[[object], list[Hint]]:
+    """A function that takes hints from an instance.
+
+    `inline` walks lists in the emitter instead of calling theirs.
+    """
+
+    def hints(sample: object) -> list[Hint]:
+        state = state_of(layout, sample)
+        return [
+            Hint(object)
+            if name in layout.markers
+            else _hint(layout.cls, state.get(name), inline=inline)
+            for name in plan.names
+        ]
+
+    return hints
 
 
-def _hint(layout: Layout, held: Any, *, inline: bool) -> Hint:
+def value_hints(sample: tuple[object, ...], *, inline: bool) -> list[Hint]:
+    """The hints of the values of a dict."""
+    return [_hint(None, held, inline=inline) for held in sample]
+
+
+def _hint(cls: type | None, held: Any, *, inline: bool) -> Hint:
     kind = type(held)
     if kind in LEAVES:
         return Hint(kind)
-    if inline and (kind is list or kind is tuple) and not (held and type(held[0]) in LEAVES):
-        return Hint(kind, of_itself=bool(held) and type(held[0]) is layout.cls)
+    if kind is list or kind is tuple:
+        if held and is_flat(held):
+            return Hint(kind, flat=type(held[0]))
+        if inline and not (held and type(held[0]) in LEAVES):
+            return Hint(kind, of_itself=bool(held) and type(held[0]) is cls)
     return Hint(object)
 
 
-def emitter_source(plan: Plan, layout: Layout, hints: list[Hint], *, has_own: bool) -> str:
+def emitter_source(
+    plan: Plan,
+    hints: list[Hint],
+    markers: Mapping[str, Marker] = NO_MARKERS,
+    *,
+    has_own: bool = False,
+) -> str:
     """The source of the emitter for instances like those the hints are from."""
     head = ["TAG", *(f"own[{i}]" for i in range(_OWN_TOKENS if has_own else 0))]
     body = _guarded(plan, "o", "x", "return described(o, out, run)")
     for i, name in enumerate(plan.names):
-        if name in layout.markers:
-            body += [f"x{i} = wrap_{layout.markers[name].name}(x{i})", f"run.kept.append(x{i})"]
+        if name in markers:
+            body += [f"x{i} = wrap_{markers[name].name}(x{i})", f"run.kept.append(x{i})"]
     if has_own:
         body += ["own = own_code(run)"]
     usual = _usual(hints, "x")
@@ -155,15 +195,23 @@ def emitter_source(plan: Plan, layout: Layout, hints: list[Hint], *, has_own: bo
         "start = len(out)",
         *_straight(plan, hints, head),
     ]
-    body += _indented_if(usual, straight)
+    finish = [f"if len(out) - start >= {CHUNK}:", *_indented(["collapse(out, start, run)"])]
     if usual:
-        body += ["else:", *_indented(["start = len(out)", *_by_class(hints, head)])]
-    body += [f"if len(out) - start >= {CHUNK}:", *_indented(["collapse(out, start, run)"])]
+        unusual = ["start = len(out)", *_by_class(hints, head)]
+        body += [
+            *_indented_if(usual, _if_flat(hints, "x", [*straight, *finish, "return"])),
+            *unusual,
+        ]
+    else:
+        body += straight
+    body += finish
     return "\n".join(["def emit(o, out, run):", *_indented(body), ""])
 
 
 def _guarded(plan: Plan, instance: str, field: str, otherwise: str) -> list[str]:
     reads = plan.reads(instance, field) or ["pass"]
+    if plan.kept_in == "values":  # nothing can be missing
+        return reads
     return ["try:", *_indented(reads), f"except {plan.missing}:", *_indented([otherwise])]
 
 
@@ -184,19 +232,35 @@ def _usual(hints: list[Hint], field: str) -> list[str]:
             tests.append(f"(type({field}{i}) is {seen} or type({field}{i}) in LEAVES)")
         elif hint.is_sequence:
             tests.append(f"type({field}{i}) is {hint.kind.__name__}")
+        elif hint.flat is not None:
+            tests.append(f"type({field}{i}) is {hint.kind.__name__} and len({field}{i}) <= {FLAT}")
     return tests
+
+
+def _if_flat(hints: list[Hint], field: str, lines: list[str]) -> list[str]:
+    """The lines, if all sequences that should be flat hold nothing but leaves."""
+    for i, hint in enumerate(hints):
+        if hint.flat is not None:
+            seen = hint.flat.__name__
+            lines = [
+                f"for leaf in {field}{i}:",
+                f"    if type(leaf) is not {seen} and type(leaf) not in LEAVES: break",
+                "else:",
+                *_indented(lines),
+            ]
+    return lines
 
 
 def _flat(
     hints: list[Hint], head: list[str], field: str = "x", ending: str = "return"
 ) -> list[str]:
     """A usual instance that holds nothing but leaves and empty sequences is written at once."""
-    flat = all(hint.is_leaf or hint.is_sequence for hint in hints)
+    flat = all(hint.is_token or hint.is_sequence for hint in hints)
     if not flat or len(head) + len(hints) >= CHUNK:
         return []
     empty = [f"not {field}{i}" for i, hint in enumerate(hints) if hint.is_sequence]
     tokens = [*head, *(f"{field}{i}" for i in range(len(hints)))]
-    return _indented_if(empty or ["True"], [*_written(tokens), ending])
+    return _indented_if(empty, [*_written(tokens), ending])
 
 
 def _tree_node(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
@@ -232,7 +296,7 @@ def _straight(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     lines: list[str] = []
     before = [*head]  # what is still to be written before the next field that needs a test
     for i, hint in enumerate(hints):
-        if hint.is_leaf:
+        if hint.is_token:
             before.append(f"x{i}")
             continue
         if hint.is_sequence:
@@ -307,7 +371,7 @@ def _same_class(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     unusual = "described(part, out, run); continue"
     inner = [
         *_guarded(plan, "part", "y", unusual),
-        *_indented_if(_usual(hints, "y"), flat),
+        *_indented_if(_usual(hints, "y"), _if_flat(hints, "y", flat)),
         "emit(part, out, run)",
         "continue",
     ]

@@ -31,6 +31,7 @@ or payload.
 
 FORMAT is part of every digest. Raise it when any encoding changes.
   1: the first.
+  2: dicts by sorted key, whatever the values are; classes of enum members as part of a tag.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ __all__ = [
     "unlabelled",
 ]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 CHUNK: Final = 512
 FLAT: Final = 100
 _SHAPE: Final = b"C"  # how the tags of instances begin

@@ -31,7 +31,6 @@ __all__ = [
     "short",
     "shortened",
     "sortable",
-    "split_keys",
 ]
 
 _SORTABLE: Final = ({id(str)}, {id(int)})
@@ -43,28 +42,18 @@ def sortable(keys: Iterable[object]) -> bool:
     return not kinds or kinds in _SORTABLE
 
 
-def split_keys(stored: dict[Any, object]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The sorted keys of a dict: those of leaves, those of lists, and the others."""
-    split: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    for key in sorted(dict.__iter__(stored)):
-        kind = type(dict.__getitem__(stored, key))
-        split[0 if is_leaf(kind) else 1 if kind is list else 2].append(key)
-    return split
-
-
-def keys_tag(*split: list[Any]) -> bytes:
-    """The tag of a dict with these keys: only the values follow, in this order."""
-    return b"D" + hash_bytes(marshalled(split))
+def keys_tag(ordered: Sequence[Any]) -> bytes:
+    """The tag of a dict with these sorted keys: only the values follow, in this order."""
+    return b"D" + hash_bytes(marshalled(list(ordered)))
 
 
 def dict_node(stored: dict[Any, object]) -> Node:
     """The content of a dict, whatever its order. Keys need not be orderable."""
     if sortable(dict.__iter__(stored)):
-        split = split_keys(stored)
-        keys = [key for part in split for key in part]
+        keys = sorted(dict.__iter__(stored))
         values = [dict.__getitem__(stored, key) for key in keys]
         return Node(
-            keys_tag(*split), values, lambda i: f"[{_key(keys[i])}]", counted=False, keys=keys
+            keys_tag(keys), values, lambda i: f"[{_key(keys[i])}]", counted=False, keys=keys
         )
     pairs = list(dict.items(stored))
     return Node(b"M", (), lambda i: f"[{_key(pairs[i][0])}]", items=pairs)

@@ -16,7 +16,7 @@ from ..layout import layout_of, state_of
 from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
-from ..tokens import Node, unlabelled
+from ..tokens import Node, tag_of, unlabelled
 from .builtin import NAMED_CLASSES, dict_node
 from .callables import annotations_node, code_leaf, named_node
 from .rule import Kind
@@ -189,15 +189,16 @@ def _member(value: Any, describer: Describer) -> Node:
     stored = instance_dict(value) or {}
     hidden = layout_of(cls).hidden | _MEMBER_BOOKKEEPING
     beside = {name: held for name, held in stored.items() if name not in hidden}
-    parts: dict[str, object] = {
-        ".__class__": describer.class_node(cls),
-        ".name": stored.get("_name_"),
-        ".value": _value_of(stored),
-        ".__dict__": dict_node(beside) if beside else None,
-    }
+    parts: dict[str, object] = {".name": stored.get("_name_"), ".value": _value_of(stored)}
+    if beside:
+        parts[".__dict__"] = dict_node(beside)
+    own_code = describer.own_code(cls)
+    if own_code is not None:
+        parts[".__class__"] = own_code
     if describer.mode is Mode.CODE:
         parts[".__class__.__dict__"] = cls
-    return Node(b"enum member", [*parts.values()], [*parts].__getitem__)
+    tag = tag_of("enum member", *describer.class_parts(cls), tuple(parts))
+    return Node(tag, [*parts.values()], [*parts].__getitem__, counted=False)
 
 
 _MODULE_BOOKKEEPING: Final = frozenset(

@@ -1,0 +1,55 @@
+"""One walk of the emitters: what it may still collapse, what it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .tokens import Chunker
+
+__all__ = ["Emit", "Learn", "Overrun", "Run", "Table", "collapse", "spend"]
+
+
+class Overrun(Exception):
+    """The quick walk has done too much to be walking a tree."""
+
+
+class Run:
+    """What belongs to one walk: how much it may still collapse, what it remembers.
+
+    What is remembered by address must stay alive: `kept` holds what rules make on the way.
+    """
+
+    __slots__ = ("budget", "chunk", "kept", "memo", "own_code")
+
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+        self.chunk: Chunker | None = None
+        self.memo: dict[int, list[object]] = {}
+        self.own_code: dict[int, list[object]] = {}
+        self.kept: list[object] = []
+
+
+def collapse(out: list[object], start: int, run: Run) -> None:
+    """Replace the tokens from `start` on by their chunk."""
+    tokens = out[start:]
+    spend(run, len(tokens))
+    chunk = run.chunk
+    if chunk is None:
+        chunk = run.chunk = Chunker()
+    out[start:] = chunk(tokens)
+
+
+def spend(run: Run, tokens: int) -> None:
+    """Count tokens that were made into fewer: without that, no walk can grow beyond its value."""
+    run.budget -= tokens
+    if run.budget < 0:
+        raise Overrun
+
+
+Emit = Callable[[Any, list[object], Run], None]
+"""Appends the tokens of a value to a list."""
+
+Table = dict[type, Emit]
+Learn = Callable[[type], Emit]
+"""Makes the emitter of a class that a table does not have."""
