@@ -25,10 +25,14 @@ the source is, with the ways for unusual instances left out,
                 ...the same for a part that is a Node without children, or...
                 table[type(part)](part, out, run)
             size = len(out) - inner
+            if size < CHUNK - 2:
+                out += (x1,)
+                return
             if size >= CHUNK:
                 collapse(out, inner, run)
-            out += (x1,)
-            if CHUNK > size >= CHUNK - 2:
+                out += (x1,)
+            else:
+                out += (x1,)
                 collapse(out, inner - 1, run)
 
 Names in the source: `o` the instance, `x0`... its fields in the order of their names, `TAG`
@@ -208,9 +212,14 @@ def emitter_source(
     return "\n".join(["def emit(o, out, run):", *_indented(body), ""])
 
 
-def _guarded(plan: Plan, instance: str, field: str, otherwise: str) -> list[str]:
-    reads = plan.reads(instance, field) or ["pass"]
-    if plan.kept_in == "values":  # nothing can be missing
+def _guarded(
+    plan: Plan, instance: str, field: str, otherwise: str, places: Sequence[int] | None = None
+) -> list[str]:
+    """The reads of all fields, or of those at some places; `otherwise` if one is missing."""
+    reads = plan.reads(instance, field)
+    if places is not None:
+        reads = [reads[i] for i in places]
+    if not reads or plan.kept_in == "values":  # nothing can be missing
         return reads
     return ["try:", *_indented(reads), f"except {plan.missing}:", *_indented([otherwise])]
 
@@ -224,7 +233,7 @@ def _indented_if(tests: list[str], lines: list[str]) -> list[str]:
 
 
 def _usual(hints: list[Hint], field: str) -> list[str]:
-    """Tests that the fields hold what those of the first instance held."""
+    """Tests that the fields hold what those of the first instance held; of any value, none."""
     tests = []
     for i, hint in enumerate(hints):
         if hint.is_leaf:  # the class that was seen first, then the others
@@ -259,8 +268,7 @@ def _flat(
     if not flat or len(head) + len(hints) >= CHUNK:
         return []
     empty = [f"not {field}{i}" for i, hint in enumerate(hints) if hint.is_sequence]
-    tokens = [*head, *(f"{field}{i}" for i in range(len(hints)))]
-    return _indented_if(empty, [*_written(tokens), ending])
+    return _indented_if(empty, [*_written(_tokens(hints, head, field)), ending])
 
 
 def _tree_node(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
@@ -280,11 +288,12 @@ def _tree_node(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
                 f"inner = len(out) + {len(before)}",
                 *_walked(field, hint, before, _same_class(plan, hints, head)),
                 "size = len(out) - inner",
+                f"if size < {CHUNK - around}:",
+                *_indented([*after, "return"]),
                 f"if size >= {CHUNK}:",
-                *_indented(["collapse(out, inner, run)"]),
-                *after,
-                f"if {CHUNK} > size >= {CHUNK - around}:",
-                *_indented([f"collapse(out, inner - {len(before)}, run)"]),
+                *_indented(["collapse(out, inner, run)", *after]),
+                "else:",
+                *_indented([*after, f"collapse(out, inner - {len(before)}, run)"]),
                 "return",
             ]
         ),
@@ -369,10 +378,28 @@ def _same_class(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     if not flat:
         return []
     unusual = "described(part, out, run); continue"
-    inner = [
-        *_guarded(plan, "part", "y", unusual),
-        *_indented_if(_usual(hints, "y"), _if_flat(hints, "y", flat)),
-        "emit(part, out, run)",
-        "continue",
+    usual = _usual(hints, "y")
+    if plan.kept_in != "slots":
+        read = _guarded(plan, "part", "y", unusual)
+        tested = _indented_if([*usual], _if_flat(hints, "y", flat))
+    else:  # the fields that may say that it is not flat come first, and alone if they do
+        first = [i for i, hint in enumerate(hints) if hint.is_sequence]
+        rest = [i for i, hint in enumerate(hints) if not hint.is_sequence]
+        read = _guarded(plan, "part", "y", unusual, first)
+        empty = [f"{usual[i]} and not y{i}" for i in first]
+        written = _if_flat(hints, "y", [*_written(_tokens(hints, head, "y")), "continue"])
+        tested = _indented_if(
+            empty,
+            [
+                *_guarded(plan, "part", "y", unusual, rest),
+                *_indented_if([usual[i] for i in rest], written),
+            ],
+        )
+    return [
+        "if type(part) is CLS:",
+        *_indented([*read, *tested, "emit(part, out, run)", "continue"]),
     ]
-    return ["if type(part) is CLS:", *_indented(inner)]
+
+
+def _tokens(hints: list[Hint], head: list[str], field: str) -> list[str]:
+    return [*head, *(f"{field}{i}" for i in range(len(hints)))]
