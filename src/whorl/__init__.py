@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whorl.errors import UnsupportedValue, WhorlError
+from whorl.artifacts import Artifact, Manifest
+from whorl.errors import BadSetting, UnsafeDirectory, UnsupportedValue, WhorlError
 from whorl.fingerprint import (
     NOTHING,
     Boundary,
@@ -21,21 +22,29 @@ from whorl.fingerprint import (
     fingerprint,
     ordered,
 )
+from whorl.settings import Setting, Settings, configure
 
 __all__ = [
     "NOTHING",
+    "Artifact",
+    "BadSetting",
     "Boundary",
     "Difference",
     "Digest",
     "FieldRule",
     "Fingerprinter",
+    "Manifest",
     "Marker",
     "ProcessDigest",
+    "Setting",
+    "Settings",
     "StableDigest",
+    "UnsafeDirectory",
     "UnsupportedValue",
     "WhorlError",
     "by_identity",
     "by_type",
+    "configure",
     "diff",
     "exclude",
     "fields",

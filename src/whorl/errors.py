@@ -6,7 +6,7 @@ as data that its message says in words, so that a program can act on what a pers
 
 from __future__ import annotations
 
-__all__ = ["UnsupportedValue", "WhorlError"]
+__all__ = ["BadSetting", "UnsafeDirectory", "UnsupportedValue", "WhorlError"]
 
 
 class WhorlError(Exception):
@@ -43,3 +43,44 @@ class UnsupportedValue(WhorlError, TypeError):
             f"{self.path} is of type '{self.type_name}', which has no fingerprint: {self.reason}.\n"
             f"  {self.remedy}"
         )
+
+
+class BadSetting(WhorlError, ValueError):
+    """An option of whorl's own that has a value it cannot have.
+
+    `name` is the environment variable or argument it came from.
+
+    >>> import whorl
+    >>> try:
+    ...     whorl.configure(cache_max_size="5 bananas")
+    ... except BadSetting as error:
+    ...     print(error.name, "|", error.value)
+    cache_max_size | 5 bananas
+    """
+
+    def __init__(self, name: str, value: object, wanted: str) -> None:
+        super().__init__(name, value, wanted)
+        self.name = name
+        self.value = value
+        self.wanted = wanted
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.value!r}; it should be {self.wanted}."
+
+
+class UnsafeDirectory(WhorlError, PermissionError):
+    """A cache directory that another user could have written to: its code is not loaded.
+
+    >>> print(UnsafeDirectory("cache", "its group may write to it", "Run: chmod go-w cache"))
+    The cache directory cache is not used: its group may write to it.
+      Run: chmod go-w cache
+    """
+
+    def __init__(self, directory: str, reason: str, remedy: str) -> None:
+        super().__init__(directory, reason, remedy)
+        self.directory = directory
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"The cache directory {self.directory} is not used: {self.reason}.\n  {self.remedy}"

@@ -1,0 +1,21 @@
+"""Artifacts and manifests <-> the bytes of an entry."""
+
+from __future__ import annotations
+
+from .entry import FORMAT, Damage, Damaged, Entry, Label, Part, Payload
+from .record import Artifact, Manifest, Record, decode, encode
+
+__all__ = [
+    "FORMAT",
+    "Artifact",
+    "Damage",
+    "Damaged",
+    "Entry",
+    "Label",
+    "Manifest",
+    "Part",
+    "Payload",
+    "Record",
+    "decode",
+    "encode",
+]

@@ -1,0 +1,288 @@
+"""Named payloads and a readable label <-> the bytes of one entry.
+
+One entry is one file. All numbers are little-endian:
+
+    entry    = head label padding payload{count}
+    head     = magic[8] format:u64                  who wrote it
+               check[16]                            digest of every byte that follows it
+               key[16] under[16] size:u64           which entry it is, how long it is
+               label-size:u32 count:u32 seconds:f64
+    label    = JSON text                            readable with any pager
+             = {"kind", "key", "under", "parts": [[name, text]...], "toolchain", "made",
+                "seconds", "payloads": [[name, offset, size, digest]...], "record": see `record`}
+    padding  = zeros up to a multiple of PAGE       before each payload, so that it can be mapped
+    payload  = bytes                                each has a digest of its own in the label
+
+`check` covers everything after it, padding too, and `magic` and `format` are compared whole:
+no byte can change unnoticed. Nothing is decoded before that has been checked, and nothing
+read from an entry is ever executed, imported or unpickled.
+
+FORMAT names a directory in the store, so that versions do not see each other's entries.
+  1: the first.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
+
+__all__ = ["FORMAT", "HEAD", "PAGE", "Damage", "Damaged", "Entry", "Label", "Part", "Payload"]
+
+FORMAT: Final = 1
+MAGIC: Final = b"\x89whorl\r\n"
+PAGE: Final = 4096
+
+_HEAD: Final = struct.Struct("<8sQ16s16s16sQIId")
+HEAD: Final = _HEAD.size
+_OPENING: Final = MAGIC + struct.pack("<Q", FORMAT)
+_CHECK: Final = slice(16, 32)
+_CHECKED_FROM: Final = 32
+_NO_GROUP: Final = bytes(16)
+
+
+class Damage(Enum):
+    """What is wrong with the bytes of an entry."""
+
+    EMPTY = "it is empty"
+    FOREIGN = "it is not an entry of whorl"
+    OTHER_FORMAT = "it has another format version"
+    TRUNCATED = "it is shorter than it says"
+    EXTENDED = "it is longer than it says"
+    CHANGED = "its bytes are not those that were written"
+    MISPLACED = "it is the entry of another key"
+    UNREADABLE = "its label cannot be read"
+
+
+class Damaged(Exception):
+    """Bytes that are not the entry asked for."""
+
+    def __init__(self, damage: Damage, detail: str = "") -> None:
+        super().__init__(damage.value + (f" ({detail})" if detail else ""))
+        self.damage = damage
+
+    @classmethod
+    def not_a_file(cls) -> Damaged:
+        """A directory or a pipe where an entry should be."""
+        return cls(Damage.FOREIGN, "not a file")
+
+
+class Part(NamedTuple):
+    """A named part of a key, in words."""
+
+    name: str
+    text: str
+
+
+class Payload(NamedTuple):
+    """Where a payload lies in its entry."""
+
+    name: str
+    offset: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What an entry says of itself, readable without decoding what it holds.
+
+    `under` is the group that it is listed in, such as the program of a manifest. `made` is a
+    time in seconds since 1970, `seconds` how long making it took.
+
+    >>> Label("artifact", StableDigest("0" * 32)).seconds
+    0.0
+    """
+
+    kind: str
+    key: StableDigest
+    under: StableDigest | None = None
+    parts: tuple[Part, ...] = ()
+    toolchain: str = ""
+    made: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """The bytes of an entry that was made here, or read and checked."""
+
+    key: StableDigest
+    under: StableDigest | None
+    data: bytes | memoryview
+    seconds: float
+    _label_size: int = field(repr=False)
+
+    @classmethod
+    def made(cls, label: Label, payloads: Mapping[str, bytes | memoryview], record: Any) -> Entry:
+        """The entry of these payloads and of a record that JSON can write.
+
+        >>> label = Label("artifact", StableDigest("0" * 32))
+        >>> entry = Entry.made(label, {"code": b"ret"}, None)
+        >>> bytes(entry.payload("code")), len(entry.data)
+        (b'ret', 4099)
+        """
+        blobs = [memoryview(blob).cast("B") for blob in payloads.values()]
+        digests = [hash_hex(blob) for blob in blobs]
+        # The offsets stand in the label, and the label's length moves them: twice is enough
+        # unless the first guess was short of a page's end.
+        start = PAGE
+        while True:
+            table = _table(payloads, blobs, digests, start)
+            text = _label_text(label, table, record)
+            if HEAD + len(text) <= start or not blobs:
+                break
+            start = _aligned(HEAD + len(text))
+        size = table[-1].offset + table[-1].size if table else HEAD + len(text)
+        data = bytearray(size)
+        data[HEAD : HEAD + len(text)] = text
+        for place, blob in zip(table, blobs, strict=True):
+            data[place.offset : place.offset + place.size] = blob
+        under = _NO_GROUP if label.under is None else label.under.raw
+        _HEAD.pack_into(
+            data, 0, MAGIC, FORMAT, b"", label.key.raw, under, size, len(text), len(blobs),
+            label.seconds,
+        )  # fmt: skip
+        data[_CHECK] = hash_bytes(memoryview(data)[_CHECKED_FROM:])
+        return cls(label.key, label.under, bytes(data), label.seconds, len(text))
+
+    @classmethod
+    def checked(
+        cls, data: bytes | memoryview, key: StableDigest, under: StableDigest | None = None
+    ) -> Entry:
+        """The entry of a key, if these bytes are it; otherwise `Damaged`. Hot: 3 us for 50 KB."""
+        size = check_head(data, len(data))
+        if data[_CHECK] != hash_bytes(memoryview(data)[_CHECKED_FROM:]):
+            raise Damaged(Damage.CHANGED)
+        _, _, _, raw_key, raw_under, _, label_size, _, seconds = _HEAD.unpack_from(data)
+        if raw_key != key.raw or raw_under != (_NO_GROUP if under is None else under.raw):
+            raise Damaged(Damage.MISPLACED)
+        if HEAD + label_size > size:
+            raise Damaged(Damage.UNREADABLE)
+        return cls(key, under, data, seconds, label_size)
+
+    @property
+    def label(self) -> Label:
+        """What the entry says of itself."""
+        return _label_of(self._read_label())
+
+    @property
+    def record(self) -> Any:
+        """What the entry holds beside its payloads."""
+        return self._read_label().get("record")
+
+    @property
+    def payloads(self) -> tuple[Payload, ...]:
+        """Where each payload lies."""
+        try:
+            rows = self._read_label()["payloads"]
+            table = tuple(Payload(str(n), int(at), int(size), str(d)) for n, at, size, d in rows)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Damaged(Damage.UNREADABLE, repr(error)) from error
+        for place in table:
+            if not 0 <= place.offset <= place.offset + place.size <= len(self.data):
+                raise Damaged(Damage.UNREADABLE, f"payload {place.name!r} lies outside")
+        return table
+
+    def payload(self, name: str) -> memoryview:
+        """One payload, not copied; KeyError if the entry has none of this name."""
+        for place in self.payloads:
+            if place.name == name:
+                return self.view(place)
+        raise KeyError(name)
+
+    def view(self, place: Payload) -> memoryview:
+        """The bytes at a place of the table."""
+        return memoryview(self.data)[place.offset : place.offset + place.size]
+
+    def _read_label(self) -> dict[str, Any]:
+        return _label_dict(bytes(self.data[HEAD : HEAD + self._label_size]))
+
+
+def check_head(data: bytes | memoryview, actual_size: int) -> int:
+    """The size that an entry of so many bytes says it has; `Damaged` if it is not that."""
+    if data[:16] != _OPENING or len(data) < HEAD:
+        raise _unlike(bytes(data[:16]), actual_size)
+    size: int = _HEAD.unpack_from(data)[5]
+    if size != actual_size:
+        raise Damaged(Damage.TRUNCATED if actual_size < size else Damage.EXTENDED)
+    return size
+
+
+def peek_label(start: bytes) -> Label:
+    """The label in the first bytes of an entry, unchecked: good for display and for eviction."""
+    if start[:16] != _OPENING or len(start) < HEAD:
+        raise _unlike(start[:16], len(start))
+    return _label_of(_label_dict(start[HEAD : HEAD + _HEAD.unpack_from(start)[6]]))
+
+
+def _unlike(opening: bytes, size: int) -> Damaged:
+    if not size:
+        return Damaged(Damage.EMPTY)
+    if opening[:8] != MAGIC[: len(opening)]:
+        return Damaged(Damage.FOREIGN)
+    if len(opening) == 16 and opening != _OPENING:
+        return Damaged(Damage.OTHER_FORMAT, str(int.from_bytes(opening[8:], "little")))
+    return Damaged(Damage.TRUNCATED)
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // PAGE) * PAGE
+
+
+def _table(
+    names: Mapping[str, object], blobs: Sequence[memoryview], digests: Sequence[str], start: int
+) -> list[Payload]:
+    def places() -> Iterator[Payload]:
+        offset = start
+        for name, blob, digest in zip(names, blobs, digests, strict=True):
+            yield Payload(name, offset, blob.nbytes, digest)
+            offset = _aligned(offset + blob.nbytes)
+
+    return list(places())
+
+
+def _label_text(label: Label, table: Sequence[Payload], record: Any) -> bytes:
+    fields: dict[str, object] = {
+        "kind": label.kind,
+        "key": label.key,
+        "under": label.under,
+        "parts": label.parts,
+        "toolchain": label.toolchain,
+        "made": label.made,
+        "seconds": label.seconds,
+        "payloads": table,
+        "record": record,
+    }
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+
+
+def _label_dict(text: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(Damage.UNREADABLE, str(error)) from error
+    if type(fields) is not dict:
+        raise Damaged(Damage.UNREADABLE)
+    return fields
+
+
+def _label_of(fields: Mapping[str, Any]) -> Label:
+    try:
+        under = fields["under"]
+        return Label(
+            str(fields["kind"]),
+            StableDigest(fields["key"]),
+            None if under is None else StableDigest(under),
+            tuple(Part(str(name), str(text)) for name, text in fields["parts"]),
+            str(fields["toolchain"]),
+            float(fields["made"]),
+            float(fields["seconds"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise Damaged(Damage.UNREADABLE, repr(error)) from error

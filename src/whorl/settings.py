@@ -1,0 +1,222 @@
+"""Environment variables and arguments in, one frozen set of options out, each with its origin.
+
+    WHORL_CACHE            on | off | readonly
+    WHORL_CACHE_DIR        a directory
+    WHORL_CACHE_MAX_SIZE   bytes, or 500M, 5G, 5GiB, 1.5T ...
+    WHORL_LOG              off | error | warning | info | debug
+
+What `whorl.configure` says wins over the environment, which wins over the defaults. A
+variable that is set to nothing counts as not set. This is the one reader of `os.environ`
+for whorl's own options.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Generic, Literal, TypeVar, cast
+
+from .errors import BadSetting
+
+__all__ = ["Setting", "Settings", "configure", "current", "on_change", "size_of"]
+
+CacheMode = Literal["on", "off", "readonly"]
+LogLevel = Literal["off", "error", "warning", "info", "debug"]
+
+DEFAULT_MAX_SIZE: Final = 4 << 30
+_MODES: Final = ("on", "off", "readonly")
+_LEVELS: Final = ("off", "error", "warning", "info", "debug")
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE | re.ASCII)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """The value of an option and where it is from.
+
+    >>> str(Setting("readonly", "WHORL_CACHE"))
+    'readonly (from WHORL_CACHE)'
+    """
+
+    value: T
+    origin: str
+
+    def __str__(self) -> str:
+        return f"{self.value} (from {self.origin})"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every option of whorl's own.
+
+    >>> Settings.from_environment({"WHORL_CACHE_MAX_SIZE": "5G"}).cache_max_size
+    Setting(value=5368709120, origin='WHORL_CACHE_MAX_SIZE')
+    """
+
+    cache: Setting[CacheMode]
+    cache_dir: Setting[Path]
+    cache_max_size: Setting[int]
+    log: Setting[LogLevel]
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """The options that the environment gives, defaults where it is silent."""
+        env = os.environ if environment is None else environment
+        found = {name: row for name, row in _OPTIONS.items() if env.get(row.variable, "").strip()}
+        values = {
+            name: Setting(row.parse(row.variable, env[row.variable]), row.variable)
+            for name, row in found.items()
+        }
+        defaults = {
+            name: Setting(row.default(), "the default")
+            for name, row in _OPTIONS.items()
+            if name not in found
+        }
+        return cls(**cast("dict[str, Any]", values | defaults))
+
+    def changed(self, **options: object) -> Settings:
+        """The same with some options as given."""
+        unknown = sorted(options.keys() - _OPTIONS.keys())
+        if unknown:
+            raise TypeError(
+                f"whorl has no option {unknown[0]!r}; it has {', '.join(sorted(_OPTIONS))}"
+            )
+        given = {
+            name: Setting(_OPTIONS[name].parse(name, value), "whorl.configure")
+            for name, value in options.items()
+            if value is not None
+        }
+        return replace(self, **cast("dict[str, Any]", given))
+
+
+# -- one row per option -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    variable: str
+    parse: Callable[[str, Any], object]
+    default: Callable[[], object]
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str, object], str]:
+    def parse(name: str, value: object) -> str:
+        word = value.strip().lower() if isinstance(value, str) else value
+        if word not in choices:
+            raise BadSetting(name, value, f"one of {', '.join(choices)}")
+        return word
+
+    return parse
+
+
+def size_of(name: str, value: object) -> int:
+    """A number of bytes from a number or a text such as 5G; `name` is for the error.
+
+    >>> size_of("size", "1.5 MiB"), size_of("size", 10)
+    (1572864, 10)
+    """
+    if type(value) is int and value > 0:
+        return value
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    size = 0
+    if match is not None:
+        size = int(float(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
+    if size <= 0:
+        raise BadSetting(name, value, "a number of bytes such as 500M or 5G, more than nothing")
+    return size
+
+
+def _directory(name: str, value: object) -> Path:
+    if not isinstance(value, str | os.PathLike):
+        raise BadSetting(name, value, "a directory")
+    text = os.fspath(value)
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise BadSetting(name, value, "a directory")
+    path = Path(text)
+    try:
+        path = path.expanduser()
+    except RuntimeError:
+        raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
+    path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+    if path.exists() and not path.is_dir():
+        raise BadSetting(name, value, "a directory; there is a file of that name")
+    return path
+
+
+def _default_directory() -> Path:
+    """The user's cache directory; where there is no home, one of this user's own for now."""
+    from platformdirs import user_cache_dir
+
+    path = Path(user_cache_dir("whorl", appauthor=False))
+    if path.is_absolute():
+        return path
+    user = os.getuid() if sys.platform != "win32" else "user"
+    return Path(tempfile.gettempdir()) / f"whorl-{user}"
+
+
+_OPTIONS: Final[dict[str, _Option]] = {
+    "cache": _Option("WHORL_CACHE", _one_of(_MODES), lambda: "on"),
+    "cache_dir": _Option("WHORL_CACHE_DIR", _directory, _default_directory),
+    "cache_max_size": _Option("WHORL_CACHE_MAX_SIZE", size_of, lambda: DEFAULT_MAX_SIZE),
+    "log": _Option("WHORL_LOG", _one_of(_LEVELS), lambda: "warning"),
+}
+
+
+# -- the settings of this process -------------------------------------------------------
+
+_current: Settings | None = None
+_listeners: list[Callable[[Settings], None]] = []
+
+
+def current() -> Settings:
+    """The settings of this process, read from the environment when first asked for."""
+    global _current  # noqa: PLW0603  # one process, one set of options
+    if _current is None:
+        _current = Settings.from_environment()
+        _apply(_current)
+    return _current
+
+
+def configure(
+    *,
+    cache: CacheMode | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    cache_max_size: int | str | None = None,
+    log: LogLevel | None = None,
+) -> Settings:
+    """Set options of this process; the others stay as they are. Returns them all.
+
+    >>> import whorl
+    >>> str(whorl.configure(log="warning").log)
+    'warning (from whorl.configure)'
+    """
+    global _current  # noqa: PLW0603
+    _current = current().changed(
+        cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log
+    )
+    _apply(_current)
+    return _current
+
+
+def on_change(listener: Callable[[Settings], None]) -> None:
+    """Call this when `configure` was called."""
+    _listeners.append(listener)
+
+
+def _apply(settings: Settings) -> None:
+    level = settings.log.value
+    logger = logging.getLogger("whorl")
+    logger.setLevel(logging.CRITICAL + 1 if level == "off" else level.upper())
+    if level in ("info", "debug") and not logging.getLogger().handlers and not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("whorl: %(message)s"))
+        logger.addHandler(handler)
+    for listener in _listeners:
+        listener(settings)

@@ -1,0 +1,41 @@
+"""Entries by digest: in memory, in a directory, in tiers; made once by whoever is first."""
+
+from __future__ import annotations
+
+from .bound import Collected
+from .cache import Cache, Obtained
+from .default import default_cache, open_cache
+from .directory import DirectoryStore
+from .ending import Ending
+from .lease import Leases
+from .memory import MemoryStore, NullStore
+from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
+from .statistics import Statistics, Totals
+from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
+
+__all__ = [
+    "Absent",
+    "Cache",
+    "Collected",
+    "DirectoryStore",
+    "Ending",
+    "Failed",
+    "Found",
+    "Got",
+    "Leases",
+    "MemoryStore",
+    "Mismatch",
+    "NullStore",
+    "Obtained",
+    "Put",
+    "ReadOnly",
+    "Skipped",
+    "Statistics",
+    "Store",
+    "Stored",
+    "Tiered",
+    "Totals",
+    "Verifying",
+    "default_cache",
+    "open_cache",
+]

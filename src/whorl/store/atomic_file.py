@@ -1,0 +1,72 @@
+"""Bytes in, a file that is there whole or not at all out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from itertools import count
+from typing import Final
+
+__all__ = ["make_directory", "write_file"]
+
+_NUMBER: Final = count()
+_PROCESS: Final = os.urandom(4).hex()  # process numbers may meet on a shared file system
+_NEW: Final = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool = False) -> None:
+    """Write a file under a name of its own in the directory `beside`, then give it its name.
+
+    `sync` waits until the bytes and the name are on the disk. Whatever happens, the file that
+    was there before stays whole until the new one takes its place.
+    """
+    temporary = f"{beside}{os.sep}{_PROCESS}-{os.getpid()}-{next(_NUMBER)}"
+    file = os.open(temporary, _NEW, 0o600)
+    try:
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(file, left) :]
+            if hasattr(os, "fchmod"):
+                os.fchmod(file, 0o600)  # whatever the umask has left of it
+            if sync:
+                os.fsync(file)
+        finally:
+            os.close(file)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if sync:
+        _sync_directory(os.path.dirname(path))
+
+
+def _sync_directory(directory: str) -> None:
+    with contextlib.suppress(OSError):  # some systems cannot open directories
+        file = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def make_directory(directory: str) -> None:
+    """Make a directory for this user alone, and those above it as far as they are missing."""
+    try:
+        os.mkdir(directory, 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_directory(os.path.dirname(directory))
+        make_directory(directory)
+        return
+    with contextlib.suppress(OSError):
+        os.chmod(directory, 0o700)  # whatever the umask has left of it

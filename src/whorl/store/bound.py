@@ -1,0 +1,269 @@
+"""The files of a store and a size in, fewer files out: the least recently used go first.
+
+How much was written since the last collection is the length of one shared file: whoever has
+written a 1024th of the bound appends a byte to it. So writers know of each other without
+asking, and only every 20 bytes does one of them look through the store. If that one cannot
+keep up, at 40 bytes the others wait for it.
+
+    a byte     1/1024 of the bound was written
+    COLLECT    2 % were: whoever notices collects, if nobody else does
+    WAIT       4 % were: and whoever notices waits for it
+    ROOM       a collection leaves 5 % of room
+
+Last use is the time of a file's last change, which a hit renews when it is older than
+`STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
+used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from whorl.artifacts import FORMAT, Damaged
+from whorl.artifacts.entry import peek_label
+from whorl.fingerprint.digest import hash_hex
+
+from .atomic_file import make_directory
+from .ending import Ending
+from .statistics import Statistics, compact
+
+__all__ = ["Bound", "Collected", "StoredFile"]
+
+log = logging.getLogger("whorl.store")
+
+UNITS: Final = 1024
+COLLECT: Final = 20
+WAIT: Final = 40
+ROOM: Final = 0.05
+PATIENCE: Final = 30.0  # seconds to wait for another's collection
+STAMP_EVERY: Final = 3600.0
+DEAD_AFTER: Final = 14 * 86400.0
+LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
+QUARANTINED: Final = 32  # files kept for whoever wants to look
+_LABEL_PEEKED: Final = 1 << 14
+_FORMAT_DIRECTORY: Final = re.compile(r"v(\d+)")
+
+
+class StoredFile(NamedTuple):
+    """A file of the store."""
+
+    path: str
+    size: int
+    used: float
+    rank: int  # 0 an older format, 1 a dead toolchain, 2 alive
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a collection did.
+
+    >>> Collected(removed=1, freed=10, left=90).left
+    90
+    """
+
+    removed: int
+    freed: int
+    left: int
+
+
+class Bound:
+    """The size that the store under a root may have."""
+
+    def __init__(self, root: Path, max_size: int, statistics: Statistics) -> None:
+        self.root = root
+        self.max_size = max_size
+        self._statistics = statistics
+        self._unit = max(1, max_size // UNITS)
+        self._home = root / f"v{FORMAT}"
+        self._written = self._home / "written"
+        self._bound = self._home / "bound"
+        self._pending = 0
+        self._lock = threading.Lock()
+        self._first = True
+
+    def wrote(self, size: int) -> None:
+        """Take note of bytes that were written, and collect if there are too many by now."""
+        with self._lock:
+            units, self._pending = divmod(self._pending + size, self._unit)
+            first, self._first = self._first, False
+        with contextlib.suppress(OSError):
+            if units:
+                total = self._append(min(units, UNITS))
+                if total >= COLLECT:
+                    self.collect_if_due(patient=total >= WAIT)
+            if first and self._was_wider():
+                self.collect()
+
+    def _append(self, units: int) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        file = os.open(self._written, flags, 0o600)
+        try:
+            os.write(file, b"." * units)
+            return os.fstat(file).st_size
+        finally:
+            os.close(file)
+
+    def _was_wider(self) -> bool:
+        """Whether nobody has collected yet, or the bound was wider then."""
+        try:
+            return int(self._bound.read_text()) > self.max_size
+        except (OSError, ValueError):
+            return True
+
+    def collect_if_due(self, *, patient: bool) -> None:
+        """Collect, unless somebody else does; a patient caller waits for that."""
+        with self._alone(PATIENCE if patient else 0.0) as alone:
+            if alone and self._written.stat().st_size >= COLLECT:
+                self._collect(self.max_size)
+
+    def collect(self, max_size: int | None = None) -> Collected:
+        """Bring the store within its bound, or within another one, now."""
+        with self._alone(PATIENCE):
+            return self._collect(self.max_size if max_size is None else max_size)
+
+    @contextlib.contextmanager
+    def _alone(self, patience: float) -> Iterator[bool]:
+        """The right to collect, if it can be had; where files cannot be locked it always can."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self._home / "collecting", thread_local=False)
+        try:
+            lock.acquire(timeout=patience)
+        except Timeout:
+            yield False
+            return
+        except (OSError, NotImplementedError):
+            yield True
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def _collect(self, max_size: int) -> Collected:
+        with contextlib.suppress(OSError):  # what was counted so far is what we look at now
+            os.truncate(self._written, 0)
+        files = list(self.files())
+        total = sum(file.size for file in files)
+        goal = max_size if total <= max_size else int(max_size * (1 - ROOM))
+        removed = freed = 0
+        if total > goal:
+            for file in sorted(self._ranked(files), key=lambda file: (file.rank, file.used)):
+                if total - freed <= goal:
+                    break
+                with contextlib.suppress(OSError):
+                    os.unlink(file.path)
+                    removed += 1
+                    freed += file.size
+        self._clean_up()
+        with contextlib.suppress(OSError):
+            self._bound.write_text(str(self.max_size))
+        if removed:
+            self._statistics.count(Ending.EVICTED, removed)
+            log.info(
+                "evicted %d entries, %d bytes; %d bytes are left", removed, freed, total - freed
+            )
+        return Collected(removed, freed, total - freed)
+
+    # -- what is there ------------------------------------------------------------------
+
+    def files(self) -> Iterator[StoredFile]:
+        """Every entry of this format and of older ones."""
+        for name in _names(self.root):
+            match = _FORMAT_DIRECTORY.fullmatch(name)
+            if match is None or int(match[1]) > FORMAT:
+                continue
+            rank = 2 if int(match[1]) == FORMAT else 0
+            home = os.path.join(self.root, name)
+            for part in ("entries", "groups"):
+                yield from _files_below(os.path.join(home, part), rank)
+
+    def _ranked(self, files: list[StoredFile]) -> Iterator[StoredFile]:
+        """The files, with those of dead toolchains ranked as such."""
+        now = time.time()
+        alive: dict[str, bool] = {}
+        for file in files:
+            if file.rank == 2 and now - file.used > DEAD_AFTER:  # what was used since is alive
+                toolchain = _toolchain(file.path)
+                if toolchain not in alive:
+                    alive[toolchain] = not toolchain or self._is_alive(toolchain, now)
+                if not alive[toolchain]:
+                    file = file._replace(rank=1)
+            yield file
+
+    def _is_alive(self, toolchain: str, now: float) -> bool:
+        try:
+            return now - self._stamp(toolchain).stat().st_mtime <= DEAD_AFTER
+        except OSError:
+            return False
+
+    def _stamp(self, toolchain: str) -> Path:
+        return self._home / "toolchains" / hash_hex(toolchain.encode("utf-8", "surrogatepass"))
+
+    def keep_alive(self, toolchain: str) -> None:
+        """Say that a toolchain is in use."""
+        stamp = self._stamp(toolchain)
+        with contextlib.suppress(OSError):
+            try:
+                if time.time() - stamp.stat().st_mtime > STAMP_EVERY:
+                    os.utime(stamp)
+            except FileNotFoundError:
+                make_directory(str(stamp.parent))
+                stamp.write_text(toolchain, "utf-8", "backslashreplace")
+
+    # -- upkeep -------------------------------------------------------------------------
+
+    def _clean_up(self) -> None:
+        """Remove what killed writers left, old leases, and all but the last quarantined files."""
+        old = time.time() - LEFTOVER_AFTER
+        for directory in (self._home / "incoming", self._home / "leases"):
+            for file in _files_below(str(directory), 2):
+                if file.used < old:
+                    with contextlib.suppress(OSError):
+                        os.unlink(file.path)
+        aside = sorted(_files_below(str(self.root / "quarantine"), 2), key=lambda file: file.used)
+        for file in aside[:-QUARANTINED]:
+            with contextlib.suppress(OSError):
+                os.unlink(file.path)
+        compact(self.root / "statistics")
+
+
+def _names(directory: str | Path) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _files_below(directory: str, rank: int) -> Iterator[StoredFile]:
+    try:
+        scan = os.scandir(directory)
+    except OSError:
+        return
+    with scan:
+        for found in scan:
+            try:
+                if found.is_dir(follow_symlinks=False):
+                    yield from _files_below(found.path, rank)
+                    continue
+                status = found.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            yield StoredFile(found.path, status.st_size, status.st_mtime, rank)
+
+
+def _toolchain(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return peek_label(file.read(_LABEL_PEEKED)).toolchain
+    except (OSError, Damaged):
+        return ""

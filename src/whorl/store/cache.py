@@ -1,0 +1,243 @@
+"""A key and a way to make its entry in, the entry out: found, or made once by whoever is first.
+
+A cache is a store with leases and statistics. When several threads or processes miss one key
+at once, one of them produces and the others wait for what it puts:
+
+    miss -> this process's table of productions -> the lease of the key -> look again -> produce
+
+A producer that raises leaves the next one in line to try. One that is killed loses its lease
+with its life. One that takes longer than `lease` seconds is not waited for any longer: work
+is repeated then, as it is where there are no leases, and the entry is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from whorl.artifacts import Entry
+from whorl.fingerprint.digest import StableDigest
+
+from .ending import Ending
+from .lease import HELD, NO_LEASES, Lease, Leases
+from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
+from .statistics import Statistics
+from .status_line import StatusLine
+
+__all__ = ["Cache", "Obtained"]
+
+LEASE: Final = 600.0  # seconds
+_FIRST_PAUSE: Final = 0.002
+_LONGEST_PAUSE: Final = 0.1
+
+Place = tuple[StableDigest | None, StableDigest]
+
+
+@dataclass(frozen=True, slots=True)
+class Obtained:
+    """An entry and how it came about: `HIT`, `WAITED` or one of the ways of producing it.
+
+    `put` says what became of an entry that was produced.
+    """
+
+    entry: Entry
+    how: Ending
+    put: Put | None = None
+
+
+class _Production:
+    """What a thread of this process is making."""
+
+    __slots__ = ("done", "entry", "thread")
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.done = threading.Event()
+        self.entry: Entry | None = None
+
+
+class Cache:
+    """A store, with one producer at a time for each key.
+
+    >>> from whorl.artifacts import Artifact, Label, encode
+    >>> from whorl.store import MemoryStore
+    >>> cache = Cache(MemoryStore())
+    >>> key = StableDigest("0" * 32)
+    >>> def produce():
+    ...     print("compiling")
+    ...     return encode(Artifact({"code": b"ret"}), Label("artifact", key))
+    >>> [cache.obtain(key, produce).how.value for _ in range(2)]
+    compiling
+    ['produced', 'hit']
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        leases: Leases | None = None,
+        statistics: Statistics | None = None,
+        lease: float = LEASE,
+    ) -> None:
+        self.store = store
+        self.statistics = statistics or Statistics()
+        self._leases = leases
+        self._lease = lease
+        self._lock = threading.Lock()
+        self._under_way: dict[Place, _Production] = {}
+        _ALIVE.add(self)
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key; how that ends is counted."""
+        got = self.store.get(key, under)
+        match got:
+            case Found(entry):
+                self.statistics.count(
+                    Ending.HIT, bytes_read=len(entry.data), seconds_saved=entry.seconds
+                )
+            case Absent():
+                self.statistics.count(Ending.ABSENT)
+            case Failed(_, ending):
+                self.statistics.count(ending)
+        return got
+
+    def put(self, entry: Entry) -> Put:
+        """Keep an entry; how that ends is counted."""
+        put = self.store.put(entry)
+        match put:
+            case Stored():
+                self.statistics.count(Ending.STORED, bytes_written=len(entry.data))
+            case Skipped():
+                self.statistics.count(Ending.NOT_WRITABLE)
+            case Failed(_, ending):
+                self.statistics.count(ending)
+        return put
+
+    def obtain(
+        self,
+        key: StableDigest,
+        produce: Callable[[], Entry],
+        *,
+        under: StableDigest | None = None,
+        what: str = "an entry",
+    ) -> Obtained:
+        """The entry of a key, made by `produce` if nobody has it.
+
+        `what` is being made, for those who wait. What `produce` raises is raised here.
+        """
+        got = self.get(key, under)
+        if isinstance(got, Found):
+            return Obtained(got.entry, Ending.HIT)
+        place = (under, key)
+        begun = time.monotonic()
+        while True:
+            mine = _Production()
+            with self._lock:
+                theirs = self._under_way.setdefault(place, mine)
+            if theirs is mine:
+                return self._first_here(place, mine, produce, what)
+            if theirs.thread == mine.thread:  # its own production asks for it
+                return self._produced(place, produce, Ending.UNLOCKED)
+            if not self._wait_for(theirs, begun, what):
+                return self._produced(place, produce, Ending.GAVE_UP)
+            if theirs.entry is not None:
+                return self._waited(theirs.entry)
+
+    def _first_here(
+        self, place: Place, mine: _Production, produce: Callable[[], Entry], what: str
+    ) -> Obtained:
+        """Produce, or wait for another process, on behalf of all threads of this one."""
+        try:
+            obtained = self._with_lease(place, produce, what)
+            mine.entry = obtained.entry
+            return obtained
+        finally:
+            with self._lock:
+                if self._under_way.get(place) is mine:
+                    del self._under_way[place]
+            mine.done.set()
+
+    def _wait_for(self, theirs: _Production, begun: float, what: str) -> bool:
+        """Whether another thread has come to an end within the lease."""
+        with StatusLine(f"another thread to make {what}") as line:
+            while not theirs.done.wait(_LONGEST_PAUSE):
+                if time.monotonic() - begun > self._lease:
+                    return False
+                line.update()
+        return True
+
+    def _with_lease(self, place: Place, produce: Callable[[], Entry], what: str) -> Obtained:
+        if self._leases is None:
+            return self._produced(place, produce, Ending.PRODUCED)
+        under, key = place
+        name = key if under is None else f"{under}-{key}"
+        begun = time.monotonic()
+        pause = _FIRST_PAUSE
+        lease = self._leases.take(name)
+        if lease is HELD:
+            with StatusLine(f"{self._leases.holder(name)} to make {what}") as line:
+                while lease is HELD:
+                    if time.monotonic() - begun > self._lease:
+                        return self._produced(place, produce, Ending.GAVE_UP)
+                    time.sleep(pause)
+                    pause = min(pause * 1.5, _LONGEST_PAUSE)
+                    line.update()
+                    lease = self._leases.take(name)
+        if lease is NO_LEASES:
+            return self._produced(place, produce, Ending.UNLOCKED)
+        assert isinstance(lease, Lease)
+        done = False
+        try:
+            again = self.store.get(key, under)  # whoever had the lease may have put it there
+            if isinstance(again, Found):
+                done = True
+                return self._waited(again.entry)
+            obtained = self._produced(place, produce, Ending.PRODUCED)
+            done = isinstance(obtained.put, Stored)
+            return obtained
+        finally:
+            lease.release(done=done)
+
+    def _waited(self, entry: Entry) -> Obtained:
+        self.statistics.count(
+            Ending.WAITED, bytes_read=len(entry.data), seconds_saved=entry.seconds
+        )
+        return Obtained(entry, Ending.WAITED)
+
+    def _produced(self, place: Place, produce: Callable[[], Entry], how: Ending) -> Obtained:
+        """What `produce` makes, put into the store before anybody else goes on."""
+        begun = time.perf_counter()
+        try:
+            entry = produce()
+        except BaseException:
+            self.statistics.count(Ending.RAISED)
+            raise
+        under, key = place
+        if (entry.under, entry.key) != place:
+            raise ValueError(f"asked for {key} (under {under}), got the entry of {entry.key}")
+        self.statistics.count(how, seconds_spent=time.perf_counter() - begun)
+        put = self.put(entry)
+        self.statistics.flush()
+        return Obtained(entry, how, put)
+
+    def _after_fork(self) -> None:
+        """Productions of threads that are not in the child never end there."""
+        self._lock = threading.Lock()
+        self._under_way = {}
+
+
+_ALIVE: Final[weakref.WeakSet[Cache]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for cache in list(_ALIVE):
+        cache._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,73 @@
+"""Settings in, the cache that they describe out; and the one of this process."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Final
+
+from whorl import settings as _settings
+from whorl.errors import UnsafeDirectory
+from whorl.settings import Settings
+
+from .cache import Cache
+from .directory import DirectoryStore
+from .lease import Leases
+from .memory import NullStore
+from .outcome import Store
+from .statistics import Statistics
+from .wrappers import ReadOnly
+
+__all__ = ["default_cache", "open_cache"]
+
+log = logging.getLogger("whorl.store")
+
+_lock: Final = threading.Lock()
+_cache: Cache | None = None
+
+
+def open_cache(settings: Settings) -> Cache:
+    """The cache that settings describe. A directory that is not safe is not used, and that is said.
+
+    >>> from whorl.settings import Settings
+    >>> open_cache(Settings.from_environment({"WHORL_CACHE": "off"})).store.__class__.__name__
+    'NullStore'
+    """
+    mode = settings.cache.value
+    if mode == "off":
+        return Cache(NullStore())
+    root = settings.cache_dir.value
+    statistics = Statistics(root / "statistics" if mode == "on" else None)
+    try:
+        directory = DirectoryStore(
+            root, max_size=settings.cache_max_size.value, statistics=statistics
+        )
+    except UnsafeDirectory as error:
+        log.warning("%s", error)
+        return Cache(NullStore())
+    store: Store = directory
+    if mode == "readonly":
+        return Cache(ReadOnly(directory), statistics=statistics)
+    return Cache(store, leases=Leases(directory.leases), statistics=statistics)
+
+
+def default_cache() -> Cache:
+    """The cache of this process, as `whorl.configure` and the environment say."""
+    global _cache  # noqa: PLW0603  # one process, one default
+    cache = _cache
+    if cache is None:
+        with _lock:
+            if _cache is None:
+                _cache = open_cache(_settings.current())
+            cache = _cache
+    return cache
+
+
+def _reopen(settings: Settings) -> None:
+    global _cache  # noqa: PLW0603
+    if _cache is not None:
+        _cache.statistics.flush()
+    _cache = None
+
+
+_settings.on_change(_reopen)

@@ -1,0 +1,337 @@
+"""Entries by digest, one file each, in a directory that many processes share.
+
+    root/
+      CACHEDIR.TAG                      backups may pass over this
+      v1/                               the format; other versions do not look in here
+        entries/ab/cdef...              the entry of key abcdef..., in one of 256 shards
+        groups/12/3456.../abcdef...     the entry of a key under the group 123456...
+        incoming/                       files being written
+        leases/                         who is making what: see `cache`
+        toolchains/                     which are in use: see `bound`
+        written, bound, collecting      how full it is: see `bound`
+      quarantine/                       damaged files, for whoever wants to look
+      statistics/                       see `statistics`
+
+A file gets its name when it is whole, and never changes after. So readers need no locks: they
+see the old entry, the new one or none. What is read is checked before it is believed; a file
+that is wrong in any way is set aside and counts as absent. A file that cannot be read just
+now, for whatever reason, is left where it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from whorl.artifacts import FORMAT, Damaged, Entry
+from whorl.artifacts.entry import HEAD, check_head
+from whorl.fingerprint.digest import StableDigest
+from whorl.settings import DEFAULT_MAX_SIZE
+
+from .atomic_file import make_directory, write_file
+from .bound import STAMP_EVERY, Bound, Collected
+from .ending import Ending
+from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Skipped, Stored, check_key
+from .safety import check_directory, danger
+from .statistics import Statistics
+
+__all__ = ["DirectoryStore"]
+
+log = logging.getLogger("whorl.store")
+
+_READ: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe under an entry's name must not hold us up
+    | getattr(os, "O_BINARY", 0)
+)
+_AT_ONCE: Final = 1 << 20  # up to here a file is read before its head is looked at
+_ATTEMPTS: Final = 3
+_READ_ONLY: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+_TAG: Final = (
+    b"Signature: 8a477f597d28d172789f06886806bc55\n"
+    b"# This directory holds what whorl can make again.\n"
+)
+
+
+class DirectoryStore:
+    """Entries in a directory. It is made when something is first put into it.
+
+    >>> import tempfile
+    >>> from whorl.artifacts import Artifact, Label, encode
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     store = DirectoryStore(root)
+    ...     key = StableDigest("0" * 32)
+    ...     put = store.put(encode(Artifact({"code": b"ret"}), Label("artifact", key)))
+    ...     put, bytes(DirectoryStore(root).get(key).entry.payload("code"))
+    (Stored(), b'ret')
+
+    `max_size` bounds the bytes of all entries together. `sync` waits for the disk on every put:
+    without it an entry may be lost when the machine (not the process) dies, never damaged
+    unnoticed. A directory that other users may write to raises `UnsafeDirectory`.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        max_size: int = DEFAULT_MAX_SIZE,
+        sync: bool = False,
+        statistics: Statistics | None = None,
+    ) -> None:
+        self.root = Path(os.path.abspath(root))
+        check_directory(self.root)
+        home = self.root / f"v{FORMAT}"
+        self.leases = home / "leases"
+        self.statistics = statistics or Statistics()
+        self.bound = Bound(self.root, max_size, self.statistics)
+        self._entries = f"{home}{os.sep}entries{os.sep}"
+        self._groups = f"{home}{os.sep}groups{os.sep}"
+        self._incoming = f"{home}{os.sep}incoming"
+        self._sync = sync
+        self._said: set[object] = set()
+
+    def __repr__(self) -> str:
+        return f"DirectoryStore({str(self.root)!r})"
+
+    def path(self, key: StableDigest, under: StableDigest | None = None) -> str:
+        """Where the entry of a key is, if it is there: for mapping its payloads."""
+        if under is None:
+            return f"{self._entries}{key[:2]}{os.sep}{key[2:]}"
+        return f"{self._groups}{under[:2]}{os.sep}{under[2:]}{os.sep}{key}"
+
+    # -- reading ------------------------------------------------------------------------
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key, checked. Hot: see `bench/store.py`."""
+        if type(key) is not StableDigest:
+            check_key(key)
+        path = self.path(key, under)
+        try:
+            file = os.open(path, _READ)
+        except FileNotFoundError:
+            return ABSENT
+        except OSError as error:
+            return self._unreadable(path, error)
+        try:
+            status = os.fstat(file)
+            data = _contents(file, status)
+            reason = danger(status)
+            if reason is not None:
+                return self._unsafe(path, reason)
+            entry = Entry.checked(data, key, under)
+        except Damaged as damaged:
+            return self._set_aside(path, status, damaged)
+        except OSError as error:
+            return self._unreadable(path, error)
+        finally:
+            os.close(file)
+        if time.time() - status.st_mtime > STAMP_EVERY:
+            with contextlib.suppress(OSError):
+                os.utime(path)
+        return Found(entry)
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """The keys of a group, or those of no group, in no order."""
+        if under is not None:
+            check_key(under)
+            yield from _keys(os.path.dirname(self.path(under, under)), "")
+            return
+        for shard in _subdirectories(self._entries):
+            yield from _keys(f"{self._entries}{shard}", shard)
+
+    def groups(self) -> Iterator[StableDigest]:
+        """The groups that have entries."""
+        for shard in _subdirectories(self._groups):
+            for rest in _subdirectories(f"{self._groups}{shard}"):
+                with contextlib.suppress(ValueError):
+                    yield StableDigest(shard + rest)
+
+    def _unreadable(self, path: str, error: OSError) -> Failed:
+        reason = _words(error)
+        if error.errno == errno.ELOOP:
+            return self._unsafe(path, "it is a symbolic link")
+        self._say(("read", error.errno), logging.WARNING, "cannot read %s: %s", path, reason)
+        return Failed(reason, Ending.UNREADABLE)
+
+    def _unsafe(self, path: str, reason: str) -> Failed:
+        self._say(
+            ("unsafe", reason),
+            logging.WARNING,
+            "%s is not loaded: %s. Remove it, or make it yours alone (chown, chmod go-w).",
+            path,
+            reason,
+        )
+        return Failed(reason, Ending.UNSAFE)
+
+    def _set_aside(self, path: str, status: os.stat_result, damaged: Damaged) -> Failed:
+        """Move a damaged file out of the way, unless another has taken its place meanwhile."""
+        reason = str(damaged)
+        aside = self.root / "quarantine"
+        name = f"{os.path.basename(os.path.dirname(path))}{os.path.basename(path)}"
+        target = str(aside / f"{name}-{time.time_ns():x}-{os.getpid():x}")
+        try:
+            if not _is_same(os.lstat(path), status):
+                return Failed(reason, Ending.DAMAGED)
+            make_directory(str(aside))
+            os.rename(path, target)
+            if not _is_same(os.lstat(target), status):  # the good one that came in between
+                os.rename(target, path)
+                return Failed(reason, Ending.DAMAGED)
+        except FileNotFoundError:
+            return Failed(reason, Ending.DAMAGED)
+        except OSError as error:
+            self._say(
+                ("damaged", path), logging.WARNING, "%s is damaged: %s; it cannot be moved: %s",
+                path, reason, _words(error),
+            )  # fmt: skip
+            return Failed(reason, Ending.DAMAGED)
+        self.statistics.count(Ending.SET_ASIDE)
+        self._say(
+            ("damaged", path), logging.WARNING, "%s is damaged: %s; it is now in %s and will be "
+            "made again", path, reason, aside,
+        )  # fmt: skip
+        return Failed(reason, Ending.DAMAGED)
+
+    # -- writing ------------------------------------------------------------------------
+
+    def put(self, entry: Entry) -> Stored | Skipped | Failed:
+        """Keep an entry. When this returns `Stored`, every process can find it."""
+        check_key(entry.key)
+        path = self.path(entry.key, entry.under)
+        try:
+            self._write(path, entry.data)
+        except OSError as error:
+            return self._not_stored(error)
+        self.bound.wrote(len(entry.data))
+        return STORED
+
+    def _write(self, path: str, data: bytes | memoryview) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                write_file(path, data, self._incoming, sync=self._sync)
+            except FileNotFoundError:  # the first of its shard, or a collection was faster
+                if attempt == _ATTEMPTS:
+                    raise
+                self._make_directories(path)
+            except IsADirectoryError:  # somebody's directory under an entry's name
+                if attempt == _ATTEMPTS:
+                    raise
+                self._set_aside(path, os.lstat(path), Damaged.not_a_file())
+            else:
+                return
+
+    def _make_directories(self, path: str) -> None:
+        new = not self.root.exists()
+        make_directory(str(self.root))
+        check_directory(self.root)
+        for directory in (self._incoming, os.path.dirname(path)):
+            make_directory(directory)
+        if new:
+            with contextlib.suppress(OSError):
+                write_file(str(self.root / "CACHEDIR.TAG"), _TAG, self._incoming)
+
+    def _not_stored(self, error: OSError) -> Skipped | Failed:
+        reason = _words(error)
+        if error.errno in _FULL:
+            ending = Ending.NO_SPACE
+        elif error.errno in _READ_ONLY:
+            ending = Ending.NOT_WRITABLE
+        else:
+            ending = Ending.NOT_STORED
+        if ending is Ending.NOT_WRITABLE and self.root.is_dir():
+            self._say("read-only", logging.INFO, "%s cannot be written to: %s", self.root, reason)
+            return Skipped(f"{self.root} cannot be written to: {reason}")
+        self._say(
+            ending, logging.WARNING, "nothing is kept in %s: %s. The program goes on without.",
+            self.root, reason,
+        )  # fmt: skip
+        return Failed(reason, ending)
+
+    def remove(
+        self, key: StableDigest, under: StableDigest | None = None
+    ) -> Stored | Absent | Failed:
+        """Forget an entry."""
+        check_key(key)
+        try:
+            os.unlink(self.path(key, under))
+        except FileNotFoundError:
+            return ABSENT
+        except OSError as error:
+            return Failed(_words(error), Ending.NOT_WRITABLE)
+        return STORED
+
+    # -- upkeep -------------------------------------------------------------------------
+
+    def collect(self, max_size: int | None = None) -> Collected:
+        """Bring the store within its bound, or within another one, now."""
+        return self.bound.collect(max_size)
+
+    def uses(self, toolchain: str) -> None:
+        """Say that entries of a toolchain are in use: they are not the first to be evicted."""
+        self.bound.keep_alive(toolchain)
+
+    def _say(self, topic: object, level: int, message: str, *words: object) -> None:
+        """Log something once."""
+        if topic not in self._said:
+            self._said.add(topic)
+            log.log(level, message, *words)
+
+
+def _contents(file: int, status: os.stat_result) -> bytes:
+    """All of a file; `Damaged` before a large one is read whose head does not fit."""
+    size = status.st_size
+    if not stat.S_ISREG(status.st_mode):
+        raise Damaged.not_a_file()
+    if size <= _AT_ONCE:
+        data = os.read(file, size + 1)
+        return data if len(data) >= size else data + _rest(file, size - len(data))
+    head = os.read(file, HEAD)
+    check_head(head, size)
+    return head + _rest(file, size - len(head))
+
+
+def _rest(file: int, size: int) -> bytes:
+    parts = []
+    while size > 0:
+        part = os.read(file, size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _is_same(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+def _words(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _subdirectories(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as scan:
+            return [found.name for found in scan if found.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _keys(directory: str, prefix: str) -> Iterator[StableDigest]:
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return
+    for name in names:
+        with contextlib.suppress(ValueError):
+            yield StableDigest(prefix + name)

@@ -1,0 +1,99 @@
+"""A key in, the right to make its entry out: held by one process at a time.
+
+A lease is a locked file. The system lets go of it when its holder ends in any way, so a
+killed producer is replaced at once. Where files cannot be locked there are no leases, and
+work may be done twice; it is never done wrongly, because nothing relies on a lease but the
+saving of work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from .atomic_file import make_directory
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+__all__ = ["HELD", "NO_LEASES", "Held", "Lease", "Leases", "NoLeases"]
+
+
+class Held:
+    """Somebody else has the lease."""
+
+
+class NoLeases:
+    """There are no leases here: files cannot be locked."""
+
+
+HELD: Final = Held()
+NO_LEASES: Final = NoLeases()
+
+
+class Lease:
+    """The right to make one entry, until it is released."""
+
+    def __init__(self, lock: BaseFileLock, path: str) -> None:
+        self._lock = lock
+        self._path = path
+
+    def release(self, *, done: bool) -> None:
+        """Let others have it. If the entry is made, nobody needs the file any more."""
+        if done:
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._path}.holder")
+                if sys.platform != "win32":  # there, a file that is open cannot go
+                    os.unlink(self._path)
+        with contextlib.suppress(OSError):
+            self._lock.release()
+
+
+class Leases:
+    """The leases in a directory.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     leases = Leases(Path(directory))
+    ...     lease = leases.take("key")
+    ...     leases.take("key") is HELD, leases.holder("key") == f"process {os.getpid()}"
+    ...     lease.release(done=True)
+    ...     isinstance(leases.take("key"), Lease)
+    (True, True)
+    True
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = str(directory)
+
+    def take(self, name: str) -> Lease | Held | NoLeases:
+        """The lease, if nobody has it."""
+        from filelock import FileLock, Timeout
+
+        path = f"{self._directory}{os.sep}{name}"
+        # Reentrance is by lock object, and each of ours is used once: threads exclude each other.
+        lock = FileLock(path, thread_local=False)
+        try:
+            try:
+                lock.acquire(timeout=0)
+            except FileNotFoundError:
+                make_directory(self._directory)
+                lock.acquire(timeout=0)
+        except Timeout:
+            return HELD
+        except (OSError, NotImplementedError):
+            return NO_LEASES
+        with contextlib.suppress(OSError), open(f"{path}.holder", "w", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+        return Lease(lock, path)
+
+    def holder(self, name: str) -> str:
+        """Who has the lease, as far as that is known."""
+        try:
+            with open(f"{self._directory}{os.sep}{name}.holder", encoding="ascii") as file:
+                return f"process {int(file.read(20))}"
+        except (OSError, ValueError):
+            return "another process"

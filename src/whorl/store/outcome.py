@@ -1,0 +1,123 @@
+"""What a store is asked, and every way it can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+from whorl.artifacts import Entry
+from whorl.fingerprint.digest import Digest, ProcessDigest, StableDigest
+
+from .ending import Ending
+
+__all__ = [
+    "ABSENT",
+    "STORED",
+    "Absent",
+    "Failed",
+    "Found",
+    "Got",
+    "Put",
+    "Skipped",
+    "Store",
+    "Stored",
+    "check_key",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The entry asked for, checked.
+
+    >>> from whorl.artifacts import Artifact, Label, encode
+    >>> entry = encode(Artifact(), Label("artifact", StableDigest("0" * 32)))
+    >>> Found(entry).entry is entry
+    True
+    """
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """There is no such entry.
+
+    >>> Absent()
+    Absent()
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The store could not do it; `reason` says why. Never fatal: to a program it is a miss.
+
+    >>> Failed("no space left on device").reason
+    'no space left on device'
+    """
+
+    reason: str
+    ending: Ending = Ending.NOT_STORED
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The entry can be found from now on.
+
+    >>> Stored()
+    Stored()
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """The store does not keep this, as it was told.
+
+    >>> Skipped("the store is read-only").reason
+    'the store is read-only'
+    """
+
+    reason: str
+
+
+Got: TypeAlias = Found | Absent | Failed
+Put: TypeAlias = Stored | Skipped | Failed
+
+ABSENT: Final = Absent()
+STORED: Final = Stored()
+
+
+class Store(Protocol):
+    """Entries by key, in a medium of some kind. All a new medium has to do is in these methods.
+
+    Keys are stable digests. Entries may be put `under` a group, such as the manifests of a
+    program, and are then found and listed under it only. No method raises because of the
+    medium; each answers with an outcome. Methods may be called by several threads at once.
+    """
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key."""
+
+    def put(self, entry: Entry) -> Put:
+        """Keep an entry under its own key; one of the same key gives way to it."""
+
+    def remove(
+        self, key: StableDigest, under: StableDigest | None = None
+    ) -> Stored | Absent | Failed:
+        """Forget an entry."""
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """The keys of a group, or those of no group, in no order."""
+
+
+def check_key(key: object) -> None:
+    """Refuse what may not name something that outlives the process."""
+    if isinstance(key, StableDigest):
+        return
+    if isinstance(key, ProcessDigest):
+        raise TypeError(
+            f"ProcessDigest {key} names something of this process only and is no key of a store; "
+            "use a stable rule instead of by_identity"
+        )
+    known = " (a plain Digest does not say how long it lives)" if isinstance(key, Digest) else ""
+    raise TypeError(f"the key of a store is a StableDigest, not {type(key).__name__}{known}")

@@ -1,0 +1,47 @@
+"""The status of a file or directory in, the reason not to trust it out.
+
+Code is loaded from the store, so nobody but the user may have written it. The superuser may:
+nothing helps against him. Where the system has no owners (Windows), there is nothing to say.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+from whorl.errors import UnsafeDirectory
+
+__all__ = ["check_directory", "danger"]
+
+
+def danger(status: os.stat_result) -> str | None:
+    """Why somebody else could have written this; None if nobody could."""
+    if sys.platform == "win32":
+        return None
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"it belongs to user {status.st_uid}"
+    if status.st_mode & stat.S_IWOTH:
+        return "every user may write to it"
+    if status.st_mode & stat.S_IWGRP:
+        return "its group may write to it"
+    return None
+
+
+def check_directory(directory: Path) -> None:
+    """Raise `UnsafeDirectory` if somebody else may write to it; one that is not there may pass."""
+    try:
+        status = directory.stat()
+    except OSError:
+        return
+    reason = danger(status)
+    if reason is None:
+        return
+    remedy = (
+        "Let WHORL_CACHE_DIR name a directory of your own."
+        if "belongs" in reason
+        else f"Run `chmod go-w {directory}` if you trust what is in it (or remove it if not), "
+        "or let WHORL_CACHE_DIR name another directory."
+    )
+    raise UnsafeDirectory(str(directory), reason, remedy)

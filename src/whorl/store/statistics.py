@@ -1,0 +1,234 @@
+"""Endings in, their sums out: per process, and for all processes that used a directory.
+
+A process appends what it has counted since the last time as one line of JSON to one of a few
+files. Lines are short and appended in one write, so processes do not wait for each other and
+need no lock. Adding up all lines gives the sums; lines that make no sense are passed over.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import math
+import os
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from .atomic_file import make_directory
+from .ending import Ending
+
+__all__ = ["Statistics", "Totals"]
+
+SHARDS: Final = 16
+FLUSH_EVERY: Final = 5.0  # seconds
+COMPACT_FROM: Final = 1 << 16  # bytes of a file
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How often everything ended how, and what that meant.
+
+    >>> Totals({Ending.HIT: 3, Ending.ABSENT: 1}).hit_rate
+    0.75
+    """
+
+    endings: Mapping[Ending, int] = field(default_factory=dict)
+    bytes_read: int = 0
+    bytes_written: int = 0
+    seconds_saved: float = 0.0
+    seconds_spent: float = 0.0
+
+    @property
+    def hits(self) -> int:
+        """Lookups that found their entry."""
+        return self.endings.get(Ending.HIT, 0)
+
+    @property
+    def misses(self) -> Mapping[Ending, int]:
+        """Lookups that did not, by reason."""
+        return {ending: n for ending, n in self.endings.items() if ending.is_miss}
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of lookups that found their entry; 0 if there were none."""
+        lookups = self.hits + sum(self.misses.values())
+        return self.hits / lookups if lookups else 0.0
+
+    @classmethod
+    def of(cls, directory: Path) -> Totals:
+        """The sums of all processes that flushed into a directory."""
+        return cls._sum(line for file in _files(directory) for line in _lines(file))
+
+    @classmethod
+    def _sum(cls, lines: Iterable[Mapping[str, Any]]) -> Totals:
+        endings: Counter[Ending] = Counter()
+        sums: Counter[str] = Counter()
+        names = {ending.value: ending for ending in Ending}
+        for line in lines:
+            for name, number in line.items():
+                if type(number) not in (int, float) or not math.isfinite(number):
+                    continue
+                if name in names and type(number) is int:
+                    endings[names[name]] += number
+                elif name in _SUMS:
+                    sums[name] += number
+        return cls(
+            dict(endings),
+            int(sums["bytes_read"]),
+            int(sums["bytes_written"]),
+            float(sums["seconds_saved"]),
+            float(sums["seconds_spent"]),
+        )
+
+    def as_line(self) -> dict[str, int | float]:
+        """The same as one line of a file."""
+        line: dict[str, int | float] = {end.value: n for end, n in self.endings.items() if n}
+        line.update({name: getattr(self, name) for name in _SUMS if getattr(self, name)})
+        return line
+
+
+_SUMS: Final = ("bytes_read", "bytes_written", "seconds_saved", "seconds_spent")
+
+
+class Statistics:
+    """What one process counts; flushed to a directory now and then, if there is one.
+
+    >>> statistics = Statistics()
+    >>> statistics.count(Ending.HIT, bytes_read=100)
+    >>> statistics.totals.hits, statistics.totals.bytes_read
+    (1, 100)
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._all: Counter[str] = Counter()
+        self._flushed: Counter[str] = Counter()
+        self._next_flush = time.monotonic() + FLUSH_EVERY
+        _ALIVE.add(self)
+
+    @property
+    def totals(self) -> Totals:
+        """What this process has counted so far."""
+        with self._lock:
+            return Totals._sum([dict(self._all)])
+
+    def count(
+        self,
+        ending: Ending,
+        number: int = 1,
+        *,
+        bytes_read: int = 0,
+        bytes_written: int = 0,
+        seconds_saved: float = 0.0,
+        seconds_spent: float = 0.0,
+    ) -> None:
+        """Count an ending and what came with it."""
+        counted = self._all
+        with self._lock:
+            counted[ending.value] += number
+            if bytes_read:
+                counted["bytes_read"] += bytes_read
+            if bytes_written:
+                counted["bytes_written"] += bytes_written
+            if seconds_saved:
+                counted["seconds_saved"] += seconds_saved  # type: ignore[assignment]
+            if seconds_spent:
+                counted["seconds_spent"] += seconds_spent  # type: ignore[assignment]
+        if time.monotonic() >= self._next_flush:
+            self.flush()
+
+    def flush(self) -> None:
+        """Append what is new to the directory. Trouble there is no trouble here."""
+        with self._lock:
+            self._next_flush = time.monotonic() + FLUSH_EVERY
+            new = {name: n - self._flushed[name] for name, n in self._all.items()}
+            new = {name: n for name, n in new.items() if n}
+            if not new or self._directory is None:
+                return
+            self._flushed = Counter(self._all)
+        line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
+        with contextlib.suppress(OSError):
+            _append(self._directory, line)
+
+    def forget(self) -> None:
+        """Begin again at nothing."""
+        self._lock = threading.Lock()  # after a fork, another thread may hold the old one
+        self._all = Counter()
+        self._flushed = Counter()
+
+
+_ALIVE: Final[weakref.WeakSet[Statistics]] = weakref.WeakSet()
+
+
+def _flush_all() -> None:
+    for statistics in list(_ALIVE):
+        statistics.flush()
+
+
+def _forget_all() -> None:
+    for statistics in list(_ALIVE):
+        statistics.forget()
+
+
+atexit.register(_flush_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
+def _append(directory: Path, line: bytes) -> None:
+    path = directory / f"{os.getpid() % SHARDS:02}.jsonl"
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    try:
+        file = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        make_directory(str(directory))
+        file = os.open(path, flags, 0o600)
+    try:
+        os.write(file, line)
+    finally:
+        os.close(file)
+
+
+def _files(directory: Path) -> list[Path]:
+    try:
+        return sorted(path for path in directory.iterdir() if path.name.endswith(".jsonl"))
+    except OSError:
+        return []
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    try:
+        texts = path.read_bytes().splitlines()
+    except OSError:
+        return []
+    found = []
+    for text in texts:
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if type(line) is dict:
+            found.append(line)
+    return found
+
+
+def compact(directory: Path) -> None:
+    """Replace the lines of long files by their sum. For one process at a time."""
+    for path in _files(directory):
+        with contextlib.suppress(OSError):
+            if path.stat().st_size < COMPACT_FROM:
+                continue
+            taken = path.with_suffix(f".{os.getpid()}.taken.jsonl")
+            path.rename(taken)  # whoever appends from now on makes a new file
+            time.sleep(0.01)  # ... and whoever had it open has written by now
+            line = json.dumps(Totals._sum(_lines(taken)).as_line(), separators=(",", ":"))
+            _append(directory, line.encode() + b"\n")
+            taken.unlink()
