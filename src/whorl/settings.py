@@ -12,11 +12,9 @@ for whorl's own options.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -152,6 +150,8 @@ def _directory(name: str, value: object) -> Path:
 
 def _default_directory() -> Path:
     """The user's cache directory; where there is no home, one of this user's own for now."""
+    import tempfile
+
     from platformdirs import user_cache_dir
 
     path = Path(user_cache_dir("whorl", appauthor=False))
@@ -211,6 +211,8 @@ def on_change(listener: Callable[[Settings], None]) -> None:
 
 
 def _apply(settings: Settings) -> None:
+    import logging
+
     level = settings.log.value
     logger = logging.getLogger("whorl")
     logger.setLevel(logging.CRITICAL + 1 if level == "off" else level.upper())

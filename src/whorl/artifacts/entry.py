@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
@@ -108,15 +108,32 @@ class Label:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """The bytes of an entry that was made here, or read and checked."""
+    """The bytes of an entry that was made here, or read and checked. Never changed after.
 
-    key: StableDigest
-    under: StableDigest | None
-    data: bytes | memoryview
-    seconds: float
-    _label_size: int = field(repr=False)
+    `seconds` is how long making it took; the label is read when it is first asked for.
+    """
+
+    __slots__ = ("_fields", "_label_size", "data", "key", "seconds", "under")
+
+    def __init__(
+        self,
+        key: StableDigest,
+        under: StableDigest | None,
+        data: bytes | memoryview,
+        seconds: float,
+        label_size: int,
+    ) -> None:
+        self.key = key
+        self.under = under
+        self.data = data
+        self.seconds = seconds
+        self._label_size = label_size
+        self._fields: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        group = "" if self.under is None else f" under {self.under}"
+        return f"<entry {self.key}{group}, {len(self.data)} bytes>"
 
     @classmethod
     def made(cls, label: Label, payloads: Mapping[str, bytes | memoryview], record: Any) -> Entry:
@@ -201,7 +218,10 @@ class Entry:
         return memoryview(self.data)[place.offset : place.offset + place.size]
 
     def _read_label(self) -> dict[str, Any]:
-        return _label_dict(bytes(self.data[HEAD : HEAD + self._label_size]))
+        fields = self._fields
+        if fields is None:
+            fields = self._fields = _label_dict(bytes(self.data[HEAD : HEAD + self._label_size]))
+        return fields
 
 
 def check_head(data: bytes | memoryview, actual_size: int) -> int:

@@ -46,7 +46,8 @@ class Lease:
         if done:
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._path}.holder")
-                if sys.platform != "win32":  # there, a file that is open cannot go
+            if sys.platform != "win32":  # there, a file that is open cannot go
+                with contextlib.suppress(OSError):
                     os.unlink(self._path)
         with contextlib.suppress(OSError):
             self._lock.release()

@@ -1,0 +1,1 @@
+"""Entries and what is in them, one file per module."""

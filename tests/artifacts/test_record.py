@@ -1,0 +1,124 @@
+"""Artifacts and manifests come back whole, the empty fields too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import whorl
+from tests.artifacts.test_plain import bits, plain_values
+from whorl.artifacts import (
+    Artifact,
+    Damaged,
+    Entry,
+    Label,
+    Manifest,
+    Record,
+    decode,
+    encode,
+)
+from whorl.fingerprint.digest import StableDigest
+from whorl.reads import Aspect, Path, Read, Seen, Shape, Step, Trace
+
+KEY = StableDigest("ab" * 16)
+LABEL = Label("artifact", KEY)
+
+READ = Read(
+    Path("arg", "self", (Step("attr", "dofs"), Step("item", ("x", 1)))),
+    Aspect.ALIAS,
+    (Path("global", "solver.SCALE"),),
+)
+
+
+def restored(record: Record) -> Any:
+    return decode(Entry.checked(bytes(encode(record, LABEL).data), KEY))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Artifact(),
+        Artifact({}, {}, Trace()),
+        Artifact({"code": b"", "": b"x"}),
+        Artifact({}, {"checkpoints": (), "loops": [], "none": None, "zero": 0, "no": False}),
+        Artifact({"code": b"ret"}, {"slots": (("x", 0), ("n", 1))}, Trace((Seen(READ, 1.5, "l"),))),
+        Manifest(KEY),
+        Manifest(KEY, (Shape(), Shape((READ,)), Shape((READ, READ)))),
+    ],
+)
+def test_every_field_comes_back(record: Record) -> None:
+    back = restored(record)
+    assert back == record
+    assert bits(dict(getattr(back, "metadata", {}))) == bits(dict(getattr(record, "metadata", {})))
+
+
+def test_an_artifact_without_checkpoints_read_after_one_with_them_has_none() -> None:
+    with_them, without = Artifact({}, {"checkpoints": ("A",)}), Artifact({}, {"checkpoints": ()})
+    restored(with_them)
+    assert restored(without).metadata == {"checkpoints": ()}
+    assert restored(Artifact()).metadata == {}
+
+
+@given(st.dictionaries(st.text(max_size=5), plain_values, max_size=3), plain_values)
+def test_metadata_and_facts_come_back_with_their_types_and_bits(
+    metadata: dict[str, Any], fact: Any
+) -> None:
+    back = restored(Artifact({}, metadata, Trace((Seen(READ, fact),))))
+    assert bits(back.metadata) == bits(metadata)
+    assert bits(back.trace.seen[0].fact) == bits(fact)
+
+
+def test_payloads_may_be_any_bytes_like() -> None:
+    import numpy as np
+
+    view = np.arange(4, dtype=np.int32).data
+    back = restored(Artifact({"array": view, "bytes": bytearray(b"xy")}))  # type: ignore[dict-item]
+    assert bytes(back.payloads["array"]) == view.tobytes()
+    assert bytes(back.payloads["bytes"]) == b"xy"
+
+
+@pytest.mark.parametrize("payload", ["text", 3, None, [1]])
+def test_a_payload_that_is_not_bytes_is_refused_by_name(payload: Any) -> None:
+    with pytest.raises(TypeError, match="payload 'code'"):
+        encode(Artifact({"code": payload}), LABEL)
+
+
+def test_metadata_that_cannot_be_kept_are_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"metadata\['slots'\]\[0\]"):
+        encode(Artifact({}, {"slots": [object()]}), LABEL)
+
+
+def test_a_fact_that_cannot_be_kept_is_refused_by_its_path() -> None:
+    with pytest.raises(TypeError, match=r"arg:self\.dofs"):
+        encode(Artifact({}, {}, Trace((Seen(READ, {1, 2}),))), LABEL)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        [],
+        "artifact",
+        ["artifact"],
+        ["artifact", {}, []],
+        ["artifact", [["a"]], []],
+        ["artifact", [], [[1, 2]]],
+        ["artifact", [], [[["no aspect", ["arg", "x"]], 1, ""]]],
+        ["manifest", "not hex", []],
+        ["manifest", "ab" * 16, [["x"]]],
+        ["code", "import os"],
+        {"tuple": 1},
+    ],
+)
+def test_a_record_that_is_none_of_ours_is_damaged(record: Any) -> None:
+    entry = Entry.made(LABEL, {}, record)
+    with pytest.raises(Damaged):
+        decode(entry)
+
+
+def test_artifact_and_manifest_are_public() -> None:
+    assert whorl.Artifact is Artifact
+    assert whorl.Manifest is Manifest

@@ -1,0 +1,1 @@
+"""What a compile looked at."""

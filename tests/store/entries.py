@@ -1,0 +1,25 @@
+"""Entries to put into stores."""
+
+from __future__ import annotations
+
+import whorl
+from whorl.artifacts import Artifact, Entry, Label, encode
+from whorl.fingerprint.digest import StableDigest
+
+
+def key_of(value: object) -> StableDigest:
+    digest = whorl.fingerprint(value)
+    assert isinstance(digest, StableDigest)
+    return digest
+
+
+def entry_of(
+    value: object,
+    payload: bytes = b"ret",
+    under: StableDigest | None = None,
+    *,
+    seconds: float = 0.0,
+    toolchain: str = "",
+) -> Entry:
+    label = Label("artifact", key_of(value), under, toolchain=toolchain, seconds=seconds)
+    return encode(Artifact({"code": payload}), label)

@@ -1,0 +1,55 @@
+"""Waiting is shown on a terminal, and leaves nothing there."""
+
+from __future__ import annotations
+
+import io
+import logging
+
+import pytest
+
+from whorl.store import status_line
+from whorl.store.status_line import StatusLine
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_line, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(status_line, "LOGGED_AFTER", 0.0)
+
+
+def test_on_a_terminal_there_is_a_line_while_it_lasts() -> None:
+    terminal = Terminal()
+    with StatusLine("process 7 to make solver.step", terminal) as line:
+        line.update()
+        assert "whorl: waiting for process 7 to make solver.step, 0 s" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K")
+
+
+def test_elsewhere_it_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    stream = io.StringIO()
+    with caplog.at_level(logging.INFO, "whorl"), StatusLine("the other", stream) as line:
+        line.update()
+        line.update()
+    assert stream.getvalue() == ""
+    assert [record.getMessage() for record in caplog.records] == ["waiting for the other"]
+
+
+def test_a_short_wait_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_line, "SHOWN_AFTER", 60.0)
+    terminal = Terminal()
+    with StatusLine("the other", terminal) as line:
+        line.update()
+    assert terminal.getvalue() == ""
+
+
+def test_a_closed_stream_is_no_trouble() -> None:
+    terminal = Terminal()
+    with StatusLine("the other", terminal) as line:
+        line.update()
+        terminal.close()
+        line.update()

@@ -1,0 +1,169 @@
+"""Settings: where each value is from, and what is wrong with a bad one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import whorl
+from whorl import settings as module
+from whorl.settings import DEFAULT_MAX_SIZE, Settings, size_of
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in [name for name in os.environ if name.startswith("WHORL_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(module, "_current", None)
+    yield
+    logging.getLogger("whorl").setLevel(logging.NOTSET)
+
+
+def test_without_anything_said_the_defaults_hold_and_say_so() -> None:
+    settings = Settings.from_environment({})
+    assert settings.cache.value == "on"
+    assert settings.cache_max_size.value == DEFAULT_MAX_SIZE == 4 * 1024**3
+    assert settings.log.value == "warning"
+    assert settings.cache_dir.value.is_absolute()
+    assert settings.cache_dir.value.name == "whorl"
+    assert {settings.cache.origin, settings.cache_dir.origin} == {"the default"}
+
+
+def test_the_environment_is_named_as_the_origin(tmp_path: Path) -> None:
+    settings = Settings.from_environment(
+        {
+            "WHORL_CACHE": " ReadOnly ",
+            "WHORL_CACHE_DIR": str(tmp_path / "new"),
+            "WHORL_CACHE_MAX_SIZE": "5G",
+            "WHORL_LOG": "debug",
+        }
+    )
+    assert str(settings.cache) == "readonly (from WHORL_CACHE)"
+    assert settings.cache_dir.value == tmp_path / "new"
+    assert settings.cache_max_size == whorl.Setting(5 * 1024**3, "WHORL_CACHE_MAX_SIZE")
+    assert settings.log.value == "debug"
+
+
+def test_a_variable_set_to_nothing_counts_as_not_set() -> None:
+    names = ("WHORL_CACHE", "WHORL_CACHE_DIR", "WHORL_CACHE_MAX_SIZE", "WHORL_LOG")
+    assert Settings.from_environment(dict.fromkeys(names, " ")) == Settings.from_environment({})
+
+
+def test_configure_wins_over_the_environment_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHORL_CACHE", "off")
+    monkeypatch.setenv("WHORL_CACHE_MAX_SIZE", "10M")
+    assert whorl.configure(cache="readonly").cache.value == "readonly"
+    settings = whorl.configure(cache_max_size="1k")
+    assert str(settings.cache) == "readonly (from whorl.configure)"
+    assert settings.cache_max_size.value == 1024
+    assert module.current() is settings
+
+
+def test_configure_takes_paths_and_expands_the_home(tmp_path: Path) -> None:
+    assert whorl.configure(cache_dir=tmp_path).cache_dir.value == tmp_path
+    home = whorl.configure(cache_dir="~/somewhere").cache_dir.value
+    assert home == Path.home() / "somewhere"
+    assert whorl.configure(cache_dir="relative").cache_dir.value == Path.cwd() / "relative"
+
+
+def test_an_option_that_does_not_exist_is_named() -> None:
+    with pytest.raises(TypeError, match="cache_sise"):
+        Settings.from_environment({}).changed(cache_sise=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1", 1),
+        ("500M", 500 << 20),
+        ("5G", 5 << 30),
+        ("5g", 5 << 30),
+        ("5GiB", 5 << 30),
+        ("5 GB", 5 << 30),
+        ("1.5k", 1536),
+        ("2T", 2 << 40),
+        (" 7b ", 7),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert size_of("size", text) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WHORL_CACHE", "yes"),
+        ("WHORL_CACHE_MAX_SIZE", "banana"),
+        ("WHORL_CACHE_MAX_SIZE", "0"),
+        ("WHORL_CACHE_MAX_SIZE", "-5G"),
+        ("WHORL_CACHE_MAX_SIZE", "5 G B"),
+        ("WHORL_CACHE_MAX_SIZE", "nan"),
+        ("WHORL_CACHE_MAX_SIZE", "1e9"),
+        ("WHORL_LOG", "loud"),
+        ("WHORL_CACHE_DIR", "a\0b"),
+        ("WHORL_CACHE_DIR", __file__),
+    ],
+)
+def test_a_bad_value_is_an_error_that_names_the_variable(name: str, value: str) -> None:
+    with pytest.raises(whorl.BadSetting) as caught:
+        Settings.from_environment({name: value})
+    assert caught.value.name == name
+    assert name in str(caught.value)
+    assert "should be" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cache": "yes"},
+        {"cache": True},
+        {"cache_max_size": 0},
+        {"cache_max_size": -1},
+        {"cache_max_size": 1.5},
+        {"cache_max_size": True},
+        {"cache_dir": 3},
+        {"cache_dir": ""},
+        {"log": 10},
+    ],
+)
+def test_a_bad_argument_is_an_error_that_names_it_and_changes_nothing(
+    options: dict[str, object],
+) -> None:
+    before = whorl.configure(cache="on")
+    with pytest.raises(whorl.BadSetting) as caught:
+        whorl.configure(**options)  # type: ignore[arg-type]
+    assert caught.value.name in options
+    assert module.current() is before
+
+
+def test_the_log_level_is_that_of_the_logger() -> None:
+    whorl.configure(log="off")
+    assert not logging.getLogger("whorl.store").isEnabledFor(logging.CRITICAL)
+    whorl.configure(log="error")
+    assert not logging.getLogger("whorl.store").isEnabledFor(logging.WARNING)
+
+
+def test_with_info_the_log_goes_to_standard_error() -> None:
+    program = (
+        "import logging, whorl; from whorl.store import default_cache; default_cache();"
+        "logging.getLogger('whorl.store').info('seen'); logging.getLogger('x').info('not seen')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "WHORL_LOG": "info", "WHORL_CACHE": "off"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == "whorl: seen\n"
+
+
+def test_the_settings_are_frozen() -> None:
+    with pytest.raises(AttributeError):
+        Settings.from_environment({}).cache = None  # type: ignore[misc,assignment]
