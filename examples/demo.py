@@ -1,8 +1,9 @@
-"""A configuration and a function in, their fingerprints out, before and after edits.
+"""A configuration and a function in, their fingerprints out; and what was made of them kept.
 
 Run with `make demo`. It writes a small solver of three modules to a temporary folder, takes
 fingerprints of its configuration and of its entry point, edits the files as a person
-would, and shows which edits count and where.
+would, and shows which edits count and where. Then four processes ask one store for the same
+entry at once, the file is damaged, and the store says what became of it all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 import whorl
+from whorl.artifacts import Artifact, Entry, Label, encode
+from whorl.fingerprint.digest import StableDigest
+from whorl.store import Absent, Cache, DirectoryStore, Failed, Leases, Statistics, Totals
 
 FILES = {
     "solver.py": """
@@ -57,10 +62,12 @@ class Config:
 
 
 def main() -> None:
-    """Show the configuration's fingerprint, then the function's."""
+    """Show the configuration's fingerprint, then the function's, then the store."""
     show_configuration()
     with tempfile.TemporaryDirectory() as folder:
         show_function(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        show_store(Path(folder) / "store")
 
 
 def show_configuration() -> None:
@@ -114,6 +121,55 @@ def show_function(folder: Path) -> None:
     changed("a global two calls away changed", step, load("solver").step)
 
 
+def show_store(root: Path) -> None:
+    """What is expensive is made once, by whichever process is first, and never believed blindly."""
+    title("A store that four processes share")
+    command = [sys.executable, __file__, "obtain", str(root)]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for _ in range(4)
+    ]
+    endings = sorted(process.communicate()[0].strip() for process in processes)
+    for ending in endings:
+        print(f"  one of them: {ending}")
+    expected(endings.count("produced") == 1)
+
+    store = DirectoryStore(root)
+    path = Path(store.path(entry_key()))
+    say("the entry's file", f"{path.stat().st_size} bytes")
+    path.write_bytes(path.read_bytes()[:-1])
+    got = store.get(entry_key())
+    say("its last byte cut off", f"a miss: {got.reason}" if isinstance(got, Failed) else "BELIEVED")
+    expected(isinstance(got, Failed) and store.get(entry_key()) == Absent())
+    say("asked for again", obtain(root))
+    totals = Totals.of(root / "statistics")
+    saved, spent = totals.seconds_saved, totals.seconds_spent
+    say("this machine so far", f"{spent:.1f} s of work, {saved:.1f} s of work saved")
+    expected(saved > spent)
+
+
+def entry_key() -> StableDigest:
+    key = whorl.fingerprint(("saxpy", "a * x + y", "-O3"))
+    assert isinstance(key, StableDigest)
+    return key
+
+
+def obtain(root: Path) -> str:
+    """Ask the store for an entry that takes half a second to make; say how it came about."""
+    statistics = Statistics(root / "statistics")
+    store = DirectoryStore(root, statistics=statistics)
+    cache = Cache(store, leases=Leases(store.leases), statistics=statistics)
+
+    def compile_it() -> Entry:
+        time.sleep(0.5)
+        label = Label("artifact", entry_key(), toolchain="a slow one", seconds=0.5)
+        return encode(Artifact({"object": b"code"}, {"slots": ("a", "x", "y")}), label)
+
+    obtained = cache.obtain(entry_key(), compile_it, what="saxpy")
+    statistics.flush()
+    return obtained.how.value
+
+
 def load(name: str) -> ModuleType:
     """Import a module of the demo as a new process would, from the files as they are now."""
     for loaded in FILES:
@@ -163,5 +219,8 @@ def changed(what: str, left: object, right: object) -> None:
 surprises: list[bool] = []
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["obtain"]:  # one of the four processes
+        print(obtain(Path(sys.argv[2])))
+        sys.exit()
     main()
     sys.exit(1 if surprises else 0)

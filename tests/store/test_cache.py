@@ -105,7 +105,8 @@ def test_keys_do_not_wait_for_each_other(cache: Cache) -> None:
 def test_the_same_key_in_two_groups_is_two_productions(cache: Cache) -> None:
     for group in ("a", "b"):
         under = key_of(group)
-        made = cache.obtain(key_of(1), lambda under=under: entry_of(1, under=under), under=under)
+        produce = partial(entry_of, 1, under=under)
+        made = cache.obtain(key_of(1), produce, under=under)
         assert made.how is Ending.PRODUCED
 
 
