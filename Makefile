@@ -2,11 +2,13 @@
 #
 #   make test ARGS="-k cycles"      extra arguments for the program behind the target
 #   make test PYTHON=python3.12     another interpreter for a new environment
+#   make bench BENCHES=store        one of the benchmarks
 
 PYTHON ?= python3
 ARGS :=
 VENV := .venv
 BENCH := .venv-bench
+BENCHES := fingerprint store
 VERSIONS := 3.11 3.12 3.13
 
 # The stamp's name holds the checkout's place: an environment that was moved or copied with the
@@ -50,8 +52,9 @@ check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
 fix: $(VENV)/$(STAMP)  ## let ruff repair imports and layout
 	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format --quiet .
 
-bench: $(BENCH)/$(STAMP)  ## measure fingerprints against their peers (large: installs the peers)
-	@$(BENCH)/bin/python bench/fingerprint.py $(ARGS)
+bench: $(BENCH)/$(STAMP)  ## measure fingerprints and the store against their peers (large: installs the peers)
+	@$(if $(word 2,$(BENCHES)),$(if $(filter --cases% --json%,$(ARGS)),$(error $(one_bench))))
+	@for name in $(BENCHES); do $(BENCH)/bin/python bench/$$name.py $(ARGS) || exit; done
 
 clean:  ## remove the environments, caches and builds
 	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist build
@@ -68,6 +71,9 @@ $(BENCH)/$(STAMP): bench/requirements.txt pyproject.toml
 	@test -x $(BENCH)/bin/python || { echo "setting up $(BENCH) ..."; $(PYTHON) -m venv $(BENCH); }
 	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check -r bench/requirements.txt -e .
 	@touch $@
+
+# Each has cases and a record of its own.
+one_bench = --cases and --json are for one benchmark: make bench BENCHES=store ARGS="$(ARGS)"
 
 define require_python
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \

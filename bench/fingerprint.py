@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import pickle
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import harness
 import values
-from harness import Contender, Measured, NotInstalled, Outcome, Settings, Timed
+from harness import SUBJECT, Contender, Goal, Outcome, Result, Results, Settings, Unit
 
 Fingerprint: TypeAlias = Callable[[Any], object]
 
-SUBJECT = "whorl"
 PICKLE = "pickle+xxh3"
 JOBLIB = "joblib"
 GT4PY = "gt4py"
@@ -109,7 +104,7 @@ class Family:
 
     key: str
     title: str
-    unit: Literal["µs", "GB/s", "bytes", "MB"]
+    unit: Unit
     cases: Sequence[Case]
     floor: bool = False
 
@@ -221,43 +216,6 @@ KEYS = tuple(dict.fromkeys(family.key for family in FAMILIES))
 # -- Measuring ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What each contender made of one case."""
-
-    family: Family
-    case: Case
-    size: int
-    outcomes: dict[str, Outcome]
-
-    def figure(self, name: str) -> float | None:
-        """The contender's figure in the family's unit."""
-        match self.outcomes.get(name), self.family.unit:
-            case Timed() as timed, "GB/s":
-                return self.size / timed.median / 1e9
-            case Timed() as timed, _:
-                return timed.median / self.size * 1e6
-            case Measured(value), "MB":
-                return value / 1e6
-            case Measured(value), _:
-                return value / self.size
-            case _:
-                return None
-
-    @property
-    def failure(self) -> harness.Failure | None:
-        """Why whorl has no figure, if it has none."""
-        match self.outcomes[SUBJECT]:
-            case Timed() | Measured():
-                return None
-            case failure:
-                return failure
-
-    def ratio(self, name: str) -> float | None:
-        """How many times more `name` costs than whorl, measured round by round."""
-        return harness.ratio(self.outcomes.get(name), self.outcomes.get(SUBJECT))
-
-
 Functions: TypeAlias = dict[str, Fingerprint | harness.Failure]
 
 
@@ -280,17 +238,9 @@ def measure(family: Family, functions: Functions, settings: Settings) -> Iterato
         endings.update(harness.alternate(tasks, settings))
     for index, (case, value) in enumerate(zip(family.cases, built, strict=True)):
         outcomes = {name: endings[index, name] for name in functions if (index, name) in endings}
-        yield Result(family, case, case.size_of(value), outcomes)
-
-
-class Results(list[Result]):
-    """Every result of a run, found by the names of its family and case."""
-
-    def of(self, key: str) -> list[Result]:
-        return [result for result in self if result.family.key == key]
-
-    def find(self, key: str, case: str) -> Result | None:
-        return next((result for result in self.of(key) if result.case.name == case), None)
+        yield Result(
+            family.key, family.title, family.unit, case.name, case.size_of(value), outcomes
+        )
 
 
 def per_node_growth(small: Result, large: Result) -> float | None:
@@ -302,38 +252,11 @@ def per_node_growth(small: Result, large: Result) -> float | None:
 # -- Goals -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """A figure that was promised, the figure that was measured, or why whorl has none."""
-
-    text: str
-    bound: Literal["at least", "at most"]
-    wanted: float
-    unit: str
-    measured: float | None
-    failure: harness.Failure | None = None
-
-    @property
-    def verdict(self) -> str:
-        if self.measured is None:
-            failed = not isinstance(self.failure, NotInstalled | None)
-            return "NOT met" if failed else "not measured"
-        if self.bound == "at least":
-            return "met" if self.measured >= self.wanted else "NOT met"
-        return "met" if self.measured <= self.wanted else "NOT met"
-
-    @property
-    def found(self) -> str:
-        if self.measured is not None:
-            return f"{harness.number(self.measured)} {self.unit}"
-        return "-" if self.failure is None else str(self.failure)
-
-
 def goals(results: Results) -> Iterator[Goal]:
     """What the library promises about fingerprints, judged by this run's cases."""
 
     def times(result: Result, peer: str, wanted: float) -> Goal:
-        text = f"{result.case.name}: faster than {peer}"
+        text = f"{result.case}: faster than {peer}"
         return Goal(text, "at least", wanted, "x", result.ratio(peer), result.failure)
 
     def linear(text: str, key: str, small: str, large: str) -> Iterator[Goal]:
@@ -348,11 +271,11 @@ def goals(results: Results) -> Iterator[Goal]:
         yield times(result, JOBLIB, 25)
         ratio = result.ratio(PICKLE)
         scaled = PICKLE_REFERENCE / ratio if ratio else None
-        text = f"{result.case.name}: per node, where {PICKLE} takes {PICKLE_REFERENCE}"
+        text = f"{result.case}: per node, where {PICKLE} takes {PICKLE_REFERENCE}"
         yield Goal(text, "at most", 0.5, "µs", scaled, result.failure)
 
     for result in results.of("memory"):
-        text = f"{result.case.name}: memory per node"
+        text = f"{result.case}: memory per node"
         yield Goal(text, "at most", 400, "bytes", result.figure(SUBJECT), result.failure)
 
     for small, large in ((CHAIN_SMALL, CHAIN_LARGE), (CHAIN_LARGE, CHAIN_HUGE)):
@@ -363,193 +286,45 @@ def goals(results: Results) -> Iterator[Goal]:
 
     for result in results.of("configs"):
         ratio = result.ratio(PICKLE)
-        text = f"Config, {result.case.name}: time over {PICKLE}"
+        text = f"Config, {result.case}: time over {PICKLE}"
         yield Goal(text, "at most", 2.5, "x", 1 / ratio if ratio else None, result.failure)
 
     for result in results.of("arrays"):
-        if result.case.name == CONTIGUOUS:
+        if result.case == CONTIGUOUS:
             text, figure = f"Array in {CONTIGUOUS}", result.figure(SUBJECT)
-            if result.family.unit == "GB/s":
+            if result.unit == "GB/s":
                 yield Goal(f"{text}: throughput", "at least", 8, "GB/s", figure, result.failure)
             else:
                 most = NO_COPY_BYTES / 1e6
                 yield Goal(f"{text}: no copy", "at most", most, "MB", figure, result.failure)
 
 
-# -- Showing -----------------------------------------------------------------------------------
-
-
-def cell(result: Result, name: str) -> str:
-    """A figure with its ratio to whorl, or the name of the failure."""
-    figure = result.figure(name)
-    if figure is None:
-        return str(result.outcomes.get(name, NotInstalled()))
-    ratio = result.ratio(name) if name != SUBJECT and result.family.unit != "MB" else None
-    return harness.number(figure) + (f" ({harness.number(ratio, 2)}x)" if ratio is not None else "")
-
-
-def results_table(results: Results, names: Sequence[str]) -> str:
-    rows: list[harness.Row | str] = []
-    shown: Family | None = None
-    for result in results:
-        if result.family is not shown:
-            shown = result.family
-            rows.append(shown.title)
-        rows.append([f"  {result.case.name}", *(cell(result, name) for name in names)])
-        floor = result.figure(FLOOR)
-        if floor is not None:
-            note = f"  ({FLOOR}, same bytes)"
-            rows.append([note, harness.number(floor), *[""] * (len(names) - 1)])
-    return harness.table(["", *names], rows)
-
-
-def goals_table(judged: Sequence[Goal]) -> str:
-    rows = [
-        [
-            goal.text,
-            f"{goal.bound} {goal.wanted:.3g} {goal.unit}",
-            goal.found,
-            goal.verdict,
-        ]
-        for goal in judged
-    ]
-    return harness.table(["Goal", "wanted", "measured", ""], rows)
-
-
-def record(results: Results, judged: Sequence[Goal], about: dict[str, Any]) -> dict[str, Any]:
-    """The run as JSON: machine and versions, every outcome, every goal."""
-    return {
-        **about,
-        "cases": [
-            {
-                "family": result.family.key,
-                "title": result.family.title,
-                "case": result.case.name,
-                "size": result.size,
-                "unit": result.family.unit,
-                "contenders": {
-                    name: {
-                        **harness.outcome_record(outcome),
-                        "figure": result.figure(name),
-                        "cost_relative_to_whorl": result.ratio(name),
-                    }
-                    for name, outcome in result.outcomes.items()
-                },
-            }
-            for result in results
-        ],
-        "goals": [
-            {
-                "goal": goal.text,
-                "wanted": f"{goal.bound} {goal.wanted:g} {goal.unit}",
-                "measured": goal.measured,
-                "failure": None if goal.failure is None else str(goal.failure),
-                "verdict": goal.verdict,
-            }
-            for goal in judged
-        ],
-    }
-
-
-def plot_rows(results: Results, names: Sequence[str]) -> dict[str, dict[str, float | str]]:
-    """Per case the cost of each peer relative to whorl, or the name of its failure."""
-    rows: dict[str, dict[str, float | str]] = {}
-    for result in results:
-        if result.family.unit == "MB" or result.figure(SUBJECT) is None:
-            continue
-        cells: dict[str, float | str] = {}
-        for name in names:
-            if name == SUBJECT:
-                continue
-            ratio = result.ratio(name)
-            cells[name] = cell(result, name) if ratio is None else ratio
-        rows[f"{result.family.key}: {result.case.name}"] = cells
-    return rows
-
-
 # -- The command -------------------------------------------------------------------------------
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description="Compare whorl.fingerprint with its peers: one run, alternating rounds.",
-        epilog="The exit status is 0 whether or not the goals are met: this is a measurement.",
-    )
-    parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="PATH",
-        default=Path(__file__).parent / "results" / "fingerprint.json",
-        help="where the record goes; the plot goes beside it as .png "
-        "(default: results/fingerprint.json beside this script)",
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="few rounds, short limits, some large cases left out: a first look in 20 seconds",
-    )
-    parser.add_argument(
-        "--cases",
-        default=",".join(KEYS),
-        metavar="A,B",
-        help=f"which cases to run, separated by commas, out of: {', '.join(KEYS)} (default: all)",
-    )
-    parser.add_argument(
-        "--gc",
-        choices=("off", "on"),
-        default="off",
-        help="the garbage collector inside a timed sample (default: off, as timeit has it)",
-    )
-    parsed = parser.parse_args()
-    parsed.cases = [key.strip() for key in parsed.cases.split(",") if key.strip()]
-    unknown = [key for key in parsed.cases if key not in KEYS]
-    if unknown:
-        parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(KEYS)}")
-    return parsed
-
-
 def main() -> None:
-    options = arguments()
-    settings = harness.QUICK if options.quick else harness.FULL
-    settings = replace(settings, collector_on=options.gc == "on")
-    start = time.perf_counter()
+    options = harness.arguments(
+        __file__,
+        "Compare whorl.fingerprint with its peers: one run, alternating rounds.",
+        KEYS,
+        "few rounds, short limits, some large cases left out: a first look in 20 seconds",
+    )
+    needed = [distribution for c in CONTENDERS for distribution in c.distributions]
+    run = harness.Run(options, [*needed, "numpy"])
 
     functions = harness.load([*CONTENDERS, FLOOR_CONTENDER])
     names = [contender.name for contender in CONTENDERS]
-    needed = [distribution for c in CONTENDERS for distribution in c.distributions]
-    about: dict[str, Any] = {
-        "machine": harness.machine(),
-        "versions": harness.versions([*needed, "numpy"]),
-        "settings": {
-            "mode": "quick" if options.quick else "full",
-            "rounds": settings.rounds,
-            "timeout_seconds": settings.timeout_seconds,
-            "memory_limit_bytes": settings.memory_bytes,
-            "collector": options.gc,
-        },
-    }
     results = Results()
     for family in FAMILIES:
         if family.key in options.cases:
             if options.quick:
                 family = replace(family, cases=[case for case in family.cases if case.in_quick])
-            print(f"{time.perf_counter() - start:6.1f} s  {family.title}", file=sys.stderr)
-            results.extend(measure(family, functions, settings))
-    judged = list(goals(results))
+            run.begins(family.title)
+            results.extend(measure(family, functions, run.settings))
 
-    for part in ("machine", "versions", "settings"):
-        print(f"{part}: " + ", ".join(f"{name} {value}" for name, value in about[part].items()))
-    print("\nIn brackets: how many times what whorl costs, median over paired rounds.\n")
-    print(results_table(results, names))
-    print()
-    if judged:
-        print(goals_table(judged), end="\n\n")
-    harness.write_json(options.json, record(results, judged, about))
-    print(f"Record: {options.json.name}")
-    title = f"whorl.fingerprint and its peers, {about['machine']['python']}"
-    rows = plot_rows(results, names)
-    print(harness.plot_ratios(options.json.with_suffix(".png"), title, rows, SUBJECT))
-    print(f"Took {time.perf_counter() - start:.0f} s.")
+    tables = [harness.results_table(results, names, {FLOOR: "same bytes"})]
+    judged = list(goals(results))
+    run.publish("whorl.fingerprint and its peers", results, judged, tables, names)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from whorl.artifacts import Artifact, Manifest
-from whorl.errors import BadSetting, UnsafeDirectory, UnsupportedValue, WhorlError
+from whorl.errors import (
+    BadSetting,
+    CompilerFailed,
+    Drifted,
+    UnsafeDirectory,
+    UnsupportedRead,
+    UnsupportedValue,
+    WhorlError,
+)
 from whorl.fingerprint import (
     NOTHING,
     Boundary,
@@ -22,6 +30,8 @@ from whorl.fingerprint import (
     fingerprint,
     ordered,
 )
+from whorl.jit import Compiler, Explanation, Kernel, Program, Target, jit
+from whorl.reads import Inputs, register_signature
 from whorl.settings import Setting, Settings, configure
 
 __all__ = [
@@ -29,17 +39,26 @@ __all__ = [
     "Artifact",
     "BadSetting",
     "Boundary",
+    "Compiler",
+    "CompilerFailed",
     "Difference",
     "Digest",
+    "Drifted",
+    "Explanation",
     "FieldRule",
     "Fingerprinter",
+    "Inputs",
+    "Kernel",
     "Manifest",
     "Marker",
     "ProcessDigest",
+    "Program",
     "Setting",
     "Settings",
     "StableDigest",
+    "Target",
     "UnsafeDirectory",
+    "UnsupportedRead",
     "UnsupportedValue",
     "WhorlError",
     "by_identity",
@@ -49,6 +68,8 @@ __all__ = [
     "exclude",
     "fields",
     "fingerprint",
+    "jit",
     "ordered",
+    "register_signature",
 ]
 __version__ = "0.1.0"

@@ -6,7 +6,15 @@ as data that its message says in words, so that a program can act on what a pers
 
 from __future__ import annotations
 
-__all__ = ["BadSetting", "UnsafeDirectory", "UnsupportedValue", "WhorlError"]
+__all__ = [
+    "BadSetting",
+    "CompilerFailed",
+    "Drifted",
+    "UnsafeDirectory",
+    "UnsupportedRead",
+    "UnsupportedValue",
+    "WhorlError",
+]
 
 
 class WhorlError(Exception):
@@ -84,3 +92,74 @@ class UnsafeDirectory(WhorlError, PermissionError):
 
     def __str__(self) -> str:
         return f"The cache directory {self.directory} is not used: {self.reason}.\n  {self.remedy}"
+
+
+class UnsupportedRead(WhorlError, TypeError):
+    """A compile looked at something that cannot be recorded exactly.
+
+    `path` says what it looked at, `type_name` what is there, `line` which line of the compiler
+    or of its program asked.
+
+    >>> error = UnsupportedRead("arg:self.uid", "uuid.UUID", "it has no signature", "solver.py:41")
+    >>> print(error)
+    arg:self.uid is a 'uuid.UUID' that cannot be recorded: it has no signature.
+      read at solver.py:41
+      Register a signature with whorl.register_signature(UUID, ...), pass the value as an
+      argument of its own, or call with cache="process".
+    """
+
+    def __init__(self, path: str, type_name: str, reason: str, line: str = "") -> None:
+        super().__init__(path, type_name, reason, line)
+        self.path = path
+        self.type_name = type_name
+        self.reason = reason
+        self.line = line
+
+    def __str__(self) -> str:
+        at = f"\n  read at {self.line}" if self.line else ""
+        name = self.type_name.rpartition(".")[2]
+        return (
+            f"{self.path} is a '{self.type_name}' that cannot be recorded: {self.reason}.{at}\n"
+            f"  Register a signature with whorl.register_signature({name}, ...), pass the value as "
+            'an\n  argument of its own, or call with cache="process".'
+        )
+
+
+class Drifted(WhorlError, RuntimeError):
+    """Something that compiled code was made from has changed, and `on_drift` is "raise".
+
+    `changes` are what has: a path, the old and the new fact, each in words.
+
+    >>> print(Drifted("solver.step", (("global:solver.SCALE", "2.0", "3.0"),)))
+    What solver.step was compiled from has changed:
+      global:solver.SCALE: 2.0 -> 3.0
+      Restore it, or let the kernel follow with on_drift="recompile".
+    """
+
+    def __init__(self, kernel: str, changes: tuple[tuple[str, str, str], ...]) -> None:
+        super().__init__(kernel, changes)
+        self.kernel = kernel
+        self.changes = changes
+
+    def __str__(self) -> str:
+        lines = "".join(f"\n  {path}: {old} -> {new}" for path, old, new in self.changes)
+        return (
+            f"What {self.kernel} was compiled from has changed:{lines}\n"
+            '  Restore it, or let the kernel follow with on_drift="recompile".'
+        )
+
+
+class CompilerFailed(WhorlError, TypeError):
+    """A compiler returned something that it should not.
+
+    >>> print(CompilerFailed("mydsl", "compile", "None", "a whorl.Artifact"))
+    mydsl.compile returned None; it should return a whorl.Artifact.
+    """
+
+    def __init__(self, compiler: str, method: str, returned: str, wanted: str) -> None:
+        super().__init__(compiler, method, returned, wanted)
+        self.compiler = compiler
+
+    def __str__(self) -> str:
+        compiler, method, returned, wanted = self.args
+        return f"{compiler}.{method} returned {returned}; it should return {wanted}."

@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
+from xxhash import xxh3_128
+
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
 
 __all__ = ["FORMAT", "HEAD", "PAGE", "Damage", "Damaged", "Entry", "Label", "Part", "Payload"]
@@ -43,7 +45,10 @@ HEAD: Final = _HEAD.size
 _OPENING: Final = MAGIC + struct.pack("<Q", FORMAT)
 _CHECK: Final = slice(16, 32)
 _CHECKED_FROM: Final = 32
+_NAMES: Final = slice(32, 64)
+_SIZES: Final = struct.Struct("<QIId")
 _NO_GROUP: Final = bytes(16)
+_NO_GROUP_HEX: Final = _NO_GROUP.hex()
 
 
 class Damage(Enum):
@@ -156,32 +161,37 @@ class Entry:
                 break
             start = _aligned(HEAD + len(text))
         size = table[-1].offset + table[-1].size if table else HEAD + len(text)
-        data = bytearray(size)
-        data[HEAD : HEAD + len(text)] = text
-        for place, blob in zip(table, blobs, strict=True):
-            data[place.offset : place.offset + place.size] = blob
         under = _NO_GROUP if label.under is None else label.under.raw
-        _HEAD.pack_into(
-            data, 0, MAGIC, FORMAT, b"", label.key.raw, under, size, len(text), len(blobs),
-            label.seconds,
-        )  # fmt: skip
-        data[_CHECK] = hash_bytes(memoryview(data)[_CHECKED_FROM:])
-        return cls(label.key, label.under, bytes(data), label.seconds, len(text))
+        names = label.key.raw + under
+        parts: list[bytes | memoryview] = [
+            names,
+            _SIZES.pack(size, len(text), len(blobs), label.seconds),
+            text,
+        ]
+        end = HEAD + len(text)
+        for place, blob in zip(table, blobs, strict=True):
+            parts += (bytes(place.offset - end), blob)
+            end = place.offset + place.size
+        check = xxh3_128()
+        for part in parts:
+            check.update(part)
+        data = b"".join((_OPENING, check.digest(), *parts))
+        return cls(label.key, label.under, data, label.seconds, len(text))
 
     @classmethod
     def checked(
         cls, data: bytes | memoryview, key: StableDigest, under: StableDigest | None = None
     ) -> Entry:
-        """The entry of a key, if these bytes are it; otherwise `Damaged`. Hot: 3 us for 50 KB."""
-        size = check_head(data, len(data))
-        if data[_CHECK] != hash_bytes(memoryview(data)[_CHECKED_FROM:]):
-            raise Damaged(Damage.CHANGED)
-        _, _, _, raw_key, raw_under, _, label_size, _, seconds = _HEAD.unpack_from(data)
-        if raw_key != key.raw or raw_under != (_NO_GROUP if under is None else under.raw):
-            raise Damaged(Damage.MISPLACED)
-        if HEAD + label_size > size:
-            raise Damaged(Damage.UNREADABLE)
-        return cls(key, under, data, seconds, label_size)
+        """The entry of a key, if these bytes are it; otherwise `Damaged`. Hot: 2 us for 50 KB."""
+        if (
+            data[:16] == _OPENING
+            and data[_CHECK] == hash_bytes(memoryview(data)[_CHECKED_FROM:])
+            and data[_NAMES] == bytes.fromhex(key + (under or _NO_GROUP_HEX))
+        ):
+            size, label_size, _, seconds = _SIZES.unpack_from(data, _NAMES.stop)
+            if size == len(data) and HEAD + label_size <= size:
+                return cls(key, under, data, seconds, label_size)
+        raise _what_is_wrong(data)
 
     @property
     def label(self) -> Label:
@@ -241,6 +251,19 @@ def peek_label(start: bytes) -> Label:
     return _label_of(_label_dict(start[HEAD : HEAD + _HEAD.unpack_from(start)[6]]))
 
 
+def _what_is_wrong(data: bytes | memoryview) -> Damaged:
+    """Why bytes that are not the entry asked for are not."""
+    try:
+        check_head(data, len(data))
+    except Damaged as damaged:
+        return damaged
+    if data[_CHECK] != hash_bytes(memoryview(data)[_CHECKED_FROM:]):
+        return Damaged(Damage.CHANGED)
+    if HEAD + _SIZES.unpack_from(data, _NAMES.stop)[1] > len(data):
+        return Damaged(Damage.UNREADABLE)
+    return Damaged(Damage.MISPLACED)
+
+
 def _unlike(opening: bytes, size: int) -> Damaged:
     if not size:
         return Damaged(Damage.EMPTY)
@@ -279,7 +302,10 @@ def _label_text(label: Label, table: Sequence[Payload], record: Any) -> bytes:
         "payloads": table,
         "record": record,
     }
-    return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    return _ENCODER.encode(fields).encode("ascii") + b"\n"
+
+
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 def _label_dict(text: bytes) -> dict[str, Any]:

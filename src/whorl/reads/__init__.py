@@ -1,7 +1,27 @@
-"""What a compile looked at: reads, their facts, traces and shapes."""
+"""An object the compiler sees -> reads, facts, traces, shapes; and their replay."""
 
 from __future__ import annotations
 
+from .signature import register_signature, signature
 from .trace import Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
+from .view import AbsentRead, CodeView, Inputs, Recorder, View
+from .world import World
 
-__all__ = ["Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
+__all__ = [
+    "AbsentRead",
+    "Aspect",
+    "CodeView",
+    "Inputs",
+    "Path",
+    "Plain",
+    "Read",
+    "Recorder",
+    "Seen",
+    "Shape",
+    "Step",
+    "Trace",
+    "View",
+    "World",
+    "register_signature",
+    "signature",
+]

@@ -17,8 +17,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar
 
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
@@ -35,8 +35,6 @@ LEASE: Final = 600.0  # seconds
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.1
 
-Place = tuple[StableDigest | None, StableDigest]
-
 
 @dataclass(frozen=True, slots=True)
 class Obtained:
@@ -50,15 +48,18 @@ class Obtained:
     put: Put | None = None
 
 
-class _Production:
+T = TypeVar("T")
+
+
+class _Production(Generic[T]):
     """What a thread of this process is making."""
 
-    __slots__ = ("done", "entry", "thread")
+    __slots__ = ("done", "result", "thread")
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
         self.done = threading.Event()
-        self.entry: Entry | None = None
+        self.result: T | None = None
 
 
 class Cache:
@@ -89,7 +90,7 @@ class Cache:
         self._leases = leases
         self._lease = lease
         self._lock = threading.Lock()
-        self._under_way: dict[Place, _Production] = {}
+        self._under_way: dict[str, _Production[Any]] = {}
         _ALIVE.add(self)
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
@@ -97,9 +98,7 @@ class Cache:
         got = self.store.get(key, under)
         match got:
             case Found(entry):
-                self.statistics.count(
-                    Ending.HIT, bytes_read=len(entry.data), seconds_saved=entry.seconds
-                )
+                self.statistics.hit(len(entry.data), entry.seconds)
             case Absent():
                 self.statistics.count(Ending.ABSENT)
             case Failed(_, ending):
@@ -133,36 +132,76 @@ class Cache:
         got = self.get(key, under)
         if isinstance(got, Found):
             return Obtained(got.entry, Ending.HIT)
-        place = (under, key)
+
+        def look(theirs: Obtained | None) -> Obtained | None:
+            if theirs is not None:
+                return Obtained(theirs.entry, Ending.WAITED)
+            again = self.store.get(key, under)
+            return Obtained(again.entry, Ending.WAITED) if isinstance(again, Found) else None
+
+        def make() -> Obtained:
+            entry = produce()
+            if (entry.under, entry.key) != (under, key):
+                raise ValueError(f"asked for {key} (under {under}), got the entry of {entry.key}")
+            return Obtained(entry, Ending.PRODUCED, self.put(entry))
+
+        name = str(key) if under is None else f"{under}-{key}"
+        obtained, how = self.once(name, look, make, what=what)
+        if how is Ending.WAITED:
+            self.statistics.count(
+                how, bytes_read=len(obtained.entry.data), seconds_saved=obtained.entry.seconds
+            )
+        return replace(obtained, how=how)
+
+    def once(
+        self,
+        name: str,
+        look: Callable[[T | None], T | None],
+        produce: Callable[[], T],
+        *,
+        what: str = "an entry",
+    ) -> tuple[T, Ending]:
+        """What `look` finds, or `produce` makes while nobody else produces under this name.
+
+        Whoever has waited looks again before it produces; `look` is given what another thread
+        of this process made, if it was one. Returns also how it ended: `WAITED`, or one of the
+        ways of producing.
+        """
         begun = time.monotonic()
         while True:
-            mine = _Production()
+            mine: _Production[T] = _Production()
             with self._lock:
-                theirs = self._under_way.setdefault(place, mine)
+                theirs: _Production[T] = self._under_way.setdefault(name, mine)
             if theirs is mine:
-                return self._first_here(place, mine, produce, what)
+                return self._first_here(name, mine, look, produce, what)
             if theirs.thread == mine.thread:  # its own production asks for it
-                return self._produced(place, produce, Ending.UNLOCKED)
+                return self._produced(produce, Ending.UNLOCKED)
             if not self._wait_for(theirs, begun, what):
-                return self._produced(place, produce, Ending.GAVE_UP)
-            if theirs.entry is not None:
-                return self._waited(theirs.entry)
+                return self._produced(produce, Ending.GAVE_UP)
+            found = look(theirs.result)
+            if found is not None:
+                return found, Ending.WAITED
 
     def _first_here(
-        self, place: Place, mine: _Production, produce: Callable[[], Entry], what: str
-    ) -> Obtained:
+        self,
+        name: str,
+        mine: _Production[T],
+        look: Callable[[T | None], T | None],
+        produce: Callable[[], T],
+        what: str,
+    ) -> tuple[T, Ending]:
         """Produce, or wait for another process, on behalf of all threads of this one."""
         try:
-            obtained = self._with_lease(place, produce, what)
-            mine.entry = obtained.entry
-            return obtained
+            result, how = self._with_lease(name, look, produce, what)
+            mine.result = result
+            return result, how
         finally:
             with self._lock:
-                if self._under_way.get(place) is mine:
-                    del self._under_way[place]
+                if self._under_way.get(name) is mine:
+                    del self._under_way[name]
             mine.done.set()
 
-    def _wait_for(self, theirs: _Production, begun: float, what: str) -> bool:
+    def _wait_for(self, theirs: _Production[T], begun: float, what: str) -> bool:
         """Whether another thread has come to an end within the lease."""
         with StatusLine(f"another thread to make {what}") as line:
             while not theirs.done.wait(_LONGEST_PAUSE):
@@ -171,11 +210,15 @@ class Cache:
                 line.update()
         return True
 
-    def _with_lease(self, place: Place, produce: Callable[[], Entry], what: str) -> Obtained:
+    def _with_lease(
+        self,
+        name: str,
+        look: Callable[[T | None], T | None],
+        produce: Callable[[], T],
+        what: str,
+    ) -> tuple[T, Ending]:
         if self._leases is None:
-            return self._produced(place, produce, Ending.PRODUCED)
-        under, key = place
-        name = key if under is None else f"{under}-{key}"
+            return self._produced(produce, Ending.PRODUCED)
         begun = time.monotonic()
         pause = _FIRST_PAUSE
         lease = self._leases.take(name)
@@ -183,47 +226,36 @@ class Cache:
             with StatusLine(f"{self._leases.holder(name)} to make {what}") as line:
                 while lease is HELD:
                     if time.monotonic() - begun > self._lease:
-                        return self._produced(place, produce, Ending.GAVE_UP)
+                        return self._produced(produce, Ending.GAVE_UP)
                     time.sleep(pause)
                     pause = min(pause * 1.5, _LONGEST_PAUSE)
                     line.update()
                     lease = self._leases.take(name)
         if lease is NO_LEASES:
-            return self._produced(place, produce, Ending.UNLOCKED)
+            return self._produced(produce, Ending.UNLOCKED)
         assert isinstance(lease, Lease)
         done = False
         try:
-            again = self.store.get(key, under)  # whoever had the lease may have put it there
-            if isinstance(again, Found):
-                done = True
-                return self._waited(again.entry)
-            obtained = self._produced(place, produce, Ending.PRODUCED)
-            done = isinstance(obtained.put, Stored)
-            return obtained
+            again = look(None)  # whoever had the lease may have made it
+            result = (again, Ending.WAITED) if again is not None else None
+            if result is None:
+                result = self._produced(produce, Ending.PRODUCED)
+            done = True
+            return result
         finally:
             lease.release(done=done)
 
-    def _waited(self, entry: Entry) -> Obtained:
-        self.statistics.count(
-            Ending.WAITED, bytes_read=len(entry.data), seconds_saved=entry.seconds
-        )
-        return Obtained(entry, Ending.WAITED)
-
-    def _produced(self, place: Place, produce: Callable[[], Entry], how: Ending) -> Obtained:
-        """What `produce` makes, put into the store before anybody else goes on."""
+    def _produced(self, produce: Callable[[], T], how: Ending) -> tuple[T, Ending]:
+        """What `produce` makes and puts into the store before anybody else goes on."""
         begun = time.perf_counter()
         try:
-            entry = produce()
+            result = produce()
         except BaseException:
             self.statistics.count(Ending.RAISED)
             raise
-        under, key = place
-        if (entry.under, entry.key) != place:
-            raise ValueError(f"asked for {key} (under {under}), got the entry of {entry.key}")
         self.statistics.count(how, seconds_spent=time.perf_counter() - begun)
-        put = self.put(entry)
         self.statistics.flush()
-        return Obtained(entry, how, put)
+        return result, how
 
     def _after_fork(self) -> None:
         """Productions of threads that are not in the child never end there."""

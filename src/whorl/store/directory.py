@@ -53,6 +53,7 @@ _READ: Final = (
     | getattr(os, "O_NONBLOCK", 0)  # a pipe under an entry's name must not hold us up
     | getattr(os, "O_BINARY", 0)
 )
+_UNUSUAL: Final = 0o170000
 _AT_ONCE: Final = 1 << 20  # up to here a file is read before its head is looked at
 _ATTEMPTS: Final = 3
 _READ_ONLY: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
@@ -115,7 +116,9 @@ class DirectoryStore:
         """The entry of a key, checked. Hot: see `bench/store.py`."""
         if type(key) is not StableDigest:
             check_key(key)
-        path = self.path(key, under)
+        path = (
+            f"{self._entries}{key[:2]}{os.sep}{key[2:]}" if under is None else self.path(key, under)
+        )
         try:
             file = os.open(path, _READ)
         except FileNotFoundError:
@@ -124,11 +127,17 @@ class DirectoryStore:
             return self._unreadable(path, error)
         try:
             status = os.fstat(file)
-            data = _contents(file, status)
+            size = status.st_size
+            if size <= _AT_ONCE and status.st_mode & _UNUSUAL == stat.S_IFREG:
+                data = os.read(file, size)
+                if len(data) != size:
+                    data += _rest(file, size - len(data))
+                entry = Entry.checked(data, key, under)
+            else:
+                entry = Entry.checked(_contents(file, status), key, under)
             reason = danger(status)
             if reason is not None:
                 return self._unsafe(path, reason)
-            entry = Entry.checked(data, key, under)
         except Damaged as damaged:
             return self._set_aside(path, status, damaged)
         except OSError as error:
@@ -292,9 +301,6 @@ def _contents(file: int, status: os.stat_result) -> bytes:
     size = status.st_size
     if not stat.S_ISREG(status.st_mode):
         raise Damaged.not_a_file()
-    if size <= _AT_ONCE:
-        data = os.read(file, size + 1)
-        return data if len(data) >= size else data + _rest(file, size - len(data))
     head = os.read(file, HEAD)
     check_head(head, size)
     return head + _rest(file, size - len(head))

@@ -10,22 +10,25 @@ import os
 import stat
 import sys
 from pathlib import Path
+from typing import Final
 
 from whorl.errors import UnsafeDirectory
 
 __all__ = ["check_directory", "danger"]
+
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def danger(status: os.stat_result) -> str | None:
     """Why somebody else could have written this; None if nobody could."""
     if sys.platform == "win32":
         return None
-    if status.st_uid not in (os.geteuid(), 0):
-        return f"it belongs to user {status.st_uid}"
-    if status.st_mode & stat.S_IWOTH:
-        return "every user may write to it"
-    if status.st_mode & stat.S_IWGRP:
-        return "its group may write to it"
+    owner = status.st_uid
+    if owner and owner != os.geteuid():
+        return f"it belongs to user {owner}"
+    if status.st_mode & _OTHERS_WRITE:
+        everybody = status.st_mode & stat.S_IWOTH
+        return f"{'every user' if everybody else 'its group'} may write to it"
     return None
 
 

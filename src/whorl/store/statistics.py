@@ -111,6 +111,8 @@ class Statistics:
         self._lock = threading.Lock()
         self._all: Counter[str] = Counter()
         self._flushed: Counter[str] = Counter()
+        self._hits = self._hit_bytes = 0
+        self._hit_seconds = 0.0
         self._next_flush = time.monotonic() + FLUSH_EVERY
         _ALIVE.add(self)
 
@@ -118,6 +120,7 @@ class Statistics:
     def totals(self) -> Totals:
         """What this process has counted so far."""
         with self._lock:
+            self._gather()
             return Totals._sum([dict(self._all)])
 
     def count(
@@ -145,10 +148,29 @@ class Statistics:
         if time.monotonic() >= self._next_flush:
             self.flush()
 
+    def hit(self, bytes_read: int, seconds_saved: float) -> None:
+        """Count a hit. The same as `count`, for the hot path: 0.3 us instead of 1."""
+        with self._lock:
+            self._hits += 1
+            self._hit_bytes += bytes_read
+            self._hit_seconds += seconds_saved
+        if not self._hits & 63 and time.monotonic() >= self._next_flush:
+            self.flush()
+
+    def _gather(self) -> None:
+        """Add the hits to all else. With the lock held."""
+        if self._hits:
+            self._all[Ending.HIT.value] += self._hits
+            self._all["bytes_read"] += self._hit_bytes
+            self._all["seconds_saved"] += self._hit_seconds  # type: ignore[assignment]
+            self._hits = self._hit_bytes = 0
+            self._hit_seconds = 0.0
+
     def flush(self) -> None:
         """Append what is new to the directory. Trouble there is no trouble here."""
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
+            self._gather()
             new = {name: n - self._flushed[name] for name, n in self._all.items()}
             new = {name: n for name, n in new.items() if n}
             if not new or self._directory is None:
@@ -163,6 +185,8 @@ class Statistics:
         self._lock = threading.Lock()  # after a fork, another thread may hold the old one
         self._all = Counter()
         self._flushed = Counter()
+        self._hits = self._hit_bytes = 0
+        self._hit_seconds = 0.0
 
 
 _ALIVE: Final[weakref.WeakSet[Statistics]] = weakref.WeakSet()

@@ -1,0 +1,132 @@
+"""What a compiler has to bring: a name, a way to compile, a way to load."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, Protocol, runtime_checkable
+
+from whorl.artifacts import Artifact
+from whorl.fingerprint.digest import hash_hex
+from whorl.reads import CodeView, Inputs
+
+from .target import Target, host
+
+__all__ = [
+    "Compiler",
+    "Program",
+    "check_compiler",
+    "declared_environment",
+    "target_of",
+    "toolchain_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is compiled: a function, whose own code is part of every key."""
+
+    function: types.FunctionType
+    target: Target
+    code: CodeView
+
+    @property
+    def name(self) -> str:
+        """The function's module and name."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+
+@runtime_checkable
+class Compiler(Protocol):
+    """A compiler that whorl keeps the results of.
+
+    `compile` looks at the world through `inputs` and at nothing else; `load` makes a callable
+    of an artifact, which is then called with the arguments in the order of the parameters.
+    It may also have
+
+    - `environment`: the variables it reads, each with what being unset means;
+    - `target()`: what it compiles for now, asked once per call; this machine if it has none;
+    - `toolchain`: a text that identifies what it calls, such as `cc --version`; by default the
+      distribution that the compiler's class is from.
+    """
+
+    name: str
+    version: str
+
+    def compile(self, program: Program, inputs: Inputs) -> Artifact:
+        """Make the artifact."""
+
+    def load(self, artifact: Artifact, device: str) -> Callable[..., Any]:
+        """Make the artifact callable on a device."""
+
+
+def check_compiler(compiler: object) -> None:
+    """Say what an object lacks to be a compiler."""
+    for name in ("name", "version"):
+        if type(getattr(compiler, name, None)) is not str:
+            raise TypeError(f"{type(compiler).__name__} is no compiler: its {name!r} is not a str")
+    for name in ("compile", "load"):
+        if not callable(getattr(compiler, name, None)):
+            raise TypeError(f"{type(compiler).__name__} is no compiler: it has no method {name!r}")
+    declared_environment(compiler)
+
+
+def declared_environment(compiler: object) -> Mapping[str, str | None]:
+    """The variables that a compiler reads, with their defaults."""
+    declared = getattr(compiler, "environment", None)
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping) or not all(
+        type(name) is str and (default is None or type(default) is str)
+        for name, default in declared.items()
+    ):
+        raise TypeError(
+            f"{type(compiler).__name__}.environment maps names of variables to their defaults, "
+            "str or None"
+        )
+    return declared
+
+
+def target_of(compiler: object) -> Target:
+    """What a compiler compiles for now."""
+    ask = getattr(compiler, "target", None)
+    if ask is None:
+        return host()
+    target = ask()
+    if not isinstance(target, Target):
+        raise TypeError(f"{type(compiler).__name__}.target() returned {target!r}, no Target")
+    return target
+
+
+def toolchain_of(compiler: object) -> str:
+    """What identifies the tools behind a compiler.
+
+    Either what it says itself, or the distribution its class is from: name, version and the
+    digest of its RECORD, which lists the digest of every file.
+    """
+    said = getattr(compiler, "toolchain", None)
+    if callable(said):
+        said = said()
+    if said is not None:
+        if type(said) is not str:
+            raise TypeError(f"{type(compiler).__name__}.toolchain is a str, not {said!r}")
+        return said
+    return _distribution_of(type(compiler).__module__.partition(".")[0])
+
+
+def _distribution_of(top: str) -> str:
+    found = _DISTRIBUTIONS.get(top)
+    if found is None:
+        names = metadata.packages_distributions().get(top, ())
+        parts = []
+        for name in sorted(set(names)):
+            distribution = metadata.distribution(name)
+            record = distribution.read_text("RECORD") or ""
+            parts.append(f"{name} {distribution.version} {hash_hex(record.encode())[:8]}")
+        found = _DISTRIBUTIONS[top] = ", ".join(parts)
+    return found
+
+
+_DISTRIBUTIONS: dict[str, str] = {}

@@ -1,0 +1,125 @@
+"""A call and the nearest earlier compile in, why it missed out, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from whorl.artifacts import Artifact, Damaged, Manifest, decode
+from whorl.fingerprint.digest import StableDigest
+from whorl.reads import Plain, Shape, Trace, World
+from whorl.reads.fact import _hashable, words
+from whorl.reads.replay import durable_facts
+from whorl.store import Found, Store
+
+from .key import ProgramKey
+
+__all__ = ["Change", "Explanation", "explain"]
+
+TRACES_COMPARED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One read that has another fact than it had."""
+
+    path: str
+    old: str
+    new: str
+    line: str = ""
+
+    def __str__(self) -> str:
+        at = f"  (read at {self.line})" if self.line else ""
+        return f"{self.path}: {self.old} -> {self.new}{at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a call is a hit or a miss.
+
+    >>> print(Explanation("solver.step", "miss", "first compile"))
+    solver.step: miss, first compile
+    """
+
+    kernel: str
+    outcome: str
+    reason: str
+    changes: tuple[Change, ...] = ()
+    shapes_tried: int = 0
+
+    def __str__(self) -> str:
+        lines = "".join(f"\n  {change}" for change in self.changes)
+        return f"{self.kernel}: {self.outcome}, {self.reason}{lines}"
+
+
+def explain(
+    kernel: str,
+    world: World,
+    *,
+    program: ProgramKey,
+    function: StableDigest,
+    store: Store,
+    known: Sequence[tuple[Trace, tuple[Plain, ...]]],
+) -> Explanation:
+    """Compare a call with the nearest compile of its program, or its program with earlier ones."""
+    traces = [*known, *_stored(store, program.digest)]
+    shapes = len({trace.shape for trace, _ in traces})
+    nearest = min((_changes(trace, facts, world) for trace, facts in traces), key=len, default=None)
+    if nearest is not None:
+        count = len(nearest)
+        reason = (
+            f"{count} of its reads {'differs' if count == 1 else 'differ'} from the nearest compile"
+        )
+        return Explanation(kernel, "miss", reason, nearest, shapes)
+    for parts in _programs(store, function):
+        old, new = dict(parts), dict(program.parts)
+        changes = tuple(
+            Change(name, old.get(name, "absent"), new.get(name, "absent"))
+            for name in {**old, **new}
+            if old.get(name) != new.get(name)
+        )
+        if changes:
+            return Explanation(kernel, "miss", "the program is another", changes)
+    return Explanation(kernel, "miss", "first compile")
+
+
+def _changes(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
+    changes = []
+    for seen, old in zip(trace.seen, facts, strict=True):
+        now = durable_facts(Shape((seen.read,)), world)
+        new = ("unrecorded",) if now is None else now[0]
+        if _hashable(new) != _hashable(old):
+            changes.append(Change(str(seen.read.path), words(old), words(new), seen.line))
+    return tuple(changes)
+
+
+def _stored(store: Store, program: StableDigest) -> list[tuple[Trace, tuple[Plain, ...]]]:
+    """The traces of artifacts in the store, as many as are compared."""
+    found = []
+    for key in islice(store.iterate(program), TRACES_COMPARED):
+        got = store.get(key, program)
+        if not isinstance(got, Found):
+            continue
+        try:
+            record = decode(got.entry)
+        except Damaged:
+            continue
+        if isinstance(record, Artifact):
+            found.append((record.trace, tuple(seen.fact for seen in record.trace.seen)))
+    return found
+
+
+def _programs(store: Store, function: StableDigest) -> list[tuple[tuple[str, str], ...]]:
+    """The parts of earlier programs of the function, the last one first."""
+    found = []
+    for key in islice(store.iterate(function), TRACES_COMPARED):
+        got = store.get(key, function)
+        if isinstance(got, Found):
+            try:
+                label = got.entry.label
+                if isinstance(decode(got.entry), Manifest):
+                    found.append((label.made, tuple(label.parts)))
+            except Damaged:
+                continue
+    return [parts for _, parts in sorted(found, reverse=True)]

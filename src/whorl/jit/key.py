@@ -1,0 +1,100 @@
+"""A program, a shape and facts in, one key out, with its named parts beside it."""
+
+from __future__ import annotations
+
+import json
+import types
+from dataclasses import dataclass
+
+from whorl.artifacts import FORMAT, Part
+from whorl.artifacts.plain import lowered
+from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.tokens import FORMAT as TOKENS
+from whorl.reads import Plain, Shape
+from whorl.reads.fact import words
+
+from .compiler import Compiler, toolchain_of
+from .target import Target
+
+__all__ = ["ProgramKey", "artifact_key", "flight_name", "function_group", "shape_key"]
+
+
+def _digest(*parts: object) -> StableDigest:
+    text = json.dumps([lowered(part) for part in parts], separators=(",", ":"))
+    return StableDigest(hash_hex(text.encode("ascii")))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramKey:
+    """What stands for a program: the function's own code, the compiler, its toolchain."""
+
+    parts: tuple[Part, ...]
+    digest: StableDigest
+
+    @classmethod
+    def of(cls, function: types.FunctionType, compiler: Compiler) -> ProgramKey:
+        """The key of a function and a compiler."""
+        code = code_digest(function.__code__)
+        parts = (
+            Part("function", function_name(function)),
+            Part("code", f"{code.digest.hex()} ({code.origin})"),
+            Part("compiler", f"{compiler.name} {compiler.version}"),
+            Part("toolchain", toolchain_of(compiler)),
+            Part("record format", f"{FORMAT}.{TOKENS}"),
+        )
+        return cls(parts, _digest("program", *(list(part) for part in parts[1:])))
+
+    @property
+    def manifests(self) -> StableDigest:
+        """The group that the program's manifests are in."""
+        return _digest("manifests", str(self.digest))
+
+
+def function_name(function: types.FunctionType) -> str:
+    """The name of a function in every process."""
+    return f"{known_module_name(function.__module__ or '')}.{function.__qualname__}"
+
+
+def function_group(function: types.FunctionType) -> StableDigest:
+    """The group in which the programs of a function of this name are listed."""
+    return _digest("function", function_name(function))
+
+
+def shape_key(shape: Shape) -> StableDigest:
+    """The key of a shape among those of a program."""
+    return _digest("shape", _reads(shape))
+
+
+def artifact_key(
+    program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
+) -> tuple[StableDigest, tuple[Part, ...]]:
+    """The key of an artifact, and the parts it is made of, in words."""
+    reads = _reads(shape)
+    key = _digest("artifact", str(program.digest), target.architecture, reads, list(facts))
+    seen = zip(shape.reads, facts, strict=True)
+    parts = (
+        *program.parts,
+        Part("target", target.architecture),
+        *(Part(str(read), words(fact)) for read, fact in seen),
+    )
+    return key, parts
+
+
+def flight_name(program: ProgramKey, target: Target, coarse: list[Plain]) -> str:
+    """What calls that are likely to need the same compile produce under."""
+    return str(_digest("flight", str(program.digest), target.architecture, coarse))
+
+
+def _reads(shape: Shape) -> list[object]:
+    return [
+        [
+            read.aspect.value,
+            *(
+                [path.root, path.name, *(list(step) for step in path.steps)]
+                for path in (read.path, *read.beside)
+            ),
+        ]
+        for read in shape.reads
+    ]

@@ -1,0 +1,285 @@
+"""A value and an aspect in, a fact out: exact, and the same in every process.
+
+There are two spellings of a fact. The durable one is plain data, for keys, for the disk and
+for explanations. The live one is a hashable object that is quick to take and lives in one
+process; two live facts are equal only if the durable ones are. Functions are an example: on
+disk a function is the digest of its code, in a process it is itself.
+
+A fact that is taken from an object's identity is good for this process only: such a durable
+fact is an `OnlyHere`.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import struct
+import types
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import numpy as np
+
+from whorl.errors import UnsupportedValue
+from whorl.fingerprint import ProcessDigest, fingerprint
+from whorl.fingerprint.lookup import derives, type_name
+from whorl.fingerprint.source import code_digest
+
+from .signature import NoSignature, array_signature, signature
+from .trace import Aspect, Plain
+
+__all__ = [
+    "ABSENT_FACT",
+    "NotRecorded",
+    "OnlyHere",
+    "alias_fact",
+    "durable",
+    "function_behind",
+    "live",
+    "live_alias",
+    "words",
+]
+
+ABSENT_FACT: Final[Plain] = ("absent",)
+LAYOUT_FLAGS: Final = 0x001 | 0x002 | 0x100 | 0x400  # C, F, aligned, writeable
+_EXACT: Final = frozenset((type(None), bool, int, str, bytes))
+_SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
+_pack: Final = struct.Struct("<d").pack
+
+
+class NotRecorded(Exception):
+    """A value of which this aspect cannot be recorded exactly."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class OnlyHere(tuple[Any, ...]):
+    """A fact that means nothing in another process."""
+
+    __slots__ = ()
+
+
+# -- durable ----------------------------------------------------------------------------
+
+
+def durable(aspect: Aspect, value: Any) -> Plain:
+    """The fact that a value answers an aspect with, as plain data; `NotRecorded` if it cannot.
+
+    >>> durable(Aspect.VALUE, 64), durable(Aspect.TYPE, 64), durable(Aspect.LEN, "abc")
+    (64, ('int',), 3)
+    """
+    return _DURABLE[aspect](value)
+
+
+def _signature(value: Any) -> Plain:
+    try:
+        return signature(value)
+    except NoSignature as error:
+        raise NotRecorded(error.reason) from error
+
+
+def _array(value: Any) -> Plain:
+    try:
+        return array_signature(value)
+    except NoSignature as error:
+        raise NotRecorded(error.reason) from error
+
+
+def exact(value: Any) -> Plain:
+    """A value as plain data that no other value has."""
+    cls = type(value)
+    if cls in _SIMPLE:
+        return value
+    if cls is tuple:
+        return tuple(exact(item) for item in value)
+    if cls is list:
+        return ["list", *(exact(item) for item in value)]
+    if cls is dict:  # whoever has the value can see the order
+        return ["dict", *((exact(key), exact(held)) for key, held in value.items())]
+    try:
+        digest = fingerprint(value)
+    except UnsupportedValue as error:
+        raise NotRecorded(f"{error.path.replace('value', 'it', 1)}: {error.reason}") from error
+    label = _label(value)
+    if isinstance(digest, ProcessDigest):
+        return OnlyHere(("digest", label, str(digest)))
+    return {"digest": str(digest), "of": label}
+
+
+def _label(value: Any) -> str:
+    """What a value is called in an explanation, without running its code."""
+    cls = type(value)
+    if derives(type(cls), enum.EnumMeta):
+        return f"{cls.__qualname__}.{value._name_}"
+    if derives(cls, np.generic):
+        return f"{cls.__name__}({value.item()!r})"
+    if cls is np.ndarray:
+        return f"array of {value.dtype} {value.shape}"
+    if derives(cls, types.FunctionType):
+        return f"{value.__module__}.{value.__qualname__}"
+    return type_name(cls)
+
+
+def _code(value: Any) -> Plain:
+    function = function_behind(value)
+    if isinstance(function, types.FunctionType):
+        digest = code_digest(function.__code__)
+        return ("code", digest.digest.hex(), digest.origin)
+    return ("code of", exact(function))
+
+
+def _len(value: Any) -> int:
+    return len(value)
+
+
+def _present(value: Any) -> bool:
+    return True
+
+
+_DURABLE: Final[dict[Aspect, Callable[[Any], Plain]]] = {
+    Aspect.TYPE: _signature,
+    Aspect.VALUE: exact,
+    Aspect.ARRAY: _array,
+    Aspect.PRESENT: _present,
+    Aspect.CODE: _code,
+    Aspect.LEN: _len,
+}
+
+
+def alias_fact(one: Any, other: Any) -> str:
+    """How the memory of two values is related."""
+    if one is other:
+        return "same"
+    try:
+        overlap = np.may_share_memory(one, other)
+    except TypeError:
+        overlap = False
+    return "overlapping" if overlap else "distinct"
+
+
+def function_behind(value: Any) -> Any:
+    """The function that a call really runs: behind methods, partials and descriptors."""
+    seen = 0
+    while not isinstance(value, types.FunctionType):
+        kind = type(value)
+        if kind is types.MethodType or kind is staticmethod or kind is classmethod:
+            value = value.__func__
+        elif kind is functools.partial:
+            value = value.func
+        elif isinstance(getattr(kind, "__whorl_function__", None), property):
+            value = value.__whorl_function__
+        else:
+            return value
+        seen += 1
+        if seen > 100:
+            raise NotRecorded("it wraps itself")
+    return value
+
+
+# -- live -------------------------------------------------------------------------------
+
+
+def live(aspect: Aspect, value: Any) -> Any:
+    """The same for this process: quick, hashable, and equal only if the durable facts are."""
+    return LIVE[aspect](value)
+
+
+def live_type(value: Any) -> Any:
+    """The class where that says it all, else as much as the signature does."""
+    cls = type(value)
+    if cls in _SIMPLE:
+        return cls
+    if cls is np.ndarray:
+        return (value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS)
+    return _hashable(_signature(value))
+
+
+def live_array(value: Any) -> Any:
+    """dtype, dimensions, layout and access."""
+    if type(value) is np.ndarray:
+        return (value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS)
+    return _hashable(_array(value))
+
+
+def live_value(value: Any) -> Any:
+    """The class and the value; by digest where the value can change or has its own `__eq__`."""
+    cls = type(value)
+    if cls in _EXACT:
+        return (cls, value)
+    if cls is float:
+        return _pack(value)
+    if cls is tuple:
+        return ("tuple", *map(live_value, value))
+    return (cls, _hashable(exact(value)))
+
+
+def live_code(value: Any) -> Any:
+    """The function itself, and its code object, which can be exchanged."""
+    function = function_behind(value)
+    if type(function) is types.FunctionType:
+        return (function, id(function.__code__))  # whoever keeps the fact keeps the code alive
+    return _hashable(_code(value))
+
+
+class Same:
+    """Equal to itself alone: an object compared by identity, and kept alive by that."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Same and other.held is self.held
+
+    def __hash__(self) -> int:
+        return id(self.held)
+
+
+LIVE: Final[dict[Aspect, Callable[[Any], Any]]] = {
+    Aspect.TYPE: live_type,
+    Aspect.VALUE: live_value,
+    Aspect.ARRAY: live_array,
+    Aspect.PRESENT: _present,
+    Aspect.CODE: live_code,
+    Aspect.LEN: _len,
+}
+
+live_alias = alias_fact
+
+
+def _hashable(plain: Plain) -> Any:
+    """Plain data as something that can be looked up, types and bits told apart."""
+    cls = type(plain)
+    if cls is tuple or cls is OnlyHere:
+        return ("t", *map(_hashable, plain))
+    if cls is list:
+        return ("l", *map(_hashable, plain))
+    if cls is dict:
+        pairs = cast("dict[Any, Any]", plain).items()
+        return ("d", *((_hashable(key), _hashable(held)) for key, held in pairs))
+    if cls is float:
+        return _pack(plain)
+    if cls is complex:
+        return ("c", _pack(plain.real), _pack(plain.imag))
+    return (cls, plain)
+
+
+def words(fact: Plain) -> str:
+    """A fact for people."""
+    match fact:
+        case ("absent",):
+            return "absent"
+        case ("array", dtype, dimensions, layout, access):
+            how = "writeable" if access == "rw" else "read-only"
+            return f"array of {dtype}, {dimensions} dimensions, {layout}, {how}"
+        case ("code", digest, _):
+            return f"code {digest[:8]}"
+        case {"digest": digest, "of": label}:
+            return f"{label} ({digest[:8]})"
+        case (str(name),):
+            return name
+        case _:
+            return repr(fact)

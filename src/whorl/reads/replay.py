@@ -1,0 +1,282 @@
+"""A shape in, the facts of a call out: the reads of an earlier compile made again, without it.
+
+`live_facts` and `durable_facts` are the plain way: each path is walked by the operations that
+made it. `compiled_replay` writes the same for one shape as straight-line Python, in which
+common parts of paths are walked once and the usual kinds of value are looked at in place:
+
+    def replay(args, target):
+        try:
+            a0, a1 = args
+            v2 = a0.dofs
+            return (
+                (a1, ...),
+                ...
+            )
+        except Exception:
+            return plain(args, target)
+
+Whatever is unusual (something absent, an operation that raises, a value of another kind)
+is left to the plain way. No user code runs but that behind the attributes and items themselves.
+Measured by `bench/replay.py`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import types
+from collections.abc import Callable, Mapping
+from itertools import count
+from keyword import iskeyword
+from typing import Any, Final, cast
+
+import numpy as np
+
+from . import fact as facts_of
+from .fact import ABSENT_FACT, NotRecorded, OnlyHere, alias_fact, durable, function_behind, live
+from .trace import Aspect, Plain, Read, Shape, Step
+from .world import ABSENT, OPERATIONS, World, scope_name
+
+__all__ = ["Replay", "Unmatched", "compiled_replay", "durable_facts", "live_facts", "replay_source"]
+
+Replay = Callable[[tuple[Any, ...], Mapping[str, Any]], tuple[Any, ...]]
+
+_NUMBER: Final = count()
+
+
+class Unmatched:
+    """In place of a fact where a value has none: each equals itself alone."""
+
+
+def durable_facts(shape: Shape, world: World) -> tuple[Plain, ...] | None:
+    """The facts of a call in plain data; None if one of the reads has no fact here."""
+    try:
+        return tuple(_durable(read, world) for read in shape.reads)
+    except NotRecorded:
+        return None
+
+
+def _durable(read: Read, world: World) -> Plain:
+    value = world.find(read.path)
+    if value is ABSENT:
+        return False if read.aspect is Aspect.PRESENT else ABSENT_FACT
+    if read.aspect is Aspect.ALIAS:
+        other = world.find(read.beside[0])
+        return ABSENT_FACT if other is ABSENT else alias_fact(value, other)
+    return durable(read.aspect, value)
+
+
+def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tuple[Any, ...]:
+    """The facts of a call, for this process: the plain twin of the generated functions."""
+    return tuple(_live(read, world, by_identity) for read in shape.reads)
+
+
+def _live(read: Read, world: World, by_identity: bool) -> Any:
+    if read.path.root == "env":
+        return _raw_variable(read.path.name, world.environment.get(read.path.name))
+    if read.path.root == "option":
+        return None  # a kernel has one set of options
+    value = world.find(read.path)
+    if value is ABSENT:
+        return False if read.aspect is Aspect.PRESENT else ABSENT
+    if read.aspect is Aspect.ALIAS:
+        other = world.find(read.beside[0])
+        return ABSENT if other is ABSENT else alias_fact(value, other)
+    try:
+        return live(read.aspect, value)
+    except NotRecorded:
+        return facts_of.Same(value) if by_identity else Unmatched()
+
+
+def _raw_variable(name: str, default: str | None) -> bytes | None:
+    found = os.environ.get(name, default)
+    return None if found is None else os.fsencode(found)
+
+
+def kept_alive(shape: Shape, world: World) -> tuple[object, ...]:
+    """The code objects that live facts know by their addresses."""
+    kept = []
+    for read in shape.reads:
+        if read.aspect is Aspect.CODE:
+            function = function_behind(world.find(read.path))
+            kept.append(getattr(function, "__code__", None))
+    return tuple(kept)
+
+
+def is_only_here(facts: tuple[Plain, ...]) -> bool:
+    """Whether one of the facts means nothing in another process."""
+    return any(type(found) is OnlyHere for found in facts)
+
+
+# -- generated --------------------------------------------------------------------------
+
+
+def compiled_replay(
+    shape: Shape,
+    function: types.FunctionType,
+    parameters: tuple[str, ...],
+    environment: Mapping[str, str | None],
+    *,
+    by_identity: bool = False,
+) -> Replay:
+    """The replay of one shape as a function of the bound arguments and the target."""
+
+    def plain(args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
+        arguments = dict(zip(parameters, args, strict=True))
+        world = World(function, arguments, {}, environment, target)
+        return live_facts(shape, world, by_identity=by_identity)
+
+    text, constants = replay_source(shape, function, parameters, environment)
+    scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain}
+    filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
+    exec(compile(text, filename, "exec"), scope)
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    return cast("Replay", scope["replay"])
+
+
+_SCOPE: Final[dict[str, Any]] = {
+    "FunctionType": types.FunctionType,
+    "LAYOUT": facts_of.LAYOUT_FLAGS,
+    "MODULES": sys.modules,
+    "SIMPLE": facts_of._SIMPLE,
+    "alias_fact": alias_fact,
+    "live_array": facts_of.live_array,
+    "live_code": facts_of.live_code,
+    "live_type": facts_of.live_type,
+    "live_value": facts_of.live_value,
+    "ndarray": np.ndarray,
+    "os": os,
+    "pack": facts_of._pack,
+}
+
+
+class _Source:
+    """The statements of a replay while they are written."""
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        parameters: tuple[str, ...],
+        environment: Mapping[str, str | None],
+    ) -> None:
+        self.function = function
+        self.parameters = parameters
+        self.environment = environment
+        self.lines: list[str] = []
+        self.constants: dict[str, Any] = {}
+        self._variables: dict[tuple[str, str, tuple[Step, ...]], str] = {}
+        self._uses_environment = False
+
+    def constant(self, value: object) -> str:
+        name = f"K{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def assign(self, expression: str) -> str:
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {expression}")
+        return name
+
+    def value(self, root: str, name: str, steps: tuple[Step, ...]) -> str:
+        """The variable that holds what is at a path; it is walked to once."""
+        place = (root, name, steps)
+        known = self._variables.get(place)
+        if known is None:
+            if steps:
+                before = self.value(root, name, steps[:-1])
+                known = self.assign(self._step(before, steps[-1]))
+            else:
+                known = self._root(root, name)
+            self._variables[place] = known
+        return known
+
+    def _root(self, root: str, name: str) -> str:
+        match root:
+            case "arg":
+                return f"a{self.parameters.index(name)}"
+            case "func":
+                return self.constant(self.function)
+            case "target":
+                return self.assign(f"target[{name!r}]")
+            case "global":
+                module, _, name = name.rpartition(".")
+                if module == scope_name(self.function.__globals__):
+                    scope = self.constant(self.function.__globals__)
+                else:
+                    scope = self.assign(f"MODULES[{module!r}].__dict__")
+                return self.assign(f"{scope}[{name!r}]")  # builtins are left to the plain way
+            case _:
+                raise LookupError(root)
+
+    def _step(self, before: str, step: Step) -> str:
+        if step.operation == "attr" and _is_plain(step.name):
+            return f"{before}.{step.name}"
+        if step.operation == "item" and type(step.name) in (int, str):
+            return f"{before}[{step.name!r}]"
+        operation = self.constant(OPERATIONS[step.operation])
+        return f"{operation}({before}, {self.constant(step.name)})"
+
+    def variable(self, name: str) -> str:
+        if not self._uses_environment:
+            self._uses_environment = True
+            self.lines.append("env = os.environ._data")
+        default = self.environment.get(name)
+        raw = None if default is None else os.fsencode(default)
+        return f"env.get({os.fsencode(name)!r}, {raw!r})"
+
+    def fact(self, read: Read) -> str:
+        """The expression of a read's fact."""
+        path = read.path
+        if path.root == "env":
+            return self.variable(path.name)
+        if path.root == "option":
+            return "None"
+        value = self.value(path.root, path.name, path.steps)
+        match read.aspect:
+            case Aspect.TYPE:
+                return f"(t if (t := type({value})) in SIMPLE else live_type({value}))"
+            case Aspect.ARRAY:
+                quick = f"({value}.dtype, {value}.ndim, {value}.flags.num & LAYOUT)"
+                return f"({quick} if type({value}) is ndarray else live_array({value}))"
+            case Aspect.VALUE:
+                quick = f"(int, {value}) if type({value}) is int else "
+                quick += f"pack({value}) if type({value}) is float else "
+                quick += f"(str, {value}) if type({value}) is str else "
+                return f"({quick}live_value({value}))"
+            case Aspect.CODE:
+                quick = f"({value}, id({value}.__code__)) if type({value}) is FunctionType"
+                return f"({quick} else live_code({value}))"
+            case Aspect.LEN:
+                return f"len({value})"
+            case Aspect.PRESENT:
+                return "True"  # it was walked to
+            case Aspect.ALIAS:
+                beside = read.beside[0]
+                return f"alias_fact({value}, {self.value(beside.root, beside.name, beside.steps)})"
+
+
+def replay_source(
+    shape: Shape,
+    function: types.FunctionType,
+    parameters: tuple[str, ...],
+    environment: Mapping[str, str | None],
+) -> tuple[str, dict[str, Any]]:
+    """The text of a replay and the constants in it."""
+    source = _Source(function, parameters, environment)
+    facts = [source.fact(read) for read in shape.reads]
+    names = "".join(f"a{i}, " for i in range(len(parameters)))
+    lines = [f"{names}= args"] if names else []
+    lines += [*source.lines, f"return ({''.join(f'{fact}, ' for fact in facts)})"]
+    body = "\n".join(f"        {line}" for line in lines)
+    text = (
+        "def replay(args, target):\n"
+        f"    try:\n{body}\n"
+        "    except Exception:\n"
+        "        return plain(args, target)\n"
+    )
+    return text, source.constants
+
+
+def _is_plain(name: object) -> bool:
+    return type(name) is str and name.isidentifier() and name.isascii() and not iskeyword(name)

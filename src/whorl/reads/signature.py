@@ -1,0 +1,167 @@
+"""A value in, what a compile may know of it without its value out: its signature.
+
+A signature is plain data. Two values of one signature can travel through the same compiled
+code; what differs between them is handed over at launch. It is taken from raw metadata, and
+no adaptor is built for it. Classes bring their own with `__whorl_signature__`, or get one with
+`whorl.register_signature`. A value whose class says nothing has no signature.
+
+    None, bool, int, float, complex, str, bytes     ("int",)
+    an enum member                                  ("enum", class)
+    a NumPy scalar                                  ("scalar", dtype)
+    an array                                        ("array", dtype, dimensions, layout, access)
+    a tuple                                         ("tuple", signature...)
+    a function or method                            ("function",)
+    a class, a module                               ("class", name), ("module", name)
+    a list, dict or set                             ("list",)
+    an object                                       ("object", class)
+    anything that says so itself                    ("own", class, plain)
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+import numpy as np
+
+from whorl.fingerprint.lookup import ABSENT, ClassTable, derives, find, module_name, qualname
+from whorl.fingerprint.names import known_by_name, known_module_name
+
+from .trace import Plain
+
+__all__ = ["NoSignature", "array_signature", "class_label", "register_signature", "signature"]
+
+SCALARS: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
+FUNCTIONS: Final = (
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    functools.partial,
+    staticmethod,
+    classmethod,
+)
+_CONTAINERS: Final = (list, dict, set, frozenset)
+
+T = TypeVar("T")
+Own = Callable[[Any], Plain]
+_registered: Final[ClassTable[Own]] = ClassTable()
+
+
+class NoSignature(Exception):
+    """A value of which nothing can be known but its value."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def register_signature(cls: type[T], function: Callable[[T], Plain]) -> None:
+    """Let instances of a class (and of those derived from it) be known by what a function says.
+
+    The function returns plain data, taken from metadata rather than from content.
+
+    >>> import uuid
+    >>> register_signature(uuid.UUID, lambda value: value.version)
+    >>> signature(uuid.UUID(int=0))
+    ('own', 'uuid:UUID', None)
+    """
+    if not isinstance(cls, type) or not callable(function):
+        raise TypeError("register_signature takes a class and a function")
+    _registered[cls] = function
+
+
+def class_label(cls: type) -> str:
+    """The name of a class in every process; `NoSignature` for one that has none."""
+    if not known_by_name(cls):
+        return f"local {module_name(cls)}:{qualname(cls)}"
+    return f"{known_module_name(module_name(cls))}:{qualname(cls)}"
+
+
+def signature(value: Any) -> Plain:
+    """What a compile may know of a value without its value.
+
+    >>> signature(3), signature(np.float32(1)), signature((1, None))
+    (('int',), ('scalar', '<f4'), ('tuple', ('int',), ('NoneType',)))
+    >>> signature(np.zeros((2, 3)))
+    ('array', '<f8', 2, 'C', 'rw')
+    """
+    cls = type(value)
+    if cls in SCALARS:
+        return (cls.__name__,)
+    own = _own(cls)
+    if own is not None:
+        return ("own", class_label(cls), own(value))
+    if cls is np.ndarray:
+        return array_signature(value)
+    if derives(cls, tuple):
+        label = () if cls is tuple else (class_label(cls),)
+        return ("tuple", *label, *map(signature, tuple.__iter__(value)))
+    if derives(type(cls), enum.EnumMeta):
+        return ("enum", class_label(cls))
+    if derives(cls, np.generic):
+        return ("scalar", cast("np.generic", value).dtype.str)
+    if derives(cls, *FUNCTIONS):
+        return ("function",)
+    if derives(cls, type):
+        return ("class", class_label(value))
+    if derives(cls, types.ModuleType):
+        return ("module", known_module_name(value.__name__))
+    for container in _CONTAINERS:
+        if derives(cls, container):
+            return (container.__name__,)
+    found = _raw_array(value)
+    return ("object", class_label(cls)) if found is None else found
+
+
+def _own(cls: type) -> Own | None:
+    declared = find(cls, "__whorl_signature__")
+    if declared is not ABSENT:
+        return lambda value: value.__whorl_signature__()
+    nearest = _registered.nearest(cls)
+    return None if nearest is None else _registered.get(nearest)
+
+
+def array_signature(value: Any) -> Plain:
+    """The signature of an array, or of what can be used as one; `NoSignature` if it is none."""
+    if derives(type(value), np.ndarray):
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "strided"
+        if not flags.aligned:
+            layout = "unaligned"
+        dtype = value.dtype
+        said = dtype.str if dtype.names is None else repr(dtype)
+        return ("array", said, value.ndim, layout, "rw" if flags.writeable else "r")
+    own = _own(type(value))
+    if own is not None:
+        return ("own", class_label(type(value)), own(value))
+    found = _raw_array(value)
+    if found is None:
+        raise NoSignature("it is no array")
+    return found
+
+
+def _raw_array(value: Any) -> Plain | None:
+    """The metadata of what is an array to others: torch tensors, buffers, DLPack producers."""
+    cls = type(value)
+    if find(cls, "__dlpack__") is not ABSENT and find(cls, "__dlpack_device__") is not ABSENT:
+        kind, number = value.__dlpack_device__()
+        try:
+            dimensions = value.ndim
+            dtype = str(value.dtype)
+        except AttributeError:
+            raise NoSignature("it has __dlpack__ but neither dtype nor ndim") from None
+        contiguous = getattr(value, "is_contiguous", None)
+        layout = "any" if contiguous is None else "C" if contiguous() else "strided"
+        grad = bool(getattr(value, "requires_grad", False))
+        place = (int(kind), int(number))
+        return ("dlpack", class_label(cls), dtype, int(dimensions), layout, place, grad)
+    try:
+        view = memoryview(value)
+    except (TypeError, ValueError, BufferError):
+        return None
+    with view:
+        layout = "C" if view.c_contiguous else "F" if view.f_contiguous else "strided"
+        return ("buffer", view.format, view.ndim, layout, "r" if view.readonly else "rw")

@@ -1,0 +1,337 @@
+"""A value at a path in, reads out: views record how a compile looks at things.
+
+Walking records nothing, except that something is absent. Asking for an aspect records it,
+with the fact and the line that asked. A read that was made before is not made again.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any, Final
+
+from whorl.errors import UnsupportedRead
+from whorl.fingerprint.bytecode import reads_of
+from whorl.fingerprint.lookup import type_name
+from whorl.fingerprint.source import code_digest, source_of
+
+from .fact import NotRecorded, OnlyHere, alias_fact, durable, function_behind
+from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
+from .world import ABSENT, World, global_path, walk
+
+__all__ = ["AbsentRead", "CodeView", "Inputs", "Recorder", "View"]
+
+_HERE: Final = PurePath(__file__).parent
+
+
+class AbsentRead(AttributeError, LookupError):
+    """A compile asked for something that is not there. That it is not is recorded.
+
+    >>> issubclass(AbsentRead, AttributeError)
+    True
+    """
+
+
+class Recorder:
+    """The reads of one compile, in the order of their first occurrence."""
+
+    def __init__(self, world: World, *, by_identity: bool = False) -> None:
+        self.world = world
+        self.only_here: list[str] = []  # why the result is good for this process only
+        self._by_identity = by_identity
+        self._seen: dict[Read, Seen] = {}
+
+    @property
+    def trace(self) -> Trace:
+        """What has been seen so far."""
+        return Trace(tuple(self._seen.values()))
+
+    def see(self, read: Read, value: Any, other: Any = None) -> Plain:
+        """Record a read, and return the fact."""
+        known = self._seen.get(read)
+        if known is not None:
+            return known.fact
+        line = _asking_line()
+        try:
+            fact = (
+                alias_fact(value, other)
+                if read.aspect is Aspect.ALIAS
+                else durable(read.aspect, value)
+            )
+        except NotRecorded as error:
+            if not self._by_identity:
+                raise UnsupportedRead(
+                    str(read.path), type_name(type(value)), error.reason, line
+                ) from error
+            fact = OnlyHere(("identity", id(value)))
+        if _has_identity(fact):
+            self.only_here.append(f"{read} is known by identity alone")
+        self._seen[read] = Seen(read, fact, line)
+        return fact
+
+    def absent(self, path: Path) -> AbsentRead:
+        """Record that there is nothing at a path; the error to raise."""
+        read = Read(path, Aspect.PRESENT)
+        if read not in self._seen:
+            self._seen[read] = Seen(read, False, _asking_line())
+        return AbsentRead(f"there is no {path}")
+
+
+def _has_identity(fact: Plain) -> bool:
+    if type(fact) is OnlyHere:
+        return True
+    if type(fact) is tuple or type(fact) is list:
+        return any(map(_has_identity, fact))
+    return False
+
+
+def _asking_line() -> str:
+    """Which line outside of this package is asking."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and PurePath(frame.f_code.co_filename).parent == _HERE:
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    name, number = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(name, number).strip()
+    return f"{PurePath(name).name}:{number}" + (f": `{text}`" if text else "")
+
+
+class View:
+    """A value at a path, looked at through a recorder.
+
+    >>> import types
+    >>> def kernel(state): ...
+    >>> recorder = Recorder(World(kernel, {"state": types.SimpleNamespace(tile=64, uid=object())}))
+    >>> view = Inputs(recorder).arg("state")
+    >>> view.attr("tile").value()
+    64
+    >>> [str(seen) for seen in recorder.trace.seen]
+    ['arg:state.tile value = 64']
+    """
+
+    __slots__ = ("_recorder", "_value", "path")
+
+    def __init__(self, path: Path, value: Any, recorder: Recorder) -> None:
+        self.path = path
+        self._value = value
+        self._recorder = recorder
+
+    def __repr__(self) -> str:
+        return f"<view of {self.path}>"
+
+    # -- walking ------------------------------------------------------------------------
+
+    def attr(self, name: str) -> View:
+        """The attribute of this name; `AbsentRead` if there is none."""
+        return self._step(Step("attr", name))
+
+    def item(self, key: Plain) -> View:
+        """The item at an index or key; `AbsentRead` if there is none."""
+        return self._step(Step("item", key))
+
+    def _step(self, step: Step) -> View:
+        path = Path(self.path.root, self.path.name, (*self.path.steps, step))
+        found = walk(self._value, step)
+        if found is ABSENT:
+            raise self._recorder.absent(path)
+        return View(path, found, self._recorder)
+
+    # -- looking ------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """Whether there is an attribute of this name (aspect `present`)."""
+        step = Step("attr", name)
+        path = Path(self.path.root, self.path.name, (*self.path.steps, step))
+        if walk(self._value, step) is ABSENT:
+            self._recorder.absent(path)
+            return False
+        self._recorder.see(Read(path, Aspect.PRESENT), True)
+        return True
+
+    def type(self) -> Plain:
+        """The signature (aspect `type`): the value is then free to change."""
+        return self._see(Aspect.TYPE)
+
+    def array(self) -> Plain:
+        """dtype, dimensions, layout and access of an array (aspect `array`)."""
+        return self._see(Aspect.ARRAY)
+
+    def value(self) -> Any:
+        """The value itself (aspect `value`): it is then a constant of the compile."""
+        self._see(Aspect.VALUE)
+        return self._value
+
+    def len(self) -> int:
+        """How many items there are (aspect `len`)."""
+        self._see(Aspect.LEN)
+        return len(self._value)
+
+    def code(self) -> CodeView:
+        """The function that is really called here (aspect `code`)."""
+        self._see(Aspect.CODE)
+        function = function_behind(self._value)
+        if not isinstance(function, types.FunctionType):
+            raise UnsupportedRead(
+                str(self.path), type_name(type(self._value)), "it has no code in Python"
+            )
+        return CodeView(self.path, self._value, function, self._recorder)
+
+    def alias(self, other: View) -> str:
+        """Whether two arrays are "same", "overlapping" or "distinct" (aspect `alias`)."""
+        read = Read(self.path, Aspect.ALIAS, (other.path,))
+        return str(self._recorder.see(read, self._value, other._value))
+
+    def is_none(self) -> bool:
+        """Whether this is None: a question about the type, not the value."""
+        return bool(self.type() == ("NoneType",))
+
+    def __iter__(self) -> Iterator[View]:
+        """The items of a list or tuple, the keys of a dict: how many is recorded (aspect `len`)."""
+        operation = "key" if isinstance(self._value, dict | set | frozenset) else "item"
+        for i in range(self.len()):
+            yield self._step(Step(operation, i))
+
+    def _see(self, aspect: Aspect) -> Plain:
+        return self._recorder.see(Read(self.path, aspect), self._value)
+
+
+class CodeView:
+    """A function whose code was read: its text, and what that reads, as views."""
+
+    __slots__ = ("_recorder", "_value", "function", "path")
+
+    def __init__(
+        self, path: Path, value: Any, function: types.FunctionType, recorder: Recorder
+    ) -> None:
+        self.path = path
+        self.function = function
+        self._value = value
+        self._recorder = recorder
+
+    @property
+    def digest(self) -> str:
+        """The digest of the function's own code."""
+        return code_digest(self.function.__code__).digest.hex()
+
+    @property
+    def source(self) -> str | None:
+        """The text, without comments; None where there is none to trust."""
+        return source_of(self.function.__code__)
+
+    @property
+    def global_names(self) -> tuple[str, ...]:
+        """The names of the globals it reads, those in functions nested in it too."""
+        return tuple(sorted({read.name for read in reads_of(self.function.__code__).globals}))
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """The names of the variables it closes over."""
+        return self.function.__code__.co_freevars
+
+    def glob(self, name: str) -> View:
+        """A global of the function; `AbsentRead` if it is not defined."""
+        path = global_path(self._recorder.world.function, self.path, self.function, name)
+        return self._at(path)
+
+    def cell(self, name: str) -> View:
+        """A variable that the function closes over."""
+        return self._at(self._further(Step("cell", name)))
+
+    def default(self, name: str) -> View:
+        """The default of a parameter."""
+        return self._at(self._further(Step("default", name)))
+
+    def _further(self, step: Step) -> Path:
+        return Path(self.path.root, self.path.name, (*self.path.steps, step))
+
+    def _at(self, path: Path) -> View:
+        found = self._recorder.world.find(path)
+        if found is ABSENT:
+            raise self._recorder.absent(path)
+        return View(path, found, self._recorder)
+
+
+class Inputs:
+    """What a compile may look at.
+
+    >>> def kernel(n): ...
+    >>> recorder = Recorder(World(kernel, {"n": 3}, options={"opt_level": 2}))
+    >>> inputs = Inputs(recorder)
+    >>> inputs.arg("n").type(), inputs.option("opt_level")
+    (('int',), 2)
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(self._recorder.world.arguments)
+
+    def arg(self, name: str) -> View:
+        """An argument."""
+        return self._at(Path("arg", name))
+
+    def glob(self, module: str, name: str) -> View:
+        """A global of a module."""
+        return self._at(Path("global", f"{module}.{name}"))
+
+    def function(self) -> CodeView:
+        """The function that is compiled. Its code is part of the program, not a read."""
+        function = self._recorder.world.function
+        return CodeView(Path("func", function.__qualname__), function, function, self._recorder)
+
+    def env(self, name: str) -> str | None:
+        """A declared environment variable; its default if it is not set."""
+        world = self._recorder.world
+        if name not in world.environment:
+            raise KeyError(
+                f"the compiler does not declare the environment variable {name!r}: add it to "
+                "its `environment`, with the default that being unset means"
+            )
+        found: str | None = self._value(Path("env", name))
+        return found
+
+    def option(self, name: str) -> Any:
+        """An option of the kernel."""
+        return self._value(Path("option", name))
+
+    def target(self, name: str) -> Any:
+        """A property of the target."""
+        return self._value(Path("target", name))
+
+    def everything(self) -> dict[str, Any]:
+        """Every argument, option, declared variable and property of the target, by value.
+
+        The safe wide key, for a compiler that cannot say what it reads: arrays by type, all
+        else by value, functions with all they call.
+        """
+        world = self._recorder.world
+        for name in world.arguments:
+            view = self.arg(name)
+            try:
+                view.array()
+            except UnsupportedRead:
+                view.value()
+        for path in (
+            *(Path("env", name) for name in world.environment),
+            *(Path("option", name) for name in world.options),
+            *(Path("target", name) for name in world.target),
+        ):
+            self._value(path)
+        self._at(Path("func", world.function.__qualname__)).value()
+        return dict(world.arguments)
+
+    def _value(self, path: Path) -> Any:
+        return self._at(path).value()
+
+    def _at(self, path: Path) -> View:
+        found = self._recorder.world.find(path)
+        if found is ABSENT:
+            raise self._recorder.absent(path)
+        return View(path, found, self._recorder)

@@ -1,0 +1,164 @@
+"""What a compile and a call can reach, by path: arguments, globals, environment, options, target.
+
+A world is made for each call. Recording views walk in it, and a replay walks the same paths
+by the same operations in the world of another call.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from whorl.fingerprint.lookup import module_vars
+from whorl.fingerprint.names import import_name, known_module_name
+
+from .fact import function_behind
+from .trace import Path, Step
+
+__all__ = ["ABSENT", "World", "environment_variable", "global_path", "walk"]
+
+
+class _Absent:
+    """What is found where there is nothing."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<absent>"
+
+
+ABSENT: Final = _Absent()
+_BUILTINS: Final = vars(builtins)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything that one call of a function offers to a compile.
+
+    `environment` holds the declared variables with their defaults; the values are live.
+    """
+
+    function: types.FunctionType
+    arguments: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    target: Mapping[str, Any] = field(default_factory=dict)
+
+    def find(self, path: Path) -> Any:
+        """What is at a path, or ABSENT: an operation that raises leads to nothing."""
+        found = _ROOTS[path.root](self, path.name)
+        for step in path.steps:
+            if found is ABSENT:
+                break
+            found = walk(found, step)
+        return found
+
+
+def walk(value: Any, step: Step) -> Any:
+    """What one step leads to, or ABSENT."""
+    try:
+        return OPERATIONS[step.operation](value, step.name)
+    except Exception:
+        return ABSENT
+
+
+def _cell(value: Any, name: str) -> Any:
+    function = function_behind(value)
+    place = function.__code__.co_freevars.index(name)
+    return function.__closure__[place].cell_contents
+
+
+def _global(value: Any, name: str) -> Any:
+    scope = function_behind(value).__globals__
+    return scope[name] if name in scope else _BUILTINS[name]
+
+
+def _default(value: Any, name: str) -> Any:
+    function = function_behind(value)
+    keyword = function.__kwdefaults__ or {}
+    if name in keyword:
+        return keyword[name]
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    place = names.index(name) - len(names) + len(defaults)
+    if place < 0:
+        raise LookupError(name)
+    return defaults[place]
+
+
+OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "attr": getattr,
+    "item": lambda value, key: value[key],
+    "key": lambda value, place: list(value)[place],
+    "cell": _cell,
+    "global": _global,
+    "default": _default,
+}
+"""How each operation of a step is done; replays do the same."""
+
+
+def _argument(world: World, name: str) -> Any:
+    return world.arguments.get(name, ABSENT)
+
+
+def _global_root(world: World, name: str) -> Any:
+    module, _, name = name.rpartition(".")
+    scope = scope_of(world.function, module)
+    if scope is None:
+        return ABSENT
+    return scope[name] if name in scope else _BUILTINS.get(name, ABSENT)
+
+
+def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | None:
+    """The globals of a module by the name it has in every process."""
+    if module == scope_name(function.__globals__):
+        return function.__globals__
+    loaded = sys.modules.get(module)
+    if loaded is None:
+        started = sys.modules.get("__main__")
+        if started is not None and known_module_name("__main__") == module:
+            loaded = started
+    return None if loaded is None else module_vars(loaded)
+
+
+def scope_name(scope: Mapping[str, Any]) -> str:
+    """The name of a module in every process, by its globals."""
+    name = scope.get("__name__")
+    if name in ("__main__", "__mp_main__"):
+        return import_name(scope)
+    return name if type(name) is str else ""
+
+
+def global_path(
+    root: types.FunctionType, path: Path, function: types.FunctionType, name: str
+) -> Path:
+    """The path of a global of a function that was found at a path."""
+    scope = function.__globals__
+    module = scope_name(scope)
+    if scope is root.__globals__ or scope_of(root, module) is scope:
+        return Path("global", f"{module}.{name}")
+    return Path(path.root, path.name, (*path.steps, Step("global", name)))
+
+
+def _environment(world: World, name: str) -> Any:
+    return environment_variable(name, world.environment.get(name))
+
+
+def environment_variable(name: str, default: str | None = None) -> str | None:
+    """A variable as it is now; one that is not set is the same as its default."""
+    return os.environ.get(name, default)
+
+
+_ROOTS: Final[dict[str, Callable[[World, str], Any]]] = {
+    "arg": _argument,
+    "global": _global_root,
+    "func": lambda world, name: world.function,
+    "env": _environment,
+    "option": lambda world, name: world.options.get(name, ABSENT),
+    "target": lambda world, name: world.target.get(name, ABSENT),
+}

@@ -1,0 +1,1 @@
+"""The pipeline of a call, with small compilers."""
