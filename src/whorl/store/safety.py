@@ -14,7 +14,7 @@ from typing import Final
 
 from whorl.errors import UnsafeDirectory
 
-__all__ = ["check_directory", "danger"]
+__all__ = ["check_directory", "danger", "is_private"]
 
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
@@ -30,6 +30,13 @@ def danger(status: os.stat_result) -> str | None:
         everybody = status.st_mode & stat.S_IWOTH
         return f"{'every user' if everybody else 'its group'} may write to it"
     return None
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Whether nobody else can get into a directory at all."""
+    if sys.platform == "win32":
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
 def check_directory(directory: Path) -> None:
