@@ -268,6 +268,7 @@ class Kernel:
                     self._binding.names,
                     self._environment,
                     by_identity=self.choices.cache == "process",
+                    sample=world,
                 )
                 known = KnownShape(shape, replay)
                 shapes.append(known)

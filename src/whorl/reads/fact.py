@@ -42,7 +42,6 @@ __all__ = [
 
 ABSENT_FACT: Final[Plain] = ("absent",)
 LAYOUT_FLAGS: Final = 0x001 | 0x002 | 0x100 | 0x400  # C, F, aligned, writeable
-_EXACT: Final = frozenset((type(None), bool, int, str, bytes))
 _SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 _pack: Final = struct.Struct("<d").pack
 
@@ -196,23 +195,34 @@ def live_type(value: Any) -> Any:
     return _hashable(_signature(value))
 
 
-def live_array(value: Any) -> Any:
-    """dtype, dimensions, layout and access."""
+def live_array(value: Any) -> tuple[Any, Any, Any]:
+    """dtype, dimensions, layout with access: three parts, whatever it is."""
     if type(value) is np.ndarray:
-        return (value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS)
-    return _hashable(_array(value))
+        return value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS
+    return _hashable(_array(value)), None, None
 
 
 def live_value(value: Any) -> Any:
-    """The class and the value; by digest where the value can change or has its own `__eq__`."""
+    """The value, told from those of other classes; by digest where it can change.
+
+    Only `int` and `str` (and None) stand for themselves: nothing else here equals them.
+    """
     cls = type(value)
-    if cls in _EXACT:
-        return (cls, value)
+    if cls is int or cls is str or value is None:
+        return value
     if cls is float:
         return _pack(value)
+    if cls is bool or cls is bytes:
+        return (cls, value)
     if cls is tuple:
         return ("tuple", *map(live_value, value))
     return (cls, _hashable(exact(value)))
+
+
+def is_constant(value: Any) -> bool:
+    """Whether the very same object always has the same value: leaves, and tuples of them."""
+    cls = type(value)
+    return cls in _SIMPLE or (cls is tuple and all(map(is_constant, value)))
 
 
 def live_code(value: Any) -> Any:

@@ -8,10 +8,7 @@ common parts of paths are walked once and the usual kinds of value are looked at
         try:
             a0, a1 = args
             v2 = a0.dofs
-            return (
-                (a1, ...),
-                ...
-            )
+            return (a1.dtype, a1.ndim, ..., type(v2), ...)
         except Exception:
             return plain(args, target)
 
@@ -35,13 +32,14 @@ import numpy as np
 
 from . import fact as facts_of
 from .fact import ABSENT_FACT, NotRecorded, OnlyHere, alias_fact, durable, function_behind, live
-from .trace import Aspect, Plain, Read, Shape, Step
+from .trace import Aspect, Path, Plain, Read, Shape, Step
 from .world import ABSENT, OPERATIONS, World, scope_name
 
 __all__ = ["Replay", "Unmatched", "compiled_replay", "durable_facts", "live_facts", "replay_source"]
 
 Replay = Callable[[tuple[Any, ...], Mapping[str, Any]], tuple[Any, ...]]
 
+NOTHING: Final[Mapping[Any, Any]] = types.MappingProxyType({})
 _NUMBER: Final = count()
 
 
@@ -69,7 +67,14 @@ def _durable(read: Read, world: World) -> Plain:
 
 def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tuple[Any, ...]:
     """The facts of a call, for this process: the plain twin of the generated functions."""
-    return tuple(_live(read, world, by_identity) for read in shape.reads)
+    parts: list[Any] = []
+    for read in shape.reads:
+        found = _live(read, world, by_identity)
+        if read.aspect is Aspect.ARRAY:
+            parts += found if type(found) is tuple and len(found) == 3 else (found, None, None)
+        else:
+            parts.append(found)
+    return tuple(parts)
 
 
 def _live(read: Read, world: World, by_identity: bool) -> Any:
@@ -119,15 +124,21 @@ def compiled_replay(
     environment: Mapping[str, str | None],
     *,
     by_identity: bool = False,
+    sample: World | None = None,
 ) -> Replay:
-    """The replay of one shape as a function of the bound arguments and the target."""
+    """The replay of one shape as a function of the bound arguments and the target.
+
+    The constants of a sample are compared by identity first.
+    """
 
     def plain(args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
         arguments = dict(zip(parameters, args, strict=True))
         world = World(function, arguments, {}, environment, target)
         return live_facts(shape, world, by_identity=by_identity)
 
-    text, constants = replay_source(shape, function, parameters, environment)
+    values = [read.path for read in shape.reads if read.aspect is Aspect.VALUE]
+    samples = {} if sample is None else {path: sample.find(path) for path in values}
+    text, constants = replay_source(shape, function, parameters, environment, samples)
     scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain}
     filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
     exec(compile(text, filename, "exec"), scope)
@@ -147,7 +158,6 @@ _SCOPE: Final[dict[str, Any]] = {
     "live_value": facts_of.live_value,
     "ndarray": np.ndarray,
     "os": os,
-    "pack": facts_of._pack,
 }
 
 
@@ -159,7 +169,9 @@ class _Source:
         function: types.FunctionType,
         parameters: tuple[str, ...],
         environment: Mapping[str, str | None],
+        samples: Mapping[Path, Any],
     ) -> None:
+        self.samples = samples
         self.function = function
         self.parameters = parameters
         self.environment = environment
@@ -225,6 +237,25 @@ class _Source:
         raw = None if default is None else os.fsencode(default)
         return f"env.get({os.fsencode(name)!r}, {raw!r})"
 
+    def _array(self, value: str) -> str:
+        parts = [f"{part}{len(self.lines)}" for part in ("d", "n", "f")]
+        self.lines += [
+            f"if type({value}) is ndarray:",
+            f"    {parts[0]} = {value}.dtype; {parts[1]} = {value}.ndim; "
+            f"{parts[2]} = {value}.flags.num & LAYOUT",
+            "else:",
+            f"    {', '.join(parts)} = live_array({value})",
+        ]
+        return ", ".join(parts)
+
+    def _constant_or(self, value: str, read: Read) -> str:
+        """The very object that was there before has the fact it had before."""
+        sample = self.samples.get(read.path, ABSENT)
+        if not facts_of.is_constant(sample):
+            return f"live_value({value})"
+        known = self.constant(sample), self.constant(facts_of.live_value(sample))
+        return f"({known[1]} if {value} is {known[0]} else live_value({value}))"
+
     def fact(self, read: Read) -> str:
         """The expression of a read's fact."""
         path = read.path
@@ -237,13 +268,9 @@ class _Source:
             case Aspect.TYPE:
                 return f"(t if (t := type({value})) in SIMPLE else live_type({value}))"
             case Aspect.ARRAY:
-                quick = f"({value}.dtype, {value}.ndim, {value}.flags.num & LAYOUT)"
-                return f"({quick} if type({value}) is ndarray else live_array({value}))"
+                return self._array(value)
             case Aspect.VALUE:
-                quick = f"(int, {value}) if type({value}) is int else "
-                quick += f"pack({value}) if type({value}) is float else "
-                quick += f"(str, {value}) if type({value}) is str else "
-                return f"({quick}live_value({value}))"
+                return self._constant_or(value, read)
             case Aspect.CODE:
                 quick = f"({value}, id({value}.__code__)) if type({value}) is FunctionType"
                 return f"({quick} else live_code({value}))"
@@ -261,9 +288,10 @@ def replay_source(
     function: types.FunctionType,
     parameters: tuple[str, ...],
     environment: Mapping[str, str | None],
+    samples: Mapping[Path, Any] = NOTHING,
 ) -> tuple[str, dict[str, Any]]:
     """The text of a replay and the constants in it."""
-    source = _Source(function, parameters, environment)
+    source = _Source(function, parameters, environment, samples)
     facts = [source.fact(read) for read in shape.reads]
     names = "".join(f"a{i}, " for i in range(len(parameters)))
     lines = [f"{names}= args"] if names else []
