@@ -143,7 +143,7 @@ def _directory(name: str, value: object) -> Path:
     except RuntimeError:
         raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
     path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
-    if path.exists() and not path.is_dir():
+    if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112  # never raise
         raise BadSetting(name, value, "a directory; there is a file of that name")
     return path
 
@@ -154,7 +154,10 @@ def _default_directory() -> Path:
 
     from platformdirs import user_cache_dir
 
-    path = Path(user_cache_dir("whorl", appauthor=False))
+    try:
+        path = Path(user_cache_dir("whorl", appauthor=False))
+    except RuntimeError:  # neither HOME nor an entry for this user
+        path = Path()
     if path.is_absolute():
         return path
     user = os.getuid() if sys.platform != "win32" else "user"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.entries import entry_of, key_of
-from whorl.store import Absent, DirectoryStore, Ending, Found
+from whorl.store import Absent, DirectoryStore, Ending, Found, Skipped
 from whorl.store import bound as module
 from whorl.store.bound import DEAD_AFTER
 
@@ -61,13 +61,12 @@ def test_writing_beyond_the_bound_evicts_without_being_asked(tmp_path: Path) -> 
     assert store.statistics.totals.endings[Ending.EVICTED] > 100
 
 
-def test_an_entry_larger_than_the_bound_does_no_harm(tmp_path: Path) -> None:
+def test_an_entry_larger_than_the_bound_is_not_kept_and_costs_no_other(tmp_path: Path) -> None:
     store = DirectoryStore(tmp_path / "store", max_size=10_000)
-    for i in range(5):
-        store.put(entry_of(i, bytes(50_000)))
-    assert size_of(store.root) <= 60_000
     store.put(entry_of(6, b"small"))
-    assert isinstance(store.get(key_of(6)), Found)
+    for i in range(5):
+        assert isinstance(store.put(entry_of(i, bytes(50_000))), Skipped)
+    assert kept(store) == {6}
 
 
 def test_a_narrower_bound_holds_from_the_first_put(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ class Entry:
         try:
             rows = self._read_label()["payloads"]
             table = tuple(Payload(str(n), int(at), int(size), str(d)) for n, at, size, d in rows)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise Damaged(Damage.UNREADABLE, repr(error)) from error
         for place in table:
             if not 0 <= place.offset <= place.offset + place.size <= len(self.data):
@@ -245,6 +245,11 @@ def peek_label(start: bytes) -> Label:
     if start[:16] != _OPENING or len(start) < HEAD:
         raise _unlike(start[:16], len(start))
     return _label_of(_label_dict(start[HEAD : HEAD + _HEAD.unpack_from(start)[6]]))
+
+
+def label_end(start: bytes) -> int:
+    """Where the label ends of an entry that begins like this; 0 if it is none."""
+    return HEAD + _HEAD.unpack_from(start)[6] if len(start) >= HEAD else 0
 
 
 def _what_is_wrong(data: bytes | memoryview) -> Damaged:
@@ -324,5 +329,5 @@ def _label_of(fields: Mapping[str, Any]) -> Label:
             float(fields["made"]),
             float(fields["seconds"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise Damaged(Damage.UNREADABLE, repr(error)) from error

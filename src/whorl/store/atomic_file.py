@@ -7,7 +7,7 @@ import os
 from itertools import count
 from typing import Final
 
-__all__ = ["make_directory", "write_file"]
+__all__ = ["append_small", "make_directory", "write_file", "write_small"]
 
 _NUMBER: Final = count()
 _PROCESS: Final = os.urandom(4).hex()  # process numbers may meet on a shared file system
@@ -19,6 +19,9 @@ _NEW: Final = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_BINARY", 0)
 )
+
+_SMALL: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
+_APPENDED: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
 
 def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool = False) -> None:
@@ -65,8 +68,36 @@ def make_directory(directory: str) -> None:
     except FileExistsError:
         return
     except FileNotFoundError:
-        make_directory(os.path.dirname(directory))
-        make_directory(directory)
-        return
+        above = os.path.dirname(directory)
+        if not os.path.lexists(above):
+            make_directory(above)
+        # If that is there and this still fails, it is a link that leads nowhere, or a place where
+        # nothing can be.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(directory, 0o700)
     with contextlib.suppress(OSError):
         os.chmod(directory, 0o700)  # whatever the umask has left of it
+
+
+def write_small(path: str, text: str) -> None:
+    """Write a file of a few bytes, for this user alone, whose loss does no harm."""
+    file = os.open(path, _SMALL, 0o600)
+    try:
+        if hasattr(os, "fchmod"):
+            os.fchmod(file, 0o600)
+        os.write(file, text.encode("utf-8", "backslashreplace"))
+    finally:
+        os.close(file)
+
+
+def append_small(path: str, data: bytes) -> int:
+    """Append a few bytes in one write; the size of the file after that."""
+    file = os.open(path, _APPENDED, 0o600)
+    try:
+        size = os.fstat(file).st_size
+        if not size and hasattr(os, "fchmod"):
+            os.fchmod(file, 0o600)
+        os.write(file, data)
+        return os.fstat(file).st_size
+    finally:
+        os.close(file)

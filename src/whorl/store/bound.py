@@ -1,7 +1,7 @@
 """The files of a store and a size in, fewer files out: the least recently used go first.
 
-How much was written since the last collection is the length of one shared file: whoever has
-written a 1024th of the bound appends a byte to it. So writers know of each other without
+How much was written since the last collection is the length of one shared file: whoever
+writes a 1024th of the bound appends a byte to it. So writers know of each other without
 asking, and only every 20 bytes does one of them look through the store. If that one cannot
 keep up, at 40 bytes the others wait for it.
 
@@ -20,8 +20,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import random
 import re
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from whorl.artifacts import FORMAT, Damaged
-from whorl.artifacts.entry import peek_label
+from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fingerprint.digest import hash_hex
 
-from .atomic_file import make_directory
+from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending
 from .statistics import Statistics, compact
 
@@ -49,7 +49,7 @@ STAMP_EVERY: Final = 3600.0
 DEAD_AFTER: Final = 14 * 86400.0
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
 QUARANTINED: Final = 32  # files kept for whoever wants to look
-_LABEL_PEEKED: Final = 1 << 14
+_LABEL_PEEKED: Final = 1 << 20
 _FORMAT_DIRECTORY: Final = re.compile(r"v(\d+)")
 
 
@@ -86,31 +86,25 @@ class Bound:
         self._home = root / f"v{FORMAT}"
         self._written = self._home / "written"
         self._bound = self._home / "bound"
-        self._pending = 0
-        self._lock = threading.Lock()
-        self._first = True
+        self._is_first = True
 
     def wrote(self, size: int) -> None:
-        """Take note of bytes that were written, and collect if there are too many by now."""
-        with self._lock:
-            units, self._pending = divmod(self._pending + size, self._unit)
-            first, self._first = self._first, False
+        """Take note of bytes that were written, and collect if there are too many by now.
+
+        What does not fill a unit counts as one as often as its share says: processes that write
+        little and end soon add up too, and nothing has to be remembered.
+        """
+        units, rest = divmod(size, self._unit)
+        if random.random() * self._unit < rest:
+            units += 1
+        is_first, self._is_first = self._is_first, False
         with contextlib.suppress(OSError):
             if units:
-                total = self._append(min(units, UNITS))
+                total = append_small(str(self._written), b"." * min(units, UNITS))
                 if total >= COLLECT:
                     self.collect_if_due(patient=total >= WAIT)
-            if first and self._was_wider():
+            if is_first and self._was_wider():
                 self.collect()
-
-    def _append(self, units: int) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-        file = os.open(self._written, flags, 0o600)
-        try:
-            os.write(file, b"." * units)
-            return os.fstat(file).st_size
-        finally:
-            os.close(file)
 
     def _was_wider(self) -> bool:
         """Whether nobody has collected yet, or the bound was wider then."""
@@ -135,7 +129,10 @@ class Bound:
         """The right to collect, if it can be had; where files cannot be locked it always can."""
         from filelock import FileLock, Timeout
 
-        lock = FileLock(self._home / "collecting", thread_local=False)
+        if not os.path.isdir(self._home):  # nothing to collect, and nothing to make for that
+            yield True
+            return
+        lock = FileLock(self._home / "collecting", thread_local=False, mode=0o600)
         try:
             lock.acquire(timeout=patience)
         except Timeout:
@@ -166,7 +163,7 @@ class Bound:
                     freed += file.size
         self._clean_up()
         with contextlib.suppress(OSError):
-            self._bound.write_text(str(self.max_size))
+            write_small(str(self._bound), str(self.max_size))
         if removed:
             self._statistics.count(Ending.EVICTED, removed)
             log.info(
@@ -218,7 +215,7 @@ class Bound:
                     os.utime(stamp)
             except FileNotFoundError:
                 make_directory(str(stamp.parent))
-                stamp.write_text(toolchain, "utf-8", "backslashreplace")
+                write_small(str(stamp), toolchain)
 
     # -- upkeep -------------------------------------------------------------------------
 
@@ -264,6 +261,7 @@ def _files_below(directory: str, rank: int) -> Iterator[StoredFile]:
 def _toolchain(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            return peek_label(file.read(_LABEL_PEEKED)).toolchain
+            start = file.read(PAGE)
+            return peek_label(start + file.read(min(label_end(start), _LABEL_PEEKED))).toolchain
     except (OSError, Damaged):
         return ""

@@ -111,9 +111,7 @@ class Cache:
         match put:
             case Stored():
                 self.statistics.count(Ending.STORED, bytes_written=len(entry.data))
-            case Skipped():
-                self.statistics.count(Ending.NOT_WRITABLE)
-            case Failed(_, ending):
+            case Skipped(_, ending) | Failed(_, ending):
                 self.statistics.count(ending)
         return put
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from typing import Final
 
 from whorl import settings as _settings
 from whorl.errors import UnsafeDirectory
@@ -22,7 +22,7 @@ __all__ = ["default_cache", "open_cache"]
 
 log = logging.getLogger("whorl.store")
 
-_lock: Final = threading.Lock()
+_lock = threading.Lock()
 _cache: Cache | None = None
 
 
@@ -71,3 +71,12 @@ def _reopen(settings: Settings) -> None:
 
 
 _settings.on_change(_reopen)
+
+
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -123,7 +123,7 @@ class DirectoryStore:
         )
         try:
             file = os.open(path, _READ)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ABSENT
         except OSError as error:
             return self._unreadable(path, error)
@@ -179,9 +179,9 @@ class DirectoryStore:
 
     def _unreadable(self, path: str, error: OSError) -> Failed:
         reason = _words(error)
-        if error.errno == errno.ELOOP:
+        if error.errno == errno.ELOOP and os.path.islink(path):
             return self._unsafe(path, "it is a symbolic link")
-        self._say(("read", error.errno), logging.WARNING, "cannot read %s: %s", path, reason)
+        self._say(error.errno, logging.WARNING, "cannot read %s: %s", path, reason)
         return Failed(reason, Ending.UNREADABLE)
 
     def _unsafe(self, path: str, reason: str) -> Failed:
@@ -228,6 +228,10 @@ class DirectoryStore:
     def put(self, entry: Entry) -> Stored | Skipped | Failed:
         """Keep an entry. When this returns `Stored`, every process can find it."""
         check_key(entry.key)
+        if len(entry.data) > self.bound.max_size:
+            reason = f"it is larger than all of the store may be ({self.bound.max_size} bytes)"
+            self._say("large", logging.WARNING, "%s is not kept: %s", entry.key, reason)
+            return Skipped(reason)
         path = self.path(entry.key, entry.under)
         try:
             self._write(path, entry.data)
@@ -252,14 +256,14 @@ class DirectoryStore:
                 return
 
     def _make_directories(self, path: str) -> None:
-        new = not self.root.exists()
         make_directory(str(self.root))
         check_directory(self.root)
         for directory in (self._incoming, os.path.dirname(path)):
             make_directory(directory)
-        if new:
+        tag = str(self.root / "CACHEDIR.TAG")
+        if not os.path.exists(tag):
             with contextlib.suppress(OSError):
-                write_file(str(self.root / "CACHEDIR.TAG"), _TAG, self._incoming)
+                write_file(tag, _TAG, self._incoming)
 
     def _not_stored(self, error: OSError) -> Skipped | Failed:
         reason = _words(error)
@@ -269,11 +273,11 @@ class DirectoryStore:
             ending = Ending.NOT_WRITABLE
         else:
             ending = Ending.NOT_STORED
-        if ending is Ending.NOT_WRITABLE and self.root.is_dir():
+        if ending is Ending.NOT_WRITABLE and os.path.isdir(self.root):
             self._say("read-only", logging.INFO, "%s cannot be written to: %s", self.root, reason)
-            return Skipped(f"{self.root} cannot be written to: {reason}")
+            return Skipped(f"{self.root} cannot be written to: {reason}", ending)
         self._say(
-            ending, logging.WARNING, "nothing is kept in %s: %s. The program goes on without.",
+            error.errno, logging.WARNING, "nothing is kept in %s: %s. The program goes on without.",
             self.root, reason,
         )  # fmt: skip
         return Failed(reason, ending)

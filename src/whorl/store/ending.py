@@ -23,6 +23,7 @@ class Ending(Enum):
 
     # writes
     STORED = "stored"
+    SKIPPED = "not stored: not wanted"
     NO_SPACE = "not stored: no space"
     NOT_WRITABLE = "not stored: not writable"
     NOT_STORED = "not stored: error"

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .atomic_file import make_directory
+from .atomic_file import make_directory, write_small
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -76,19 +76,17 @@ class Leases:
 
         path = f"{self._directory}{os.sep}{name}"
         # Reentrance is by lock object, and each of ours is used once: threads exclude each other.
-        lock = FileLock(path, thread_local=False)
+        lock = FileLock(path, thread_local=False, mode=0o600)
         try:
-            try:
-                lock.acquire(timeout=0)
-            except FileNotFoundError:
+            if not os.path.isdir(self._directory):
                 make_directory(self._directory)
-                lock.acquire(timeout=0)
+            lock.acquire(timeout=0)
         except Timeout:
             return HELD
         except (OSError, NotImplementedError):
             return NO_LEASES
-        with contextlib.suppress(OSError), open(f"{path}.holder", "w", encoding="ascii") as file:
-            file.write(str(os.getpid()))
+        with contextlib.suppress(OSError):
+            write_small(f"{path}.holder", str(os.getpid()))
         return Lease(lock, path)
 
     def holder(self, name: str) -> str:

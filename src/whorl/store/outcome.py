@@ -78,6 +78,7 @@ class Skipped:
     """
 
     reason: str
+    ending: Ending = Ending.SKIPPED
 
 
 Got: TypeAlias = Found | Absent | Failed

@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
-import math
 import os
 import threading
 import time
@@ -21,13 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from .atomic_file import make_directory
+from .atomic_file import append_small, make_directory
 from .ending import Ending
 
 __all__ = ["Statistics", "Totals"]
 
 SHARDS: Final = 16
 FLUSH_EVERY: Final = 5.0  # seconds
+_ABSURD: Final = 1 << 63
 COMPACT_FROM: Final = 1 << 16  # bytes of a file
 
 
@@ -73,7 +73,7 @@ class Totals:
         names = {ending.value: ending for ending in Ending}
         for line in lines:
             for name, number in line.items():
-                if type(number) not in (int, float) or not math.isfinite(number):
+                if type(number) not in (int, float) or not abs(number) < _ABSURD:
                     continue
                 if name in names and type(number) is int:
                     endings[names[name]] += number
@@ -208,17 +208,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def _append(directory: Path, line: bytes) -> None:
-    path = directory / f"{os.getpid() % SHARDS:02}.jsonl"
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    path = str(directory / f"{os.getpid() % SHARDS:02}.jsonl")
     try:
-        file = os.open(path, flags, 0o600)
+        append_small(path, line)
     except FileNotFoundError:
         make_directory(str(directory))
-        file = os.open(path, flags, 0o600)
-    try:
-        os.write(file, line)
-    finally:
-        os.close(file)
+        append_small(path, line)
 
 
 def _files(directory: Path) -> list[Path]:

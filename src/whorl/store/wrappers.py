@@ -23,8 +23,8 @@ class ReadOnly:
     >>> from whorl.artifacts import Artifact, Label, encode
     >>> from whorl.store import MemoryStore
     >>> store = ReadOnly(MemoryStore())
-    >>> store.put(encode(Artifact(), Label("artifact", StableDigest("0" * 32))))
-    Skipped(reason='the store is read-only')
+    >>> store.put(encode(Artifact(), Label("artifact", StableDigest("0" * 32)))).reason
+    'the store is read-only'
     """
 
     def __init__(self, inner: Store) -> None:
