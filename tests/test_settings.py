@@ -164,6 +164,22 @@ def test_with_info_the_log_goes_to_standard_error() -> None:
     assert run.stderr == "whorl: seen\n"
 
 
+def test_with_why_only_the_reasons_for_compiles_are_said() -> None:
+    program = (
+        "import logging, whorl; from whorl.store import default_cache; default_cache();"
+        "logging.getLogger('whorl.why').info('because');"
+        "logging.getLogger('whorl.store').info('not seen')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "WHORL_LOG": "why", "WHORL_CACHE": "off"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == "whorl: because\n"
+
+
 def test_the_settings_are_frozen() -> None:
     with pytest.raises(AttributeError):
         Settings.from_environment({}).cache = None  # type: ignore[misc,assignment]

@@ -10,6 +10,7 @@ __all__ = [
     "BadSetting",
     "CompilerFailed",
     "Drifted",
+    "NotStatic",
     "UnsafeDirectory",
     "UnsupportedRead",
     "UnsupportedValue",
@@ -163,3 +164,26 @@ class CompilerFailed(WhorlError, TypeError):
     def __str__(self) -> str:
         compiler, method, returned, wanted = self.args
         return f"{compiler}.{method} returned {returned}; it should return {wanted}."
+
+
+class NotStatic(WhorlError, TypeError):
+    """An expression that should be known at compile time, and cannot be followed.
+
+    `line` is where it stands, `what` the part that cannot be followed.
+
+    >>> print(NotStatic("solver.py:7", "`open('x')`", "open is not a pure function"))
+    solver.py:7: `open('x')` cannot be evaluated at compile time: open is not a pure function.
+      Compute it outside and pass the result in as an argument, a member or a global.
+    """
+
+    def __init__(self, line: str, what: str, reason: str) -> None:
+        super().__init__(line, what, reason)
+        self.line = line
+        self.what = what
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.line}: {self.what} cannot be evaluated at compile time: {self.reason}.\n"
+            "  Compute it outside and pass the result in as an argument, a member or a global."
+        )

@@ -3,7 +3,7 @@
     WHORL_CACHE            on | off | readonly
     WHORL_CACHE_DIR        a directory
     WHORL_CACHE_MAX_SIZE   bytes, or 500M, 5G, 5GiB, 1.5T ...
-    WHORL_LOG              off | error | warning | info | debug
+    WHORL_LOG              off | error | warning | why | info | debug
 
 What `whorl.configure` says wins over the environment, which wins over the defaults. A
 variable that is set to nothing counts as not set. This is the one reader of `os.environ`
@@ -22,14 +22,14 @@ from typing import Any, Final, Generic, Literal, TypeVar, cast
 
 from .errors import BadSetting
 
-__all__ = ["Setting", "Settings", "configure", "current", "on_change", "size_of"]
+__all__ = ["Setting", "Settings", "configure", "current", "on_change", "restore", "size_of"]
 
 CacheMode = Literal["on", "off", "readonly"]
-LogLevel = Literal["off", "error", "warning", "info", "debug"]
+LogLevel = Literal["off", "error", "warning", "why", "info", "debug"]
 
 DEFAULT_MAX_SIZE: Final = 4 << 30
 _MODES: Final = ("on", "off", "readonly")
-_LEVELS: Final = ("off", "error", "warning", "info", "debug")
+_LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE | re.ASCII)
 
 T = TypeVar("T")
@@ -208,6 +208,13 @@ def configure(
     return _current
 
 
+def restore(settings: Settings) -> None:
+    """Have the settings of an earlier moment again."""
+    global _current  # noqa: PLW0603
+    _current = settings
+    _apply(settings)
+
+
 def on_change(listener: Callable[[Settings], None]) -> None:
     """Call this when `configure` was called."""
     _listeners.append(listener)
@@ -218,8 +225,15 @@ def _apply(settings: Settings) -> None:
 
     level = settings.log.value
     logger = logging.getLogger("whorl")
-    logger.setLevel(logging.CRITICAL + 1 if level == "off" else level.upper())
-    if level in ("info", "debug") and not logging.getLogger().handlers and not logger.handlers:
+    levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
+    logger.setLevel(levels.get(level) or level.upper())
+    # Why something was compiled is said by a logger of its own.
+    logging.getLogger("whorl.why").setLevel(logging.INFO if level == "why" else logging.NOTSET)
+    if (
+        level in ("why", "info", "debug")
+        and not logging.getLogger().handlers
+        and not logger.handlers
+    ):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("whorl: %(message)s"))
         logger.addHandler(handler)

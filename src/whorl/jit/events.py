@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-__all__ = ["Event", "Happened", "emit", "listeners"]
+__all__ = ["Event", "Happened", "audits", "emit", "listeners", "watches"]
 
 
 class Happened(Enum):
@@ -17,6 +18,7 @@ class Happened(Enum):
     REPLAYED = "replayed"  # the facts of a known shape were read
     FOUND = "found"  # ... and its artifact was in the store
     MISSED = "missed"  # nothing fits this call
+    COMPILING = "compiling"
     COMPILED = "compiled"
     STORED = "stored"
     LOADED = "loaded"
@@ -35,6 +37,13 @@ class Event:
 
 
 listeners: Final[list[Callable[[Event], None]]] = []
+"""Told of every event. What one raises, the call raises."""
+
+audits: Final[list[Callable[..., None]]] = []
+"""Called with a kernel, a specialization, the values and the target before each launch."""
+
+watches: Final[list[Callable[..., AbstractContextManager[object]]]] = []
+"""Entered around each compile, with the kernel."""
 
 
 def emit(what: Happened, kernel: str, **detail: Any) -> None:

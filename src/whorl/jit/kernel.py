@@ -16,6 +16,7 @@ call, so nothing has to be promised, invalidated or declared.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import threading
@@ -37,7 +38,7 @@ from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
 from .compiler import Compiler, Program, check_compiler, declared_environment, target_of
-from .events import Happened, emit, listeners
+from .events import Happened, audits, emit, listeners, watches
 from .explain import Explanation, explain
 from .key import ProgramKey, artifact_key, flight_name, function_group, function_name, shape_key
 from .specialization import KnownShape, Specialization
@@ -46,6 +47,7 @@ from .target import Target
 __all__ = ["Kernel", "OnDrift", "jit"]
 
 log = logging.getLogger("whorl.jit")
+why = logging.getLogger("whorl.why")
 
 OnDrift = Literal["recompile", "raise", "ignore"]
 CacheMode = Literal["disk", "process", "call"]
@@ -126,6 +128,8 @@ class Kernel:
         launch = specialization.loaded.get(target.device)
         if launch is None:
             launch = self._load(specialization, target)
+        for audit in audits:
+            audit(self, specialization, values, target)
         if listeners:
             emit(Happened.LAUNCHED, self._name, device=target.device)
         return launch(*values)
@@ -139,7 +143,8 @@ class Kernel:
                 return found[0]
         return None
 
-    def _world(self, values: tuple[Any, ...], target: Target) -> World:
+    def world(self, values: tuple[Any, ...], target: Target) -> World:
+        """Everything that a compile for these arguments may look at."""
         arguments = dict(zip(self._binding.names, values, strict=True))
         return World(
             self.function, arguments, self.choices.options, self._environment, target.properties
@@ -149,7 +154,7 @@ class Kernel:
 
     def _obtain(self, values: tuple[Any, ...], target: Target) -> Specialization:
         """A specialization that is not in memory under the facts of this call."""
-        world = self._world(values, target)
+        world = self.world(values, target)
         drifted = self._drift(world, target)
         if drifted is not None:
             return drifted
@@ -282,8 +287,12 @@ class Kernel:
         recorder = Recorder(world, by_identity=self.choices.cache != "disk")
         inputs = Inputs(recorder)
         program = Program(self.function, target, inputs.function())
+        emit(Happened.COMPILING, self._name)
         begun = time.perf_counter()
-        artifact = self.compiler.compile(program, inputs)
+        with contextlib.ExitStack() as watched:
+            for watch in watches:
+                watched.enter_context(watch(self))
+            artifact = self.compiler.compile(program, inputs)
         seconds = time.perf_counter() - begun
         if not isinstance(artifact, Artifact):
             raise CompilerFailed(self.compiler.name, "compile", repr(artifact), "a whorl.Artifact")
@@ -390,10 +399,10 @@ class Kernel:
 
     def _explain_miss(self, world: World, target: Target) -> None:
         self._counts["missed"] += 1
-        if listeners or log.isEnabledFor(logging.INFO):
+        if listeners or why.isEnabledFor(logging.INFO):
             explanation = self._explanation(world, target)
             emit(Happened.MISSED, self._name, why=explanation)
-            log.info("%s", explanation)
+            why.info("%s", explanation)
 
     def _explanation(self, world: World, target: Target) -> Explanation:
         return explain(
@@ -412,7 +421,7 @@ class Kernel:
         """
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
-        world = self._world(values, target)
+        world = self.world(values, target)
         recalled = self._recall(values, target)
         if recalled is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")

@@ -42,6 +42,9 @@ __all__ = [
 
 ABSENT_FACT: Final[Plain] = ("absent",)
 LAYOUT_FLAGS: Final = 0x001 | 0x002 | 0x100 | 0x400  # C, F, aligned, writeable
+_HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_TEXTS: Final = (str, bytes)
+_LONG: Final = 256  # a longer text is kept as its digest
 _SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 _pack: Final = struct.Struct("<d").pack
 
@@ -69,7 +72,17 @@ def durable(aspect: Aspect, value: Any) -> Plain:
     >>> durable(Aspect.VALUE, 64), durable(Aspect.TYPE, 64), durable(Aspect.LEN, "abc")
     (64, ('int',), 3)
     """
-    return _DURABLE[aspect](value)
+    return _recorded(_DURABLE[aspect], value)
+
+
+def _recorded(take: Callable[[Any], Any], value: Any) -> Any:
+    """A fact; what taking it raises means that there is none."""
+    try:
+        return take(value)
+    except NotRecorded:
+        raise
+    except Exception as error:
+        raise NotRecorded(f"asking it raises {type(error).__name__}: {error}") from error
 
 
 def _signature(value: Any) -> Plain:
@@ -89,7 +102,7 @@ def _array(value: Any) -> Plain:
 def exact(value: Any) -> Plain:
     """A value as plain data that no other value has."""
     cls = type(value)
-    if cls in _SIMPLE:
+    if cls in _SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
         return value
     if cls is tuple:
         return tuple(exact(item) for item in value)
@@ -118,6 +131,10 @@ def _label(value: Any) -> str:
         return f"array of {value.dtype} {value.shape}"
     if derives(cls, types.FunctionType):
         return f"{value.__module__}.{value.__qualname__}"
+    if derives(cls, types.BuiltinFunctionType) or cls is type:
+        return f"{value.__module__}.{value.__qualname__}"
+    if cls in _TEXTS:
+        return f"{cls.__name__} of {len(value)}"
     return type_name(cls)
 
 
@@ -151,11 +168,10 @@ def alias_fact(one: Any, other: Any) -> str:
     """How the memory of two values is related."""
     if one is other:
         return "same"
-    try:
-        overlap = np.may_share_memory(one, other)
-    except TypeError:
-        overlap = False
-    return "overlapping" if overlap else "distinct"
+    for value in (one, other):
+        if not derives(type(value), np.ndarray):
+            raise NotRecorded(f"a {type_name(type(value))} does not say which memory it uses")
+    return "overlapping" if np.may_share_memory(one, other) else "distinct"
 
 
 def function_behind(value: Any) -> Any:
@@ -182,7 +198,7 @@ def function_behind(value: Any) -> Any:
 
 def live(aspect: Aspect, value: Any) -> Any:
     """The same for this process: quick, hashable, and equal only if the durable facts are."""
-    return LIVE[aspect](value)
+    return _recorded(LIVE[aspect], value)
 
 
 def live_type(value: Any) -> Any:
@@ -220,8 +236,15 @@ def live_value(value: Any) -> Any:
 
 
 def is_constant(value: Any) -> bool:
-    """Whether the very same object always has the same value: leaves, and tuples of them."""
+    """Whether the very same object always has the same value.
+
+    Leaves, tuples of them, and the functions and classes of the interpreter.
+    """
     cls = type(value)
+    if cls is types.BuiltinFunctionType:
+        return type(value.__self__) is types.ModuleType
+    if cls is type:
+        return not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
     return cls in _SIMPLE or (cls is tuple and all(map(is_constant, value)))
 
 

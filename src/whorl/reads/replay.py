@@ -19,6 +19,7 @@ Measured by `bench/replay.py`.
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import os
 import sys
@@ -33,7 +34,7 @@ import numpy as np
 from . import fact as facts_of
 from .fact import ABSENT_FACT, NotRecorded, OnlyHere, alias_fact, durable, function_behind, live
 from .trace import Aspect, Path, Plain, Read, Shape, Step
-from .world import ABSENT, OPERATIONS, World, scope_name
+from .world import ABSENT, OPERATIONS, World, file_state, scope_name
 
 __all__ = ["Replay", "Unmatched", "compiled_replay", "durable_facts", "live_facts", "replay_source"]
 
@@ -82,13 +83,15 @@ def _live(read: Read, world: World, by_identity: bool) -> Any:
         return _raw_variable(read.path.name, world.environment.get(read.path.name))
     if read.path.root == "option":
         return None  # a kernel has one set of options
+    if read.path.root == "file":
+        return file_state(world.function, read.path.name)
     value = world.find(read.path)
     if value is ABSENT:
         return False if read.aspect is Aspect.PRESENT else ABSENT
-    if read.aspect is Aspect.ALIAS:
-        other = world.find(read.beside[0])
-        return ABSENT if other is ABSENT else alias_fact(value, other)
     try:
+        if read.aspect is Aspect.ALIAS:
+            other = world.find(read.beside[0])
+            return ABSENT if other is ABSENT else alias_fact(value, other)
         return live(read.aspect, value)
     except NotRecorded:
         return facts_of.Same(value) if by_identity else Unmatched()
@@ -147,11 +150,13 @@ def compiled_replay(
 
 
 _SCOPE: Final[dict[str, Any]] = {
+    "BUILTINS": vars(builtins),
     "FunctionType": types.FunctionType,
     "LAYOUT": facts_of.LAYOUT_FLAGS,
     "MODULES": sys.modules,
     "SIMPLE": facts_of._SIMPLE,
     "alias_fact": alias_fact,
+    "file_state": file_state,
     "live_array": facts_of.live_array,
     "live_code": facts_of.live_code,
     "live_type": facts_of.live_type,
@@ -217,7 +222,10 @@ class _Source:
                     scope = self.constant(self.function.__globals__)
                 else:
                     scope = self.assign(f"MODULES[{module!r}].__dict__")
-                return self.assign(f"{scope}[{name!r}]")  # builtins are left to the plain way
+                if hasattr(builtins, name):
+                    hidden = f"{scope}[{name!r}] if {name!r} in {scope}"
+                    return self.assign(f"{hidden} else BUILTINS[{name!r}]")
+                return self.assign(f"{scope}[{name!r}]")
             case _:
                 raise LookupError(root)
 
@@ -263,6 +271,8 @@ class _Source:
             return self.variable(path.name)
         if path.root == "option":
             return "None"
+        if path.root == "file":
+            return f"file_state({self.constant(self.function)}, {path.name!r})"
         value = self.value(path.root, path.name, path.steps)
         match read.aspect:
             case Aspect.TYPE:

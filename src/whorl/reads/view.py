@@ -297,6 +297,11 @@ class Inputs:
         found: str | None = self._value(Path("env", name))
         return found
 
+    def file(self, name: str) -> bytes:
+        """The content of a file, beside that of the function if the name is relative."""
+        found: bytes = self._value(Path("file", name))
+        return found
+
     def option(self, name: str) -> Any:
         """An option of the kernel."""
         return self._value(Path("option", name))

@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import import_name, known_module_name
@@ -20,7 +20,7 @@ from whorl.fingerprint.names import import_name, known_module_name
 from .fact import function_behind
 from .trace import Path, Step
 
-__all__ = ["ABSENT", "World", "environment_variable", "global_path", "walk"]
+__all__ = ["ABSENT", "World", "environment_variable", "file_state", "global_path", "walk"]
 
 
 class _Absent:
@@ -145,13 +145,36 @@ def global_path(
     return Path(path.root, path.name, (*path.steps, Step("global", name)))
 
 
+def file_path(function: types.FunctionType, name: str) -> str:
+    """Where a file is that a compile reads: relative names begin beside the function's file."""
+    return os.path.join(os.path.dirname(os.path.abspath(function.__code__.co_filename)), name)
+
+
+def _file(world: World, name: str) -> Any:
+    try:
+        with open(file_path(world.function, name), "rb") as file:
+            return file.read()
+    except OSError:
+        return ABSENT
+
+
+def file_state(function: types.FunctionType, name: str) -> Any:
+    """What changes whenever a file is written or exchanged; ABSENT if there is none."""
+    try:
+        status = os.stat(file_path(function, name))
+    except OSError:
+        return ABSENT
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
+
+
 def _environment(world: World, name: str) -> Any:
     return environment_variable(name, world.environment.get(name))
 
 
 def environment_variable(name: str, default: str | None = None) -> str | None:
     """A variable as it is now; one that is not set is the same as its default."""
-    return os.environ.get(name, default)
+    environment: Any = os.environ
+    return cast("str | None", getattr(environment, "_inner", environment).get(name, default))
 
 
 _ROOTS: Final[dict[str, Callable[[World, str], Any]]] = {
@@ -159,6 +182,7 @@ _ROOTS: Final[dict[str, Callable[[World, str], Any]]] = {
     "global": _global_root,
     "func": lambda world, name: world.function,
     "env": _environment,
+    "file": _file,
     "option": lambda world, name: world.options.get(name, ABSENT),
     "target": lambda world, name: world.target.get(name, ABSENT),
 }

@@ -1,0 +1,660 @@
+"""An expression over views in, its value out: what a compile works out leaves its reads behind.
+
+A compiler that knows part of a program at compile time evaluates it here rather than with
+Python: user code never runs on views. Names lead to views; an attribute or an item of a view
+is a view; a view that is used as an operand is read by value. Functions and methods are
+followed through their source, their code is a read, and so is what they look at in turn.
+
+    evaluated    names, attributes, items, operators, comparisons, displays, comprehensions,
+                 conditional expressions, f-strings, lambdas, a table of pure functions
+    followed     calls of functions and methods with a source: assignments, `if`, `for`, `while`,
+                 `return`, `break`, `continue`
+    an error     everything else, with the line and the part that cannot be followed
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+import math
+import operator
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Final, NoReturn
+
+from whorl.errors import NotStatic
+from whorl.fingerprint.source import code_digest
+
+from .fact import function_behind
+from .view import AbsentRead, CodeView, View
+
+__all__ = ["Evaluator", "evaluate"]
+
+STEPS: Final = 100_000  # statements and iterations before a loop counts as endless
+
+_BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+    ast.BitXor: operator.xor,
+    ast.MatMult: operator.matmul,
+}
+_UNARY: Final[dict[type[ast.unaryop], Callable[[Any], Any]]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda item, holder: item in holder,
+    ast.NotIn: lambda item, holder: item not in holder,
+}
+_PURE: Final[frozenset[Any]] = frozenset(
+    (
+        abs, all, any, ascii, bin, bool, bytes, chr, complex, dict, divmod, enumerate, float,
+        format, frozenset, hex, int, list, max, min, oct, ord, pow, range, repr, reversed, round,
+        set, slice, sorted, str, sum, tuple, zip,
+        *(function for name, function in vars(math).items() if callable(function)),
+    )
+)  # fmt: skip
+_CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {
+    ord("s"): str,
+    ord("r"): repr,
+    ord("a"): ascii,
+}
+_CONTAINERS: Final = (str, bytes, tuple, list, dict, set, frozenset, int, float, complex, range)
+_CHANGING: Final = frozenset(
+    (
+        "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update",
+        "setdefault", "popitem", "add", "discard",
+    )
+)  # fmt: skip
+
+
+class _Return(Exception):
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class _Break(Exception):
+    pass
+
+
+class _Continue(Exception):
+    pass
+
+
+class _Function:
+    """A lambda or a nested function, with what it closes over."""
+
+    def __init__(self, node: ast.Lambda | ast.FunctionDef, scope: _Scope) -> None:
+        self.node = node
+        self.scope = scope
+
+
+class _Scope:
+    """Names and their values: local ones, then those of the function's cells and globals."""
+
+    def __init__(
+        self, code: CodeView, local: dict[str, Any], outer: _Scope | None = None, shift: int = 0
+    ) -> None:
+        self.code = code
+        self.local = local
+        self.outer = outer
+        self.shift = shift  # lines before the text that nodes count from
+
+    def find(self, name: str) -> Any:
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.local:
+                return scope.local[name]
+            scope = scope.outer
+        if name in self.code.cell_names:
+            return self.code.cell(name)
+        try:
+            found = self.code.glob(name)
+        except AbsentRead:
+            raise NameError(name) from None
+        if name not in self.code.function.__globals__ and hasattr(builtins, name):
+            return found.value()  # that no global hides it is a fact
+        return found
+
+
+class Evaluator:
+    """Evaluates expressions of one function; `local` are the names that are known to be views.
+
+    >>> from whorl.reads import Inputs, Recorder, World
+    >>> def kernel(n, shape): ...
+    >>> recorder = Recorder(World(kernel, {"n": 3, "shape": (4, 5)}))
+    >>> inputs = Inputs(recorder)
+    >>> views = {name: inputs.arg(name) for name in inputs.names}
+    >>> Evaluator(inputs.function(), views).value("shape[1] * 2")
+    10
+    >>> [str(seen) for seen in recorder.trace.seen]
+    ['arg:shape[1] value = 5']
+    """
+
+    def __init__(self, code: CodeView, local: Mapping[str, Any] | None = None) -> None:
+        self._scope = _Scope(code, dict(local or {}))
+        self._steps = 0
+
+    def value(self, expression: str | ast.expr) -> Any:
+        """The value of an expression, read."""
+        return known(self.find(expression))
+
+    def find(self, expression: str | ast.expr) -> Any:
+        """What an expression leads to: a view where it only walks, a value otherwise."""
+        if isinstance(expression, str):
+            expression = ast.parse(expression.strip(), mode="eval").body
+        return self._expression(expression, self._scope)
+
+    # -- expressions --------------------------------------------------------------------
+
+    def _expression(self, node: ast.expr, scope: _Scope) -> Any:
+        evaluate_node = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if evaluate_node is None:
+            self._refuse(node, scope, f"{type(node).__name__} is not supported here")
+        try:
+            return evaluate_node(node, scope)
+        except (NotStatic, _Return, _Break, _Continue, AbsentRead):
+            raise
+        except NameError as error:
+            self._refuse(node, scope, f"the name {error} is not defined", error)
+        except RecursionError as error:
+            self._refuse(node, scope, "it calls itself too deeply", error)
+        except Exception as error:
+            self._refuse(node, scope, f"it raises {type(error).__name__}: {error}", error)
+
+    def _constant(self, node: ast.Constant, scope: _Scope) -> Any:
+        return node.value
+
+    def _name(self, node: ast.Name, scope: _Scope) -> Any:
+        return scope.find(node.id)
+
+    def _attribute(self, node: ast.Attribute, scope: _Scope) -> Any:
+        holder = self._expression(node.value, scope)
+        if isinstance(holder, View):
+            return holder.attr(node.attr)
+        if isinstance(holder, (*_CONTAINERS, types.ModuleType)):
+            return getattr(holder, node.attr)
+        return self._refuse(node, scope, f"it is an attribute of a {type(holder).__name__}")
+
+    def _subscript(self, node: ast.Subscript, scope: _Scope) -> Any:
+        holder = self._expression(node.value, scope)
+        if isinstance(node.slice, ast.Slice):
+            parts = (node.slice.lower, node.slice.upper, node.slice.step)
+            bounds = [None if p is None else known(self._expression(p, scope)) for p in parts]
+            return known(holder)[slice(*bounds)]
+        key = known(self._expression(node.slice, scope))
+        return holder.item(key) if isinstance(holder, View) else holder[key]
+
+    def _binop(self, node: ast.BinOp, scope: _Scope) -> Any:
+        left, right = (known(self._expression(side, scope)) for side in (node.left, node.right))
+        return _BINARY[type(node.op)](left, right)
+
+    def _unaryop(self, node: ast.UnaryOp, scope: _Scope) -> Any:
+        return _UNARY[type(node.op)](known(self._expression(node.operand, scope)))
+
+    def _boolop(self, node: ast.BoolOp, scope: _Scope) -> Any:
+        stop_at = isinstance(node.op, ast.Or)
+        found: Any = None
+        for value in node.values:
+            found = known(self._expression(value, scope))
+            if bool(found) is stop_at:
+                break
+        return found
+
+    def _compare(self, node: ast.Compare, scope: _Scope) -> Any:
+        left = self._expression(node.left, scope)
+        result: Any = True
+        for compare, side in zip(node.ops, node.comparators, strict=True):
+            right = self._expression(side, scope)
+            if isinstance(compare, ast.Is | ast.IsNot):
+                result = self._identity(left, right, isinstance(compare, ast.IsNot))
+            else:
+                result = _COMPARE[type(compare)](known(left), known(right))
+            if not result:
+                break
+            left = right
+        return result
+
+    def _identity(self, left: Any, right: Any, is_not: bool) -> bool:
+        if isinstance(left, View) and right is None:
+            return left.is_none() is not is_not  # the type says that, the value is not needed
+        return (known(left) is known(right)) is not is_not
+
+    def _ifexp(self, node: ast.IfExp, scope: _Scope) -> Any:
+        chosen = node.body if known(self._expression(node.test, scope)) else node.orelse
+        return self._expression(chosen, scope)
+
+    def _tuple(self, node: ast.Tuple, scope: _Scope) -> Any:
+        return tuple(self._items(node.elts, scope))
+
+    def _list(self, node: ast.List, scope: _Scope) -> Any:
+        return list(self._items(node.elts, scope))
+
+    def _set(self, node: ast.Set, scope: _Scope) -> Any:
+        return set(map(known, self._items(node.elts, scope)))
+
+    def _dict(self, node: ast.Dict, scope: _Scope) -> Any:
+        made: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                made.update(known(self._expression(value, scope)))
+            else:
+                made[known(self._expression(key, scope))] = known(self._expression(value, scope))
+        return made
+
+    def _items(self, nodes: Sequence[ast.expr], scope: _Scope) -> Iterator[Any]:
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                yield from parts_of(self._expression(node.value, scope))
+            else:
+                yield self._expression(node, scope)
+
+    def _joinedstr(self, node: ast.JoinedStr, scope: _Scope) -> str:
+        return "".join(str(known(self._expression(value, scope))) for value in node.values)
+
+    def _formattedvalue(self, node: ast.FormattedValue, scope: _Scope) -> str:
+        value = known(self._expression(node.value, scope))
+        convert = _CONVERSIONS.get(node.conversion)
+        value = value if convert is None else convert(value)
+        spec = "" if node.format_spec is None else self._expression(node.format_spec, scope)
+        return format(value, spec)
+
+    def _lambda(self, node: ast.Lambda, scope: _Scope) -> Any:
+        return _Function(node, scope)
+
+    def _namedexpr(self, node: ast.NamedExpr, scope: _Scope) -> Any:
+        value = self._expression(node.value, scope)
+        scope.local[node.target.id] = value
+        return value
+
+    def _listcomp(self, node: ast.ListComp, scope: _Scope) -> Any:
+        return [self._expression(node.elt, inner) for inner in self._loops(node.generators, scope)]
+
+    def _setcomp(self, node: ast.SetComp, scope: _Scope) -> Any:
+        inners = self._loops(node.generators, scope)
+        return {known(self._expression(node.elt, inner)) for inner in inners}
+
+    def _generatorexp(self, node: ast.GeneratorExp, scope: _Scope) -> Any:
+        return [self._expression(node.elt, inner) for inner in self._loops(node.generators, scope)]
+
+    def _dictcomp(self, node: ast.DictComp, scope: _Scope) -> Any:
+        return {
+            known(self._expression(node.key, inner)): known(self._expression(node.value, inner))
+            for inner in self._loops(node.generators, scope)
+        }
+
+    def _loops(self, generators: Sequence[ast.comprehension], scope: _Scope) -> Iterator[_Scope]:
+        if not generators:
+            yield scope
+            return
+        first, *others = generators
+        for item in parts_of(self._expression(first.iter, scope)):
+            self._step(first.iter, scope)
+            inner = _Scope(scope.code, {}, scope, scope.shift)
+            self._assign(first.target, item, inner)
+            if all(known(self._expression(test, inner)) for test in first.ifs):
+                yield from self._loops(others, inner)
+
+    # -- calls --------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call, scope: _Scope) -> Any:
+        callee = self._expression(node.func, scope)
+        positional = list(self._items(node.args, scope))
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            value = self._expression(keyword.value, scope)
+            if keyword.arg is None:
+                named.update(known(value))
+            else:
+                named[keyword.arg] = value
+        if isinstance(callee, _Function):
+            return self._follow(callee.node, callee.scope, positional, named, is_nested=True)
+        if isinstance(callee, View):
+            return self._call_view(callee, positional, named, node, scope)
+        special = (
+            _SPECIAL.get(callee) if isinstance(callee, types.BuiltinFunctionType | type) else None
+        )
+        if special is not None:
+            return special(self, *positional, **named)
+        if _is_pure(callee):
+            arguments = [self._function_or_value(value) for value in positional]
+            return callee(*arguments, **{n: self._function_or_value(v) for n, v in named.items()})
+        return self._refuse(node, scope, f"{ast.unparse(node.func)} is not a pure function")
+
+    def _function_or_value(self, value: Any) -> Any:
+        """A value; a function that is only known here, as something Python can call."""
+        if isinstance(value, _Function):
+            return lambda *arguments: known(
+                self._follow(value.node, value.scope, list(arguments), {}, is_nested=True)
+            )
+        return known(value)
+
+    def _call_view(
+        self,
+        callee: View,
+        positional: list[Any],
+        named: dict[str, Any],
+        node: ast.Call,
+        scope: _Scope,
+    ) -> Any:
+        value = callee._value
+        if isinstance(value, type) or not callable(value):
+            if value in _PURE:
+                callee.value()
+                return value(*map(known, positional), **{n: known(v) for n, v in named.items()})
+            return self._refuse(node, scope, "classes are not made at compile time")
+        behind = function_behind(value)
+        if not isinstance(behind, types.FunctionType):
+            if _is_pure(behind):
+                return behind(*map(known, positional), **{n: known(v) for n, v in named.items()})
+            return self._refuse(node, scope, f"{ast.unparse(node.func)} has no source to follow")
+        code = callee.code()
+        if isinstance(value, types.MethodType):
+            positional = [View(_owner_path(callee), value.__self__, callee._recorder), *positional]
+        elif type(value).__name__ == "partial":
+            bound, keywords = callee.attr("args"), callee.attr("keywords")
+            positional = [*parts_of(bound), *positional]
+            named = {**known(keywords), **named}
+        tree, shift = _tree_of(behind)
+        if tree is None:
+            return self._refuse(node, scope, f"the source of {behind.__qualname__} is not found")
+        body = _Scope(code, {}, None, shift)
+        return self._follow(tree, body, positional, named, is_nested=False)
+
+    def _follow(
+        self,
+        node: ast.Lambda | ast.FunctionDef,
+        scope: _Scope,
+        positional: list[Any],
+        named: dict[str, Any],
+        *,
+        is_nested: bool,
+    ) -> Any:
+        """Run a function's body over its arguments."""
+        defaults = self._defaults(node, scope) if is_nested else scope.code.default
+        local = _bound(node.args, positional, named, defaults)
+        inner = _Scope(scope.code, local, scope, scope.shift)
+        self._step(node, inner)
+        if isinstance(node, ast.Lambda):
+            return self._expression(node.body, inner)
+        try:
+            self._block(node.body, inner)
+        except _Return as returned:
+            return returned.value
+        return None
+
+    def _defaults(self, node: ast.Lambda | ast.FunctionDef, scope: _Scope) -> Callable[[str], Any]:
+        """The defaults of a nested function, evaluated where it stands."""
+        arguments = node.args
+        places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+        written = dict(zip(reversed(places), reversed(arguments.defaults), strict=False))
+        keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        written |= {argument.arg: value for argument, value in keyword if value is not None}
+
+        def default(name: str) -> Any:
+            if name not in written:
+                raise TypeError(f"there is no argument for {name!r}")
+            return self._expression(written[name], scope)
+
+        return default
+
+    # -- statements ---------------------------------------------------------------------
+
+    def _block(self, body: Sequence[ast.stmt], scope: _Scope) -> None:
+        for statement in body:
+            self._statement(statement, scope)
+
+    def _statement(self, node: ast.stmt, scope: _Scope) -> None:
+        self._step(node, scope)
+        match node:
+            case ast.Expr(value):
+                if not isinstance(value, ast.Constant):
+                    self._expression(value, scope)
+            case ast.Pass():
+                pass
+            case ast.Return(value):
+                raise _Return(None if value is None else self._expression(value, scope))
+            case ast.Assign(targets, value):
+                found = self._expression(value, scope)
+                for target in targets:
+                    self._assign(target, found, scope)
+            case ast.AnnAssign(target, _, value) if value is not None:
+                self._assign(target, self._expression(value, scope), scope)
+            case ast.AugAssign(ast.Name(name), op, value):
+                left = known(scope.find(name))
+                scope.local[name] = _BINARY[type(op)](left, known(self._expression(value, scope)))
+            case ast.If(test, body, orelse):
+                self._block(body if known(self._expression(test, scope)) else orelse, scope)
+            case ast.For(target, iterable, body, orelse):
+                self._for(target, self._expression(iterable, scope), (body, orelse), scope)
+            case ast.While(test, body, orelse):
+                self._while(test, body, orelse, scope)
+            case ast.Break():
+                raise _Break
+            case ast.Continue():
+                raise _Continue
+            case ast.FunctionDef(name=name) if not node.decorator_list:
+                scope.local[name] = _Function(node, scope)
+            case ast.Assert(test):
+                if not known(self._expression(test, scope)):
+                    self._refuse(node, scope, "the assertion does not hold")
+            case _:
+                self._refuse(node, scope, f"{type(node).__name__} is not supported here")
+
+    def _for(
+        self,
+        target: ast.expr,
+        holder: Any,
+        bodies: tuple[list[ast.stmt], list[ast.stmt]],
+        scope: _Scope,
+    ) -> None:
+        for item in parts_of(holder):
+            self._assign(target, item, scope)
+            try:
+                self._block(bodies[0], scope)
+            except _Continue:
+                continue
+            except _Break:
+                return
+        self._block(bodies[1], scope)
+
+    def _while(
+        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: _Scope
+    ) -> None:
+        while known(self._expression(test, scope)):
+            self._step(test, scope)
+            try:
+                self._block(body, scope)
+            except _Continue:
+                continue
+            except _Break:
+                return
+        self._block(orelse, scope)
+
+    def _assign(self, target: ast.expr, value: Any, scope: _Scope) -> None:
+        match target:
+            case ast.Name(name):
+                scope.local[name] = value
+            case ast.Tuple(targets) | ast.List(targets):
+                parts = list(parts_of(value))
+                if len(parts) != len(targets):
+                    self._refuse(target, scope, f"{len(parts)} values for {len(targets)} names")
+                for inner, part in zip(targets, parts, strict=True):
+                    self._assign(inner, part, scope)
+            case _:
+                self._refuse(target, scope, "only names can be assigned to")
+
+    def _step(self, node: ast.AST, scope: _Scope) -> None:
+        self._steps += 1
+        if self._steps > STEPS:
+            self._refuse(node, scope, f"it takes more than {STEPS} steps")
+
+    def _refuse(
+        self, node: ast.AST, scope: _Scope, reason: str, cause: BaseException | None = None
+    ) -> NoReturn:
+        code = scope.code.function.__code__
+        number = scope.shift + getattr(node, "lineno", 1)
+        at = f"{PurePath(code.co_filename).name}:{number}"
+        raise NotStatic(at, f"`{ast.unparse(node)}`", reason) from cause
+
+
+def evaluate(code: CodeView, expression: str | ast.expr, **local: Any) -> Any:
+    """The value of an expression of a function, with some names known."""
+    return Evaluator(code, local).value(expression)
+
+
+def known(found: Any) -> Any:
+    """A value: what is behind a view is read."""
+    if isinstance(found, View):
+        return found.value()
+    if type(found) in (list, tuple) and any(isinstance(item, View) for item in found):
+        return type(found)(map(known, found))
+    return found
+
+
+def parts_of(holder: Any) -> Iterator[Any]:
+    """What iterating over a view or a value yields."""
+    if isinstance(holder, View):
+        if isinstance(holder._value, list | tuple | dict):
+            return iter(holder)
+        return iter(holder.value())
+    return iter(holder)
+
+
+def _owner_path(callee: View) -> Any:
+    """The path of the object that a method was taken from."""
+    path = callee.path
+    return type(path)(path.root, path.name, path.steps[:-1])
+
+
+def _is_pure(callee: Any) -> bool:
+    try:
+        if callee in _PURE:
+            return True
+    except TypeError:
+        return False
+    if not isinstance(callee, types.BuiltinFunctionType | types.BuiltinMethodType):
+        return False
+    owner = callee.__self__
+    return isinstance(owner, _CONTAINERS) and callee.__name__ not in _CHANGING
+
+
+def _bound(
+    arguments: ast.arguments,
+    positional: list[Any],
+    named: dict[str, Any],
+    default: Callable[[str], Any],
+) -> dict[str, Any]:
+    """Parameters and what they are called with."""
+    places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    local = dict(zip(places, positional, strict=False))
+    rest = positional[len(places) :]
+    if arguments.vararg is not None:
+        local[arguments.vararg.arg] = tuple(rest)
+    elif rest:
+        raise TypeError(f"{len(positional)} arguments for {len(places)} parameters")
+    names = {*places, *(argument.arg for argument in arguments.kwonlyargs)}
+    extra = {name: value for name, value in named.items() if name not in names}
+    if arguments.kwarg is not None:
+        local[arguments.kwarg.arg] = extra
+    elif extra:
+        raise TypeError(f"unexpected argument {next(iter(extra))!r}")
+    local.update({name: value for name, value in named.items() if name in names})
+    for name in names - local.keys():
+        local[name] = default(name)
+    return local
+
+
+def _tree_of(function: types.FunctionType) -> tuple[ast.Lambda | ast.FunctionDef | None, int]:
+    """The syntax tree of a function and the number of lines before it."""
+    code = function.__code__
+    text = code_digest(code).text
+    if text is None:
+        lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+        text = "".join(lines)
+    try:
+        module = ast.parse(textwrap.dedent(text))
+    except SyntaxError:
+        return None, 0
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            return node, code.co_firstlineno - 1
+        if isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
+            return node, code.co_firstlineno - 1
+    return None, 0
+
+
+def _len(evaluator: Evaluator, value: Any) -> int:
+    return value.len() if isinstance(value, View) else len(value)
+
+
+def _isinstance(evaluator: Evaluator, value: Any, classes: Any) -> bool:
+    wanted = known(classes)
+    if isinstance(value, View):
+        value.type()
+        return isinstance(value._value, wanted)
+    return isinstance(value, wanted)
+
+
+def _getattr(evaluator: Evaluator, value: Any, name: Any, *default: Any) -> Any:
+    if not isinstance(value, View):
+        return getattr(value, known(name), *default)
+    if default and not value.has(known(name)):
+        return default[0]
+    return value.attr(known(name))
+
+
+def _hasattr(evaluator: Evaluator, value: Any, name: Any) -> bool:
+    return value.has(known(name)) if isinstance(value, View) else hasattr(value, known(name))
+
+
+def _type(evaluator: Evaluator, value: Any) -> Any:
+    if isinstance(value, View):
+        value.type()
+        return type(value._value)
+    return type(value)
+
+
+def _map(evaluator: Evaluator, function: Any, *holders: Any) -> list[Any]:
+    call = evaluator._function_or_value(function)
+    return [call(*map(known, items)) for items in zip(*map(parts_of, holders), strict=False)]
+
+
+def _filter(evaluator: Evaluator, function: Any, holder: Any) -> list[Any]:
+    call = evaluator._function_or_value(function)
+    return [item for item in map(known, parts_of(holder)) if (call(item) if call else item)]
+
+
+_SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
+    len: _len,
+    isinstance: _isinstance,
+    getattr: _getattr,
+    hasattr: _hasattr,
+    type: _type,
+    map: _map,
+    filter: _filter,
+}
+"""Functions that look at a view without reading its value."""

@@ -1,0 +1,209 @@
+"""Why a call missed: by path, old and new, with the line that asked."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whorl
+from tests.jit.compilers import Looking
+from whorl import testing
+from whorl.jit.events import Happened
+from whorl.reads import Inputs
+from whorl.store import Cache, DirectoryStore, Leases, MemoryStore
+
+LIMIT = 10
+
+
+def look(inputs: Inputs) -> Any:
+    return (inputs.arg("x").value(), inputs.function().glob("LIMIT").value())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Cache:
+    directory = DirectoryStore(tmp_path / "store")
+    return Cache(directory, leases=Leases(directory.leases))
+
+
+def kernel_of(store: Cache, version: str = "1") -> whorl.Kernel:
+    @whorl.jit(Looking(look, version), store=store)
+    def kernel(x: Any, y: Any = None) -> Any:
+        return LIMIT
+
+    return kernel
+
+
+def test_the_first_compile_is_said_to_be_that(store: Cache) -> None:
+    explanation = kernel_of(store).explain(1)
+    assert (explanation.outcome, explanation.reason) == ("miss", "first compile")
+
+
+def test_a_hit_is_said_to_be_in_memory_or_in_the_store(store: Cache) -> None:
+    kernel = kernel_of(store)
+    kernel(1)
+    assert "in memory" in str(kernel.explain(1))
+    assert "in the store" in str(kernel_of(store).explain(1))
+
+
+def test_what_differs_is_named_with_both_sides_and_the_line(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel_of(store)(1)
+    for fresh in (kernel_of(store), kernel_of(store)):
+        (change,) = fresh.explain(2).changes
+        assert (change.path, change.old, change.new) == ("arg:x", "1", "2")
+        assert "test_explain.py" in change.line
+        assert "inputs.arg" in change.line
+    monkeypatch.setitem(globals(), "LIMIT", 20)
+    (change,) = kernel_of(store).explain(1).changes
+    assert str(change).startswith("global:tests.jit.test_explain.LIMIT: 10 -> 20")
+
+
+def test_the_nearest_of_several_is_compared_with(store: Cache) -> None:
+    @whorl.jit(Looking(lambda inputs: [inputs.arg(name).value() for name in "abc"]), store=store)
+    def kernel(a: int, b: int, c: int) -> None: ...
+
+    for call in ((1, 1, 1), (2, 2, 2), (3, 3, 3)):
+        kernel(*call)
+    explanation = kernel.explain(2, 2, 9)
+    assert [change.path for change in explanation.changes] == ["arg:c"]
+    assert explanation.shapes_tried == 1
+
+
+def test_another_version_of_the_compiler_is_the_reason(store: Cache) -> None:
+    kernel_of(store, "1.4")(1)
+    explanation = kernel_of(store, "1.5").explain(1)
+    assert explanation.reason == "the program is another"
+    assert [str(change) for change in explanation.changes] == [
+        "compiler: looking 1.4 -> looking 1.5"
+    ]
+
+
+def test_misses_are_logged_when_somebody_asks_why(
+    store: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    kernel = kernel_of(store)
+    with caplog.at_level(logging.INFO, "whorl.why"):
+        kernel(1)
+        kernel(2)
+        kernel(2)
+    assert len(caplog.records) == 2
+    assert "arg:x: 1 -> 2" in caplog.text
+
+
+# -- testing ----------------------------------------------------------------------------
+
+
+def test_every_step_of_a_call_is_an_event(store: Cache) -> None:
+    kernel = kernel_of(store)
+    with testing.recorded_events() as events:
+        kernel(1)
+    assert [event.what for event in events] == [
+        Happened.MISSED,
+        Happened.COMPILING,
+        Happened.COMPILED,
+        Happened.STORED,
+        Happened.LOADED,
+        Happened.LAUNCHED,
+    ]
+    with testing.recorded_events() as events:
+        kernel(1)
+        kernel_of(store)(1)
+    assert [event.what for event in events] == [
+        Happened.RECALLED,
+        Happened.LAUNCHED,
+        Happened.FOUND,
+        Happened.LOADED,
+        Happened.LAUNCHED,
+    ]
+
+
+def test_a_compile_can_be_forbidden_and_the_reason_is_said(store: Cache) -> None:
+    kernel = kernel_of(store)
+    kernel(1)
+    with testing.forbid_compile():
+        kernel(1)
+        with pytest.raises(testing.CompileForbidden, match="arg:x: 1 -> 2"):
+            kernel(2)
+    kernel(2)
+
+
+def test_a_fresh_cache_is_empty_and_gone_after() -> None:
+    @whorl.jit(Looking(lambda inputs: inputs.arg("x").value()))
+    def kernel(x: Any) -> None: ...
+
+    with testing.fresh_cache() as directory:
+        kernel(1)
+        assert list(directory.rglob("groups/*"))
+    assert not directory.exists()
+
+
+def test_an_audit_finds_a_compiler_that_reads_what_it_does_not_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hidden = ["a"]
+    store = Cache(MemoryStore())
+
+    @whorl.jit(Looking(lambda inputs: (inputs.arg("x").type(), hidden[0])), store=store)
+    def kernel(x: Any) -> None: ...
+
+    with testing.audit() as report:
+        kernel(1)
+        kernel(2)
+    assert report.findings == []
+    assert report.compared == 2
+    hidden[0] = "b"
+    with testing.audit() as report:
+        kernel(1)
+    assert [finding.kind for finding in report.findings] == ["stale"]
+
+
+def test_an_audit_finds_compilers_that_are_not_deterministic() -> None:
+    count = iter(range(100))
+
+    @whorl.jit(Looking(lambda inputs: next(count)), store=Cache(MemoryStore()))
+    def kernel() -> None: ...
+
+    with testing.audit() as report:
+        kernel()
+    assert [finding.kind for finding in report.findings] == ["not deterministic"]
+
+
+def test_an_audit_finds_variables_that_are_not_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    def look_aside(inputs: Inputs) -> Any:
+        return [inputs.env("WHORL_TEST_X"), os.environ.get("WHORL_TEST_Y"), os.getenv("HOME")]
+
+    compiler = Looking(look_aside, environment={"WHORL_TEST_X": "0"})
+
+    @whorl.jit(compiler, store=Cache(MemoryStore()))
+    def kernel() -> None: ...
+
+    before = os.environ
+    with testing.audit(rate=0) as report:
+        kernel()
+    assert os.environ is before
+    assert {finding.detail for finding in report.findings} == {"WHORL_TEST_Y", "HOME"}
+
+
+def test_an_audit_finds_reads_that_keep_causing_misses() -> None:
+    @whorl.jit(Looking(look), store=Cache(MemoryStore()))
+    def kernel(x: Any) -> Any:
+        return LIMIT
+
+    with testing.audit(rate=0) as report:
+        for i in range(10):
+            kernel(i)
+    assert [(finding.kind, finding.detail) for finding in report.findings] == [
+        ("churn", "arg:x keeps changing")
+    ]
+
+
+@pytest.mark.parametrize("rate", [-1, 1.5])
+def test_a_rate_that_is_none_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"), testing.audit(rate):
+        pass

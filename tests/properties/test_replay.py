@@ -1,0 +1,195 @@
+"""The generated replay of a shape finds the facts that the plain walk finds, on any call."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import os
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whorl.reads import Aspect, Path, Read, Shape, Step, World
+from whorl.reads.replay import compiled_replay, durable_facts, live_facts
+
+SCALE: Any = 2.0
+VARIABLES = {"WHORL_TEST_A": "1", "WHORL_TEST_B": None}
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+
+class Odd:
+    """Raises, makes things up, counts."""
+
+    def __init__(self) -> None:
+        self.x = 1
+
+    @property
+    def y(self) -> int:
+        raise RuntimeError("no y today")
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "z":
+            return (1, 2)
+        raise AttributeError(name)
+
+    def __len__(self) -> int:
+        return 3
+
+
+class Holder:
+    def __init__(self, **held: Any) -> None:
+        self.__dict__.update(held)
+
+
+def doubled(x: Any) -> Any:
+    return 2 * x
+
+
+def kernel(a: Any, b: Any) -> Any:
+    return SCALE
+
+
+FUNCTION: Any = kernel
+NAMES = ("a", "b")
+
+leaves = st.one_of(
+    st.sampled_from(
+        [None, True, False, 0, 1, 0.0, -0.0, 1.0, float("nan"), "x", b"x", 1j, 2**80, (1, 2.0), ()]
+    ),
+    st.sampled_from([Colour.RED, np.float32(1), np.int64(1), [1, 2], {"x": 1}, {1, 2}]),
+    st.sampled_from([doubled, functools.partial(doubled, 1), len, int, Holder, Odd().__len__]),
+    st.builds(
+        np.zeros,
+        st.sampled_from([0, 3, (2, 2), ()]),
+        st.sampled_from(["f4", "f8", ">f8", "i4", [("q", "f4")]]),
+    ),
+    st.builds(Odd),
+    st.builds(Slotted),
+    st.just(object()),
+)
+values = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(Holder, x=inner, y=inner),
+        st.lists(inner, max_size=2),
+        st.lists(inner, max_size=2).map(tuple),
+    ),
+    max_leaves=6,
+)
+steps = st.sampled_from(
+    [
+        Step("attr", "x"), Step("attr", "y"), Step("attr", "z"), Step("attr", "x y"),
+        Step("item", 0), Step("item", "x"), Step("item", -1), Step("item", (0, 0)),
+        Step("key", 0), Step("cell", "q"), Step("global", "SCALE"), Step("default", "x"),
+    ]
+)  # fmt: skip
+paths = st.one_of(
+    st.builds(
+        Path,
+        st.just("arg"),
+        st.sampled_from(NAMES),
+        st.lists(steps, max_size=2).map(tuple),
+    ),
+    st.sampled_from(
+        [
+            Path("global", f"{__name__}.SCALE"),
+            Path("global", f"{__name__}.MISSING"),
+            Path("global", f"{__name__}.len"),
+            Path("global", "os.sep"),
+            Path("global", "no.such.module"),
+            Path("env", "WHORL_TEST_A"),
+            Path("env", "WHORL_TEST_B"),
+            Path("file", "test_replay.py"),
+            Path("file", "no such file"),
+            Path("target", "lanes"),
+            Path("target", "nothing"),
+            Path("func", "kernel", (Step("attr", "__name__"),)),
+        ]
+    ),
+)
+aspects = st.sampled_from([aspect for aspect in Aspect if aspect is not Aspect.ALIAS])
+reads = st.one_of(
+    st.builds(Read, paths, aspects),
+    st.builds(
+        Read,
+        st.builds(Path, st.just("arg"), st.just("a"), st.lists(steps, max_size=1).map(tuple)),
+        st.just(Aspect.ALIAS),
+        st.sampled_from([(Path("arg", "b"),), (Path("arg", "b", (Step("attr", "x"),)),)]),
+    ),
+)
+shapes = st.lists(reads, max_size=5, unique=True).map(lambda found: Shape(tuple(found)))
+
+
+def comparable(facts: tuple[Any, ...]) -> list[object]:
+    """What equals no other is compared by being that."""
+    return [("unmatched",) if type(fact).__name__ == "Unmatched" else fact for fact in facts]
+
+
+@given(shapes, st.tuples(values, values, values, values), st.booleans())
+def test_the_generated_replay_is_the_plain_one(
+    shape: Shape, held: tuple[Any, Any, Any, Any], by_identity: bool
+) -> None:
+    a, b, other_a, other_b = held
+    target = {"lanes": 4}
+    sample = World(FUNCTION, {"a": a, "b": b}, {}, VARIABLES, target)
+    replay = compiled_replay(
+        shape, FUNCTION, NAMES, VARIABLES, by_identity=by_identity, sample=sample
+    )
+    for arguments in ((a, b), (other_a, other_b), (b, other_a)):
+        world = World(FUNCTION, dict(zip(NAMES, arguments, strict=True)), {}, VARIABLES, target)
+        expected = live_facts(shape, world, by_identity=by_identity)
+        assert comparable(replay(arguments, target)) == comparable(expected)
+
+
+@given(shapes, values, values, values, values)
+def test_equal_live_facts_mean_equal_durable_facts(
+    shape: Shape, a: Any, b: Any, other_a: Any, other_b: Any
+) -> None:
+    one, other = (
+        World(FUNCTION, dict(zip(NAMES, arguments, strict=True)), {}, VARIABLES, {"lanes": 4})
+        for arguments in ((a, b), (other_a, other_b))
+    )
+    if live_facts(shape, one) == live_facts(shape, other):
+        assert repr(durable_facts(shape, one)) == repr(durable_facts(shape, other))
+
+
+def test_variables_and_globals_are_live() -> None:
+    global SCALE  # noqa: PLW0603  # what is tested
+    reads_of = (
+        Read(Path("env", "WHORL_TEST_A"), Aspect.VALUE),
+        Read(Path("env", "WHORL_TEST_B"), Aspect.VALUE),
+        Read(Path("global", f"{__name__}.SCALE"), Aspect.VALUE),
+        Read(Path("global", f"{__name__}.len"), Aspect.VALUE),
+    )
+    shape = Shape(reads_of)
+    world = World(FUNCTION, {"a": 1, "b": 2}, {}, VARIABLES)
+    replay = compiled_replay(shape, FUNCTION, NAMES, VARIABLES, sample=world)
+    before = replay((1, 2), {})
+    assert before == live_facts(shape, world)
+    with mock.patch.dict(os.environ, {"WHORL_TEST_A": "1"}):
+        assert replay((1, 2), {}) == before
+    with mock.patch.dict(os.environ, {"WHORL_TEST_B": ""}):
+        assert replay((1, 2), {}) == live_facts(shape, world) != before
+    with mock.patch("os.environ", {"WHORL_TEST_A": "9"}):
+        assert replay((1, 2), {}) == live_facts(shape, world) != before
+    SCALE = 3.0
+    try:
+        assert replay((1, 2), {}) == live_facts(shape, world) != before
+    finally:
+        SCALE = 2.0
+    globals()["len"] = doubled
+    try:
+        assert replay((1, 2), {}) == live_facts(shape, world) != before
+    finally:
+        del globals()["len"]
+    assert replay((1, 2), {}) == before
