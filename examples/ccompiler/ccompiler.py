@@ -39,14 +39,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, Final
 
 import numpy as np
 
 import whorl
-from whorl.reads import AbsentRead, Plain, View
+from whorl.reads import AbsentRead, View
 
 __all__ = ["CCompiler", "CFailed", "CMismatch", "NoCCompiler"]
 
@@ -72,7 +72,6 @@ C_TYPES: Final[Mapping[str, Any]] = {
 }
 _DTYPES: Final = {name: np.dtype(c_type) for name, c_type in C_TYPES.items()}
 _SPELLINGS: Final = {dtype.str: name for name, dtype in reversed(_DTYPES.items())}
-_PYTHON_TYPES: Final = {"bool": np.dtype("?"), "int": np.dtype("i8"), "float": np.dtype("f8")}
 
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}")
 _NO_CODE: Final = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.M)
@@ -161,7 +160,7 @@ class CCompiler:
 
     def toolchain(self) -> str:
         """What identifies the C compiler: asked for with the first call, once for each CC."""
-        return _identity(os.environ.get("CC", self.environment["CC"]))
+        return _tool(os.environ.get("CC", self.environment["CC"])).identity
 
     def compile(self, program: whorl.Program, inputs: whorl.Inputs) -> whorl.Artifact:
         """Fill the template, compile it, and say how the function is called."""
@@ -332,7 +331,7 @@ def _check(parameter: Parameter, program: whorl.Program, inputs: whorl.Inputs) -
 
 
 def _check_number(view: View, c_type: str, program: whorl.Program) -> None:
-    """An int or bool may become any number, a float no integer; NumPy's scalars do not shrink."""
+    """An int or bool may become any number, a float no integer; integers are checked at launch."""
     fact = view.type()
     match fact:
         case (("int" | "bool"),):
@@ -394,7 +393,7 @@ def _shared_object(program: whorl.Program, inputs: whorl.Inputs, source: str) ->
             *("-MMD", "-MF", "read.d", "-lm"),
             *(("-Wl,-z,defs",) if sys.platform == "linux" else ()),  # unknown functions fail here
         ]
-        done = _run(cc, *command, folder=folder)
+        done = _tool(cc).run(*command, folder=folder)
         if done.returncode:
             said = done.stderr or done.stdout or f"{cc} ended with status {done.returncode}"
             raise CFailed(program.name, said, _line(said, files))
@@ -439,34 +438,38 @@ def _line(message: str, files: Mapping[str, bytes]) -> str:
     return f"{found[1]}:{number}: `{text}`"
 
 
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The program behind a value of CC: what it was when it said its version is what compiles."""
+
+    cc: str
+    search: str  # PATH, in which it finds its own parts
+    identity: str = ""
+
+    def run(self, *arguments: str, folder: str) -> subprocess.CompletedProcess[str]:
+        """Run it where nothing but the arguments can change what it makes: no CPATH, no LANG."""
+        try:
+            return subprocess.run(
+                [*shlex.split(self.cc), *arguments],
+                cwd=folder,
+                env={"PATH": self.search, "LC_ALL": "C", "TMPDIR": folder},
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except (OSError, IndexError, ValueError) as error:
+            raise NoCCompiler(self.cc, getattr(error, "strerror", None) or str(error)) from error
+
+
 @functools.cache
-def _identity(cc: str) -> str:
-    """The C compiler's own version, the machine and its C library."""
-    done = _run(cc, "--version", folder=None)
+def _tool(cc: str) -> Tool:
+    """Ask a C compiler for its version; with the machine and its C library, that identifies it."""
+    tool = Tool(cc, os.environ.get("PATH", os.defpath))
+    done = tool.run("--version", folder=tempfile.gettempdir())
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
         raise NoCCompiler(cc, f"asked for its --version, it ended with status {done.returncode}")
     library = " ".join(platform.libc_ver()).strip()
-    return ", ".join(part for part in (lines[0], platform.machine(), library) if part)
-
-
-def _run(cc: str, *arguments: str, folder: str | None) -> subprocess.CompletedProcess[str]:
-    """Run the C compiler where nothing but the arguments can change what it makes.
-
-    CPATH, LANG and the like are kept from it. PATH it needs, to find its own parts.
-    """
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
-    if folder is not None:
-        environment["TMPDIR"] = folder
-    try:
-        return subprocess.run(
-            [*shlex.split(cc), *arguments],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except (OSError, IndexError, ValueError) as error:
-        raise NoCCompiler(cc, getattr(error, "strerror", None) or str(error)) from error
+    identity = (lines[0], platform.machine(), library)
+    return replace(tool, identity=", ".join(part for part in identity if part))

@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
-from whorl.reads.replay import compiled_replay, durable_facts, live_facts
+from whorl.reads.fact import Same
+from whorl.reads.replay import (
+    Unmatched,
+    compiled_replay,
+    durable_facts,
+    live_facts,
+    samples_of,
+)
 
 SCALE: Any = 2.0
 VARIABLES = {"WHORL_TEST_A": "1", "WHORL_TEST_B": None}
@@ -107,10 +114,6 @@ paths = st.one_of(
             Path("global", f"{__name__}.len"),
             Path("global", "os.sep"),
             Path("global", "no.such.module"),
-            Path("env", "WHORL_TEST_A"),
-            Path("env", "WHORL_TEST_B"),
-            Path("file", "test_replay.py"),
-            Path("file", "no such file"),
             Path("target", "lanes"),
             Path("target", "nothing"),
             Path("func", "kernel", (Step("attr", "__name__"),)),
@@ -118,8 +121,17 @@ paths = st.one_of(
     ),
 )
 aspects = st.sampled_from([aspect for aspect in Aspect if aspect is not Aspect.ALIAS])
+by_value_only = st.sampled_from(
+    [
+        Path("env", "WHORL_TEST_A"),
+        Path("env", "WHORL_TEST_B"),
+        Path("file", "test_replay.py"),
+        Path("file", "no such file"),
+    ]
+)
 reads = st.one_of(
     st.builds(Read, paths, aspects),
+    st.builds(Read, by_value_only, st.just(Aspect.VALUE)),
     st.builds(
         Read,
         st.builds(Path, st.just("arg"), st.just("a"), st.lists(steps, max_size=1).map(tuple)),
@@ -131,8 +143,8 @@ shapes = st.lists(reads, max_size=5, unique=True).map(lambda found: Shape(tuple(
 
 
 def comparable(facts: tuple[Any, ...]) -> list[object]:
-    """What equals no other is compared by being that."""
-    return [("unmatched",) if type(fact).__name__ == "Unmatched" else fact for fact in facts]
+    """What equals no other, or only the very same object, is compared by being that."""
+    return [type(fact).__name__ if isinstance(fact, Unmatched | Same) else fact for fact in facts]
 
 
 @given(shapes, st.tuples(values, values, values, values), st.booleans())
@@ -143,7 +155,12 @@ def test_the_generated_replay_is_the_plain_one(
     target = {"lanes": 4}
     sample = World(FUNCTION, {"a": a, "b": b}, {}, VARIABLES, target)
     replay = compiled_replay(
-        shape, FUNCTION, NAMES, VARIABLES, by_identity=by_identity, sample=sample
+        shape,
+        FUNCTION,
+        NAMES,
+        VARIABLES,
+        by_identity=by_identity,
+        samples=samples_of(shape, sample),
     )
     for arguments in ((a, b), (other_a, other_b), (b, other_a)):
         world = World(FUNCTION, dict(zip(NAMES, arguments, strict=True)), {}, VARIABLES, target)
@@ -173,7 +190,7 @@ def test_variables_and_globals_are_live() -> None:
     )
     shape = Shape(reads_of)
     world = World(FUNCTION, {"a": 1, "b": 2}, {}, VARIABLES)
-    replay = compiled_replay(shape, FUNCTION, NAMES, VARIABLES, sample=world)
+    replay = compiled_replay(shape, FUNCTION, NAMES, VARIABLES, samples=samples_of(shape, world))
     before = replay((1, 2), {})
     assert before == live_facts(shape, world)
     with mock.patch.dict(os.environ, {"WHORL_TEST_A": "1"}):

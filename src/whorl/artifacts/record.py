@@ -85,23 +85,28 @@ def encode(record: Record, label: Label) -> Entry:
     return Entry.made(label, record.payloads, ["artifact", [*metadata.items()], seen])
 
 
-def decode(entry: Entry) -> Record:
-    """The record of an entry; `Damaged` if it is none."""
+def decode(entry: Entry, *, with_trace: bool = True) -> Record:
+    """The record of an entry; `Damaged` if it is none. An artifact's trace can be left out."""
     try:
-        match restored(entry.record):
+        match entry.record:
             case ["artifact", list(metadata), list(seen)]:
                 return Artifact(
                     {place.name: entry.view(place) for place in entry.payloads},
-                    dict(metadata),
-                    Trace(tuple(Seen(_read_in(read), fact, line) for read, fact, line in seen)),
+                    dict(restored(metadata)),
+                    _trace_in(restored(seen)) if with_trace else Trace(),
                 )
             case ["manifest", str(program), list(shapes)]:
+                shapes = restored(shapes)
                 return Manifest(
                     StableDigest(program), tuple(Shape(tuple(map(_read_in, s))) for s in shapes)
                 )
     except (ValueError, TypeError, KeyError) as error:
         raise Damaged(Damage.UNREADABLE, repr(error)) from error
     raise Damaged(Damage.UNREADABLE, "neither an artifact nor a manifest")
+
+
+def _trace_in(plain: list[Any]) -> Trace:
+    return Trace(tuple(Seen(_read_in(read), fact, line) for read, fact, line in plain))
 
 
 def _read_out(read: Read) -> list[object]:

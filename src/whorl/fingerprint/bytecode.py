@@ -26,6 +26,7 @@ __all__ = [
     "Reads",
     "bytecode_digest",
     "nested_codes",
+    "raw_digest",
     "reads_of",
 ]
 
@@ -105,6 +106,31 @@ def _bytecode_digest(code: types.CodeType) -> bytes:
                 code.co_posonlyargcount,
                 code.co_kwonlyargcount,
                 code.co_flags & ~_HAS_DOCSTRING,
+                code.co_exceptiontable,
+            )
+        )
+    )
+
+
+def raw_digest(code: types.CodeType) -> bytes:
+    """The digest of a code object as it is, docstring and all: quick, and good for one file."""
+    constants = [
+        ("code", raw_digest(held)) if isinstance(held, types.CodeType) else _constant(held)
+        for held in code.co_consts
+    ]
+    return hash_bytes(
+        marshalled(
+            (
+                code.co_code,
+                constants,
+                code.co_names,
+                code.co_varnames,
+                code.co_freevars,
+                code.co_cellvars,
+                code.co_argcount,
+                code.co_posonlyargcount,
+                code.co_kwonlyargcount,
+                code.co_flags,
                 code.co_exceptiontable,
             )
         )

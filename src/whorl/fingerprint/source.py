@@ -11,12 +11,14 @@ is believed only for a code object with the same instructions. Where no tree can
 (REPL, exec, frozen, edited since), the instructions themselves are the code.
 
 The index of a file is kept by the digest of the file's bytes: an unchanged file costs one
-read and one hash, not a parse.
+read and one hash, not a parse. Who has a place that outlives the process lends it with
+`remembered_in`; what is found there is by the same bytes, the same code and the same Python.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
 import sys
 import textwrap
@@ -26,19 +28,19 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from .bytecode import CodeMemo, bytecode_digest, nested_codes
-from .digest import hash_bytes
+from .bytecode import CodeMemo, bytecode_digest, nested_codes, raw_digest
+from .digest import StableDigest, hash_bytes, hash_hex
 from .tokens import marshalled
 
-__all__ = ["CodeDigest", "code_digest", "source_of"]
+__all__ = ["CodeDigest", "SourceMemory", "code_digest", "remembered_in", "source_of"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
 _FILES_KEPT: Final = 1024
+_MEMORY: Final = "source index 1"  # raise when what is remembered changes its meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,40 @@ class CodeDigest:
 
     origin: str
     digest: bytes
-    text: str | None = None
+    file: bytes | None = None
+    lines: tuple[int, int] = (0, 0)
+
+    @property
+    def text(self) -> str | None:
+        """The lines of the function; None where there are none to trust."""
+        if self.file is None:
+            return None
+        found = self.file.splitlines(keepends=True)[slice(*self.lines)]
+        return b"".join(found).decode("utf-8", "replace")
+
+
+class SourceMemory(Protocol):
+    """A place that outlives the process: rows of plain data by digest."""
+
+    def get(self, key: StableDigest) -> object:
+        """The row of a key, or None."""
+
+    def put(self, key: StableDigest, row: list[object]) -> None:
+        """Keep a row."""
+
+
+_lent: Final = threading.local()
+
+
+@contextlib.contextmanager
+def remembered_in(memory: SourceMemory) -> Iterator[None]:
+    """Let what this thread finds out about sources be remembered there while the block runs."""
+    before = getattr(_lent, "memory", None)
+    _lent.memory = memory
+    try:
+        yield
+    finally:
+        _lent.memory = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +101,22 @@ _indexes: dict[bytes, _Index] = {}
 
 
 def _code_digest(code: types.CodeType) -> CodeDigest:
-    instructions = bytecode_digest(code)
     text = _text_of(code.co_filename)
+    memory: SourceMemory | None = getattr(_lent, "memory", None)
+    if memory is None or text is None:
+        return _from_index(code, text)
+    parts = (_MEMORY, sys.version, __debug__, hash_bytes(text), code.co_name, code.co_firstlineno)
+    key = StableDigest(hash_hex(marshalled((*parts, raw_digest(code)))))
+    match memory.get(key):
+        case [str(origin), str(digest), int(first), int(last)]:
+            return CodeDigest(origin, bytes.fromhex(digest), text if last else None, (first, last))
+    found = _from_index(code, text)
+    memory.put(key, [found.origin, found.digest.hex(), *found.lines])
+    return found
+
+
+def _from_index(code: types.CodeType, text: bytes | None) -> CodeDigest:
+    instructions = bytecode_digest(code)
     if text is not None:
         entries = {
             entry
@@ -78,9 +127,8 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
             entry = entries.pop()
             # With -O the same tree runs without its assertions.
             origin = "source" if __debug__ or not entry.has_asserts else "source -O"
-            lines = text.splitlines(keepends=True)[code.co_firstlineno - 1 : entry.last_line]
             digest = hash_bytes(entry.tree + marshalled(_private_names(code)))
-            return CodeDigest(origin, digest, b"".join(lines).decode("utf-8", "replace"))
+            return CodeDigest(origin, digest, text, (code.co_firstlineno - 1, entry.last_line))
     version = "{}.{}".format(*sys.version_info[:2])
     return CodeDigest(f"bytecode {version}", instructions)
 
@@ -104,7 +152,8 @@ def _private_names(code: types.CodeType) -> list[str]:
 def _text_of(filename: str) -> bytes | None:
     if not filename.startswith("<"):
         try:
-            return Path(filename).read_bytes()
+            with open(filename, "rb") as file:  # noqa: PTH123  # a Path costs more than the read
+                return file.read()
         except (OSError, ValueError):
             pass
     lines = linecache.getlines(filename)

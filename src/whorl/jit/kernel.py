@@ -30,9 +30,17 @@ from typing import Any, Final, Literal
 from whorl.artifacts import Artifact, Damaged, Entry, Label, Manifest, decode, encode
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.source import remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, Trace, World
 from whorl.reads.fact import words
-from whorl.reads.replay import compiled_replay, durable_facts, kept_alive, live_facts
+from whorl.reads.replay import (
+    compiled_replay,
+    durable_facts,
+    kept_alive,
+    live_facts,
+    plain_replay,
+    samples_of,
+)
 from whorl.reads.signature import class_label, signature
 from whorl.store import Cache, Found, default_cache
 
@@ -40,7 +48,16 @@ from .binding import Binding
 from .compiler import Compiler, Program, check_compiler, declared_environment, target_of
 from .events import Happened, audits, emit, listeners, watches
 from .explain import Explanation, explain
-from .key import ProgramKey, artifact_key, flight_name, function_group, function_name, shape_key
+from .key import (
+    ProgramKey,
+    artifact_key,
+    flight_name,
+    function_group,
+    function_name,
+    key_parts,
+    shape_key,
+)
+from .sources import StoredSources
 from .specialization import KnownShape, Specialization
 from .target import Target
 
@@ -154,6 +171,10 @@ class Kernel:
 
     def _obtain(self, values: tuple[Any, ...], target: Target) -> Specialization:
         """A specialization that is not in memory under the facts of this call."""
+        with remembered_in(StoredSources(self._cache.store)):
+            return self._obtain_with_sources(values, target)
+
+    def _obtain_with_sources(self, values: tuple[Any, ...], target: Target) -> Specialization:
         world = self.world(values, target)
         drifted = self._drift(world, target)
         if drifted is not None:
@@ -197,7 +218,7 @@ class Kernel:
             facts = durable_facts(shape, world)
             if facts is None:
                 continue
-            key, _ = artifact_key(self._program, target, shape, facts)
+            key = artifact_key(self._program, target, shape, facts)
             specialization = self._by_key.get(key)
             if specialization is None:
                 specialization = self._from_store(key, target, facts, count=count)
@@ -234,7 +255,7 @@ class Kernel:
         if not isinstance(got, Found):
             return None
         try:
-            artifact = decode(got.entry)
+            artifact = decode(got.entry, with_trace=False)
         except Damaged:
             return None
         if not isinstance(artifact, Artifact):
@@ -267,15 +288,14 @@ class Kernel:
             shapes = self._shapes.setdefault(target.architecture, [])
             known = next((known for known in shapes if known.shape == shape), None)
             if known is None:
-                replay = compiled_replay(
+                parts = (shape, self.function, self._binding.names, self._environment)
+                by_identity = self.choices.cache == "process"
+                samples = samples_of(shape, world)
+                known = KnownShape(
                     shape,
-                    self.function,
-                    self._binding.names,
-                    self._environment,
-                    by_identity=self.choices.cache == "process",
-                    sample=world,
+                    plain_replay(*parts, by_identity=by_identity),
+                    lambda: compiled_replay(*parts, by_identity=by_identity, samples=samples),
                 )
-                known = KnownShape(shape, replay)
                 shapes.append(known)
         kept = kept_alive(shape, world)
         facts = known.replay(values, target.properties)
@@ -319,9 +339,9 @@ class Kernel:
             if live_facts(trace.shape, world, by_identity=True):
                 self._remember(trace.shape, world, values, target, made)
             return made
-        key, parts = artifact_key(self._program, target, trace.shape, facts)
+        key = artifact_key(self._program, target, trace.shape, facts)
         now = durable_facts(trace.shape, world)
-        if now is None or artifact_key(self._program, target, trace.shape, now)[0] != key:
+        if now is None or artifact_key(self._program, target, trace.shape, now) != key:
             log.warning(
                 "what %s was compiled from changed while it was compiled; it is not kept",
                 self._name,
@@ -331,7 +351,7 @@ class Kernel:
             "artifact",
             key,
             self._program.digest,
-            parts,
+            key_parts(self._program, target, trace.shape, facts),
             dict(self._program.parts)["toolchain"],
             time.time(),
             seconds,

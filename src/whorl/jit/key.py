@@ -18,7 +18,7 @@ from whorl.reads.fact import words
 from .compiler import Compiler, toolchain_of
 from .target import Target
 
-__all__ = ["ProgramKey", "artifact_key", "flight_name", "function_group", "shape_key"]
+__all__ = ["ProgramKey", "artifact_key", "flight_name", "function_group", "key_parts", "shape_key"]
 
 
 def _digest(*parts: object) -> StableDigest:
@@ -69,17 +69,22 @@ def shape_key(shape: Shape) -> StableDigest:
 
 def artifact_key(
     program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
-) -> tuple[StableDigest, tuple[Part, ...]]:
-    """The key of an artifact, and the parts it is made of, in words."""
+) -> StableDigest:
+    """The key of an artifact."""
     reads = _reads(shape)
-    key = _digest("artifact", str(program.digest), target.architecture, reads, list(facts))
+    return _digest("artifact", str(program.digest), target.architecture, reads, list(facts))
+
+
+def key_parts(
+    program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
+) -> tuple[Part, ...]:
+    """The parts that the key of an artifact is made of, in words."""
     seen = zip(shape.reads, facts, strict=True)
-    parts = (
+    return (
         *program.parts,
         Part("target", target.architecture),
         *(Part(str(read), words(fact)) for read, fact in seen),
     )
-    return key, parts
 
 
 def flight_name(program: ProgramKey, target: Target, coarse: list[Plain]) -> str:

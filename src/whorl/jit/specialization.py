@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whorl.artifacts import Artifact, Entry
+from whorl.artifacts import Artifact, Damaged, Entry, decode
 from whorl.fingerprint.digest import StableDigest
 from whorl.reads import Plain, Shape, Trace
 from whorl.reads.replay import Replay
 
 __all__ = ["KnownShape", "Specialization"]
 
+PLAIN_USES = 2  # of a shape, before code is generated for it
 LIVE_KEPT = 4096  # facts of calls remembered per shape
 
 
@@ -30,20 +31,37 @@ class Specialization:
 
     @property
     def trace(self) -> Trace:
-        """What its compile has seen."""
-        return self.artifact.trace
+        """What its compile has seen; of an artifact from the store, read when it is asked for."""
+        if self.origin != "found" or self.entry is None:
+            return self.artifact.trace
+        try:
+            record = decode(self.entry)
+        except Damaged:
+            return Trace()
+        return record.trace if isinstance(record, Artifact) else Trace()
 
 
 class KnownShape:
     """A shape of a kernel: its replay, and the specializations by the facts of a call."""
 
-    __slots__ = ("by_facts", "replay", "shape")
+    __slots__ = ("_generate", "_plain", "_uses", "by_facts", "replay", "shape")
 
-    def __init__(self, shape: Shape, replay: Replay) -> None:
+    def __init__(self, shape: Shape, plain: Replay, generate: Callable[[], Replay]) -> None:
         self.shape = shape
-        self.replay = replay
+        self.replay: Replay = self._warming_up
+        self._plain = plain
+        self._generate = generate
+        self._uses = 0
         # With each specialization, what must stay alive for the facts to mean the same.
         self.by_facts: dict[Any, tuple[Specialization, tuple[object, ...]]] = {}
+
+    def _warming_up(self, args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The plain replay; when it is used again and again, a generated one takes over."""
+        self._uses += 1
+        if self._uses <= PLAIN_USES:
+            return self._plain(args, target)
+        self.replay = self._generate()
+        return self.replay(args, target)
 
     def remember(
         self, facts: Any, specialization: Specialization, kept: tuple[object, ...]

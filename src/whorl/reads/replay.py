@@ -36,7 +36,16 @@ from .fact import ABSENT_FACT, NotRecorded, OnlyHere, alias_fact, durable, funct
 from .trace import Aspect, Path, Plain, Read, Shape, Step
 from .world import ABSENT, OPERATIONS, World, file_state, scope_name
 
-__all__ = ["Replay", "Unmatched", "compiled_replay", "durable_facts", "live_facts", "replay_source"]
+__all__ = [
+    "Replay",
+    "Unmatched",
+    "compiled_replay",
+    "durable_facts",
+    "live_facts",
+    "plain_replay",
+    "replay_source",
+    "samples_of",
+]
 
 Replay = Callable[[tuple[Any, ...], Mapping[str, Any]], tuple[Any, ...]]
 
@@ -127,26 +136,44 @@ def compiled_replay(
     environment: Mapping[str, str | None],
     *,
     by_identity: bool = False,
-    sample: World | None = None,
+    samples: Mapping[Path, Any] = NOTHING,
 ) -> Replay:
     """The replay of one shape as a function of the bound arguments and the target.
 
-    The constants of a sample are compared by identity first.
+    The constants of a call, its samples, are compared by identity first.
     """
-
-    def plain(args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
-        arguments = dict(zip(parameters, args, strict=True))
-        world = World(function, arguments, {}, environment, target)
-        return live_facts(shape, world, by_identity=by_identity)
-
-    values = [read.path for read in shape.reads if read.aspect is Aspect.VALUE]
-    samples = {} if sample is None else {path: sample.find(path) for path in values}
+    plain = plain_replay(shape, function, parameters, environment, by_identity=by_identity)
     text, constants = replay_source(shape, function, parameters, environment, samples)
     scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain}
     filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
     exec(compile(text, filename, "exec"), scope)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     return cast("Replay", scope["replay"])
+
+
+def samples_of(shape: Shape, world: World) -> dict[Path, Any]:
+    """The constants of a call, as far as the very same object always has the same value."""
+    paths = [read.path for read in shape.reads if read.aspect is Aspect.VALUE]
+    found = {path: world.find(path) for path in paths}
+    return {path: value for path, value in found.items() if facts_of.is_constant(value)}
+
+
+def plain_replay(
+    shape: Shape,
+    function: types.FunctionType,
+    parameters: tuple[str, ...],
+    environment: Mapping[str, str | None],
+    *,
+    by_identity: bool = False,
+) -> Replay:
+    """The same without generating anything: slower, and ready at once."""
+
+    def plain(args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
+        arguments = dict(zip(parameters, args, strict=True))
+        world = World(function, arguments, {}, environment, target)
+        return live_facts(shape, world, by_identity=by_identity)
+
+    return plain
 
 
 _SCOPE: Final[dict[str, Any]] = {
@@ -258,9 +285,9 @@ class _Source:
 
     def _constant_or(self, value: str, read: Read) -> str:
         """The very object that was there before has the fact it had before."""
-        sample = self.samples.get(read.path, ABSENT)
-        if not facts_of.is_constant(sample):
+        if read.path not in self.samples:
             return f"live_value({value})"
+        sample = self.samples[read.path]
         known = self.constant(sample), self.constant(facts_of.live_value(sample))
         return f"({known[1]} if {value} is {known[0]} else live_value({value}))"
 
