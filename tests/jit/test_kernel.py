@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 import numpy as np
@@ -193,6 +193,25 @@ def test_by_option_what_cannot_be_recorded_is_compiled_for_every_call_with_a_war
     assert [kernel(lock) == id(lock) for _ in range(3)] == [True] * 3
     assert compiles(kernel) == 3
     assert len(caplog.records) == 3
+
+
+@dataclass
+class Known:
+    """Known by identity alone where it is used as a constant."""
+
+    lock: Annotated[Any, whorl.by_identity]
+
+
+def test_what_is_known_by_identity_is_kept_in_this_process_only(make: Make) -> None:
+    kernel = make(lambda inputs: inputs.arg("x").attr("held").value() is not None)
+    one, other = Thing(held=Known(threading.Lock())), Thing(held=Known(threading.Lock()))
+    for thing in (one, other, one, other):
+        assert kernel(thing) is True
+    assert compiles(kernel) == 2
+    assert list(kernel._cache.store.iterate(kernel._program.digest)) == []
+    strict = make(lambda inputs: str(inputs.arg("x").attr("held").value()), strict=True)
+    with pytest.raises(whorl.UnsupportedRead, match="identity"):
+        strict(one)
 
 
 # -- code, globals, cells, defaults -----------------------------------------------------

@@ -36,6 +36,7 @@ from whorl.reads.fact import words
 from whorl.reads.replay import (
     compiled_replay,
     durable_facts,
+    is_only_here,
     kept_alive,
     live_facts,
     plain_replay,
@@ -216,7 +217,7 @@ class Kernel:
             return None
         for shape in self._known_shapes(target):
             facts = durable_facts(shape, world)
-            if facts is None:
+            if facts is None or is_only_here(facts):
                 continue
             key = artifact_key(self._program, target, shape, facts)
             specialization = self._by_key.get(key)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import types
 from dataclasses import dataclass
 
 from whorl.artifacts import FORMAT, Part
-from whorl.artifacts.plain import lowered
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import FORMAT as TOKENS
+from whorl.fingerprint.tokens import marshalled
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import words
 
@@ -22,8 +21,8 @@ __all__ = ["ProgramKey", "artifact_key", "flight_name", "function_group", "key_p
 
 
 def _digest(*parts: object) -> StableDigest:
-    text = json.dumps([lowered(part) for part in parts], separators=(",", ":"))
-    return StableDigest(hash_hex(text.encode("ascii")))
+    """The digest of plain data: types, bits and order count."""
+    return StableDigest(hash_hex(marshalled(parts)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ __all__ = [
     "alias_fact",
     "durable",
     "function_behind",
+    "has_identity",
     "live",
     "live_alias",
     "words",
@@ -61,6 +62,13 @@ class OnlyHere(tuple[Any, ...]):
     """A fact that means nothing in another process."""
 
     __slots__ = ()
+
+
+def has_identity(fact: Plain) -> bool:
+    """Whether a fact, or a part of it, means nothing in another process."""
+    if type(fact) is OnlyHere:
+        return True
+    return type(fact) in (tuple, list) and any(map(has_identity, fact))
 
 
 # -- durable ----------------------------------------------------------------------------

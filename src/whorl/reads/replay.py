@@ -32,7 +32,15 @@ from typing import Any, Final, cast
 import numpy as np
 
 from . import fact as facts_of
-from .fact import ABSENT_FACT, NotRecorded, OnlyHere, alias_fact, durable, function_behind, live
+from .fact import (
+    ABSENT_FACT,
+    NotRecorded,
+    alias_fact,
+    durable,
+    function_behind,
+    has_identity,
+    live,
+)
 from .trace import Aspect, Path, Plain, Read, Shape, Step
 from .world import ABSENT, OPERATIONS, World, file_state, scope_name
 
@@ -123,7 +131,7 @@ def kept_alive(shape: Shape, world: World) -> tuple[object, ...]:
 
 def is_only_here(facts: tuple[Plain, ...]) -> bool:
     """Whether one of the facts means nothing in another process."""
-    return any(type(found) is OnlyHere for found in facts)
+    return any(map(has_identity, facts))
 
 
 # -- generated --------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.lookup import type_name
 from whorl.fingerprint.source import code_digest, source_of
 
-from .fact import NotRecorded, OnlyHere, alias_fact, durable, function_behind
+from .fact import NotRecorded, OnlyHere, alias_fact, durable, function_behind, has_identity
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, global_path, walk
 
@@ -67,7 +67,7 @@ class Recorder:
                     str(read.path), type_name(type(value)), error.reason, line
                 ) from error
             fact = OnlyHere(("identity", id(value)))
-        if _has_identity(fact):
+        if has_identity(fact):
             self.only_here.append(f"{read} is known by identity alone")
         self._seen[read] = Seen(read, fact, line)
         return fact
@@ -78,14 +78,6 @@ class Recorder:
         if read not in self._seen:
             self._seen[read] = Seen(read, False, _asking_line())
         return AbsentRead(f"there is no {path}")
-
-
-def _has_identity(fact: Plain) -> bool:
-    if type(fact) is OnlyHere:
-        return True
-    if type(fact) is tuple or type(fact) is list:
-        return any(map(_has_identity, fact))
-    return False
 
 
 def _asking_line() -> str:
