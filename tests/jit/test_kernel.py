@@ -621,6 +621,78 @@ def test_the_functions_own_code_may_be_exchanged(make: Make) -> None:
     assert kernel() != before
 
 
+# -- what an example compiler found -----------------------------------------------------
+
+
+def test_functions_of_other_names_are_other_programs_even_without_source(store: Cache) -> None:
+    class Named(Looking):
+        def compile(self, program: Any, inputs: Inputs) -> whorl.Artifact:
+            return whorl.Artifact({}, {"made": program.function.__name__})
+
+    def made(name: str) -> Kernel:
+        scope: dict[str, Any] = {"__name__": "made"}
+        exec(f"def {name}(v): pass", scope)
+        return whorl.jit(Named(lambda inputs: None), store=store)(scope[name])
+
+    assert (made("one")(1), made("two")(1)) == ("one", "two")
+
+
+def test_a_toolchain_that_depends_on_the_environment_is_asked_again(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = {"gcc": "gcc 12", "clang": "clang 17"}
+
+    def kernel() -> Kernel:
+        compiler = Looking(
+            lambda inputs: installed[str(inputs.env("PROBE_CC"))],
+            environment={"PROBE_CC": "gcc"},
+            toolchain=lambda: installed[os.environ.get("PROBE_CC", "gcc")],
+        )
+
+        def function() -> None: ...
+
+        return whorl.jit(compiler, store=store)(function)
+
+    for version in ("clang 17", "clang 18"):
+        installed["clang"] = version
+        fresh = kernel()
+        monkeypatch.delenv("PROBE_CC", raising=False)
+        assert fresh() == "gcc 12"
+        monkeypatch.setenv("PROBE_CC", "clang")
+        assert fresh() == version
+
+
+def test_what_changes_while_an_artifact_is_stored_is_noticed_by_the_next_call(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from whorl.jit.events import Event, Happened, listeners
+
+    for moment in (Happened.STORED, Happened.FOUND, Happened.COMPILED):
+        monkeypatch.setattr(sys.modules[__name__], "SCALE", 1.0)
+        kernel = again(make(lambda inputs: inputs.function().glob("SCALE").value(), reads_scale))
+
+        def other_thread(event: Event, moment: Happened = moment) -> None:
+            if event.what is moment:
+                monkeypatch.setattr(sys.modules[__name__], "SCALE", 2.0)
+
+        listeners.append(other_thread)
+        try:
+            kernel(1)
+        finally:
+            listeners.remove(other_thread)
+        monkeypatch.setattr(sys.modules[__name__], "SCALE", 2.0)
+        assert (kernel(1), kernel(1)) == (2.0, 2.0)
+
+
+def test_options_are_taken_as_they_are_when_the_kernel_is_made(make: Make) -> None:
+    held = ["a"]
+    kernel = make(lambda inputs: list(inputs.option("h")), options={"h": held})
+    kernel()
+    held.append("b")
+    assert kernel() == again(kernel)() == ["a"]
+    assert kernel.with_options(h=held)() == ["a", "b"]
+
+
 # -- misuse -----------------------------------------------------------------------------
 
 

@@ -229,7 +229,8 @@ def test_a_header_that_is_not_declared_is_not_there_for_cc_either(warm: Workshop
     written(warm.folder, {"other.h": "#define OTHER 1\n"})
     warm.edit('#include "shift.h"', '#include "shift.h"\n#include "other.h"')
     warm.environment = {"CPATH": str(warm.folder)}
-    assert "other.h" in warm.call()["message"]
+    answer = warm.call()
+    assert (answer["error"], "other.h: No such file" in answer["message"]) == ("CFailed", True)
     warm.environment = {"CFLAGS": f"-I{warm.folder}"}
     answer = warm.call()
     assert answer["error"] == "CMismatch"
@@ -368,6 +369,33 @@ print(json.dumps(results))
         f"{2**63} does not fit into int64_t",
     ]  # fmt: skip
     assert cold.compiles == 5
+
+
+def test_a_member_of_an_argument_is_a_constant_and_its_neighbours_are_not_read(
+    cold: Workshop,
+) -> None:
+    text = """
+import json
+from types import SimpleNamespace
+import whorl
+from examples.ccompiler.ccompiler import CCompiler
+
+TILES = "long tiles(long n) { return (n + {config.grid.tile} - 1) / {config.grid.tile}; }"
+
+@whorl.jit(CCompiler(), options={"template": "TILES"})
+def tiles(config, n): ...
+
+def config(tile, **more):
+    return SimpleNamespace(grid=SimpleNamespace(tile=tile, **more), **more)
+
+print(json.dumps([
+    tiles(config(8), 9), tiles(config(8, uid=object()), 17), tiles(config(4), n=9),
+    tiles.stats()["compiled"],
+]))
+"""
+    program = written(cold.folder, {"tiles.py": text}) / "tiles.py"
+    assert printed(program, path=(ROOT,), environment=cold.variables) == [2, 3, 3, 2]
+    assert cold.compiles == 2
 
 
 def test_an_audit_of_the_compiler_finds_nothing(warm: Workshop) -> None:

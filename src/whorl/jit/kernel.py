@@ -17,6 +17,7 @@ call, so nothing has to be promised, invalidated or declared.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import logging
 import threading
@@ -43,6 +44,7 @@ from whorl.reads.replay import (
     samples_of,
 )
 from whorl.reads.signature import class_label, signature
+from whorl.reads.world import environment_variable
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
@@ -112,7 +114,7 @@ class Kernel:
     def _forget(self) -> None:
         """Begin again with an empty table: the function's own code is another."""
         self._code = self.function.__code__
-        self._program_key: ProgramKey | None = None
+        self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
         self._shapes: dict[str, list[KnownShape]] = {}  # by architecture
         self._by_key: dict[StableDigest, Specialization] = {}
         self._only_here: list[Specialization] = []
@@ -180,18 +182,18 @@ class Kernel:
         drifted = self._drift(world, target)
         if drifted is not None:
             return drifted
-        found = self._look_up(world, values, target, count=True)
+        found = self._look_up(world, target, count=True)
         if found is not None:
             return found
         self._explain_miss(world, target)
         if self.choices.cache != "disk":
-            return self._compile(world, values, target)
+            return self._compile(world, target)
 
         def look(theirs: Specialization | None) -> Specialization | None:
-            return self._look_up(world, values, target, count=False)
+            return self._look_up(world, target, count=False)
 
         def produce() -> Specialization:
-            return self._compile(world, values, target)
+            return self._compile(world, target)
 
         name = flight_name(self._program, target, self._coarse(world))
         made, how = self._cache.once(name, look, produce, what=self._name)
@@ -204,18 +206,20 @@ class Kernel:
 
     @property
     def _program(self) -> ProgramKey:
-        program = self._program_key
+        """What stands for the program now: the toolchain may depend on the environment."""
+        declared = self._environment.items()
+        variables = tuple(environment_variable(name, default) for name, default in declared)
+        program = self._programs.get(variables)
         if program is None:
-            program = self._program_key = ProgramKey.of(self.function, self.compiler)
+            program = self._programs[variables] = ProgramKey.of(self.function, self.compiler)
         return program
 
-    def _look_up(
-        self, world: World, values: tuple[Any, ...], target: Target, *, count: bool
-    ) -> Specialization | None:
+    def _look_up(self, world: World, target: Target, *, count: bool) -> Specialization | None:
         """By the durable facts of every known shape: in memory, then in the store."""
         if self.choices.cache != "disk":
             return None
         for shape in self._known_shapes(target):
+            live = live_facts(shape, world)
             facts = durable_facts(shape, world)
             if facts is None or is_only_here(facts):
                 continue
@@ -224,7 +228,7 @@ class Kernel:
             if specialization is None:
                 specialization = self._from_store(key, target, facts, count=count)
             if specialization is not None:
-                self._remember(shape, world, values, target, specialization)
+                self._remember(shape, world, live, target, specialization)
                 return specialization
         return None
 
@@ -280,17 +284,23 @@ class Kernel:
         self,
         shape: Shape,
         world: World,
-        values: tuple[Any, ...],
+        live: tuple[Any, ...],
         target: Target,
         specialization: Specialization,
     ) -> None:
-        """Let the next call with the same facts find it at once."""
+        """Let the next call with the same facts find it at once.
+
+        `live` are the facts from before the durable ones were taken. If they are others now,
+        something has changed in between, and nobody knows which of them the code is for.
+        """
+        by_identity = self.choices.cache == "process"
+        if live_facts(shape, world, by_identity=by_identity) != live:
+            return
         with self._lock:
             shapes = self._shapes.setdefault(target.architecture, [])
             known = next((known for known in shapes if known.shape == shape), None)
             if known is None:
                 parts = (shape, self.function, self._binding.names, self._environment)
-                by_identity = self.choices.cache == "process"
                 samples = samples_of(shape, world)
                 known = KnownShape(
                     shape,
@@ -298,13 +308,11 @@ class Kernel:
                     lambda: compiled_replay(*parts, by_identity=by_identity, samples=samples),
                 )
                 shapes.append(known)
-        kept = kept_alive(shape, world)
-        facts = known.replay(values, target.properties)
-        known.remember(facts, specialization, kept)
+        known.remember(live, specialization, kept_alive(shape, world))
 
     # -- compiling ----------------------------------------------------------------------
 
-    def _compile(self, world: World, values: tuple[Any, ...], target: Target) -> Specialization:
+    def _compile(self, world: World, target: Target) -> Specialization:
         recorder = Recorder(world, by_identity=self.choices.cache != "disk")
         inputs = Inputs(recorder)
         program = Program(self.function, target, inputs.function())
@@ -337,10 +345,11 @@ class Kernel:
             made = self._keep(
                 Specialization(None, target.architecture, artifact, facts, "compiled")
             )
-            if live_facts(trace.shape, world, by_identity=True):
-                self._remember(trace.shape, world, values, target, made)
+            live = live_facts(trace.shape, world, by_identity=self.choices.cache == "process")
+            self._remember(trace.shape, world, live, target, made)
             return made
         key = artifact_key(self._program, target, trace.shape, facts)
+        live = live_facts(trace.shape, world)
         now = durable_facts(trace.shape, world)
         if now is None or artifact_key(self._program, target, trace.shape, now) != key:
             log.warning(
@@ -362,7 +371,7 @@ class Kernel:
         made = self._keep(
             Specialization(key, target.architecture, artifact, facts, "compiled", entry)
         )
-        self._remember(trace.shape, world, values, target, made)
+        self._remember(trace.shape, world, live, target, made)
         return made
 
     def _store(self, entry: Entry, shape: Shape) -> None:
@@ -446,7 +455,7 @@ class Kernel:
         recalled = self._recall(values, target)
         if recalled is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        if self._look_up(world, values, target, count=False) is not None:
+        if self._look_up(world, target, count=False) is not None:
             return Explanation(self._name, "hit", "its artifact is in the store")
         return self._explanation(world, target)
 
@@ -469,7 +478,7 @@ class Kernel:
                 f"{self._name} has no option {sorted(unknown)[0]!r}; it has "
                 f"{', '.join(sorted(self.choices.options))}"
             )
-        merged = {**self.choices.options, **options}
+        merged = {**self.choices.options, **copy.deepcopy(options)}
         choices = replace(self.choices, options=merged)
         return Kernel(self.function, self.compiler, choices, self._own_cache)
 
@@ -509,7 +518,7 @@ def jit(
 ) -> Callable[[Callable[..., Any]], Kernel]:
     """Let a compiler compile a function when it is called, and keep what it makes.
 
-    `options` are what the compiler reads with `inputs.option`, with their values. `on_drift`
+    `options` are what the compiler reads with `inputs.option`, as they are now. `on_drift`
     says what happens when a global, a closed-over variable or an environment variable that was
     read has changed: "recompile" (find or make what fits), "raise" or "ignore". `cache` is
     "disk", "process" (also for what cannot be recorded), or "call" (what cannot be recorded is
@@ -534,7 +543,7 @@ def jit(
     ):
         if value not in choice:
             raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
-    choices = Choices(dict(options or {}), on_drift, cache, strict)
+    choices = Choices(copy.deepcopy(dict(options or {})), on_drift, cache, strict)
 
     def decorate(function: Callable[..., Any]) -> Kernel:
         if not isinstance(function, types.FunctionType):

@@ -38,6 +38,7 @@ class ProgramKey:
         code = code_digest(function.__code__)
         parts = (
             Part("function", function_name(function)),
+            Part("name", function.__name__),
             Part("code", f"{code.digest.hex()} ({code.origin})"),
             Part("compiler", f"{compiler.name} {compiler.version}"),
             Part("toolchain", toolchain_of(compiler)),
