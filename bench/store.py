@@ -206,7 +206,7 @@ def whorl_store(root: Path, payload: bytes) -> Medium:
     data = made(payload, next(digests("any"))).data
     return Medium(
         Operation(lambda key: key, store.get),
-        Operation(lambda key: Entry(key, None, data, 0.0, 0), store.put),
+        Operation(lambda key: Entry(key, None, data), store.put),
         held_by_whorl,
         lambda key: stored(store.put(made(payload, key))),
     )

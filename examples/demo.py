@@ -26,7 +26,7 @@ import numpy.typing as npt
 import whorl
 from whorl.artifacts import Artifact, Entry, Label, encode
 from whorl.fingerprint.digest import StableDigest
-from whorl.store import Absent, Cache, DirectoryStore, Failed, Leases, Statistics, Totals
+from whorl.store import Absent, Cache, DirectoryStore, Failed, Totals
 
 FILES = {
     "solver.py": """
@@ -156,9 +156,7 @@ def entry_key() -> StableDigest:
 
 def obtain(root: Path) -> str:
     """Ask the store for an entry that takes half a second to make; say how it came about."""
-    statistics = Statistics(root / "statistics")
-    store = DirectoryStore(root, statistics=statistics)
-    cache = Cache(store, leases=Leases(store.leases), statistics=statistics)
+    cache = Cache(DirectoryStore(root))
 
     def compile_it() -> Entry:
         time.sleep(0.5)
@@ -166,7 +164,7 @@ def obtain(root: Path) -> str:
         return encode(Artifact({"object": b"code"}, {"slots": ("a", "x", "y")}), label)
 
     obtained = cache.obtain(entry_key(), compile_it, what="saxpy")
-    statistics.flush()
+    cache.statistics.flush()
     return obtained.how.value
 
 

@@ -77,7 +77,7 @@ class BadSetting(WhorlError, ValueError):
         return f"{self.name} is {self.value!r}; it should be {self.wanted}."
 
 
-class UnsafeDirectory(WhorlError, PermissionError):
+class UnsafeDirectory(WhorlError):
     """A cache directory that another user could have written to: its code is not loaded.
 
     >>> print(UnsafeDirectory("cache", "its group may write to it", "Run: chmod go-w cache"))

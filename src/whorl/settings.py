@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar, cast
 
@@ -28,6 +29,7 @@ CacheMode = Literal["on", "off", "readonly"]
 LogLevel = Literal["off", "error", "warning", "why", "info", "debug"]
 
 DEFAULT_MAX_SIZE: Final = 4 << 30
+_LARGEST: Final = 1 << 63
 _MODES: Final = ("on", "off", "readonly")
 _LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE | re.ASCII)
@@ -120,13 +122,13 @@ def size_of(name: str, value: object) -> int:
     >>> size_of("size", "1.5 MiB"), size_of("size", 10)
     (1572864, 10)
     """
-    if type(value) is int and value > 0:
+    if type(value) is int and 0 < value < _LARGEST:
         return value
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     size = 0
     if match is not None:
-        size = int(float(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
-    if size <= 0:
+        size = int(Decimal(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
+    if not 0 < size < _LARGEST:
         raise BadSetting(name, value, "a number of bytes such as 500M or 5G, more than nothing")
     return size
 
@@ -142,7 +144,10 @@ def _directory(name: str, value: object) -> Path:
         path = path.expanduser()
     except RuntimeError:
         raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
-    path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+    try:
+        path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+    except OSError as error:
+        raise BadSetting(name, value, f"an absolute path: {error.strerror}") from error
     if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112  # never raise
         raise BadSetting(name, value, "a directory; there is a file of that name")
     return path
@@ -161,7 +166,10 @@ def _default_directory() -> Path:
     if path.is_absolute():
         return path
     user = os.getuid() if sys.platform != "win32" else "user"
-    return Path(tempfile.gettempdir()) / f"whorl-{user}"
+    try:
+        return Path(tempfile.gettempdir()) / f"whorl-{user}"
+    except OSError:  # not even that: a place where nothing can be kept, which the store will say
+        return Path(os.devnull) / "whorl"
 
 
 _OPTIONS: Final[dict[str, _Option]] = {
@@ -221,10 +229,18 @@ def on_change(listener: Callable[[Settings], None]) -> None:
 
 
 def _apply(settings: Settings) -> None:
+    _apply_log(settings)
+    for listener in _listeners:
+        listener(settings)
+
+
+def _apply_log(settings: Settings) -> None:
     import logging
 
     level = settings.log.value
     logger = logging.getLogger("whorl")
+    if settings.log.origin == "the default":  # the program's own levels are its own
+        return
     levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
     logger.setLevel(levels.get(level) or level.upper())
     # Why something was compiled is said by a logger of its own.
@@ -236,6 +252,5 @@ def _apply(settings: Settings) -> None:
     ):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("whorl: %(message)s"))
+        handler.addFilter(lambda record: not logging.getLogger().handlers)  # they say it by now
         logger.addHandler(handler)
-    for listener in _listeners:
-        listener(settings)

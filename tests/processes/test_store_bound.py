@@ -166,7 +166,12 @@ def test_entries_of_older_formats_go_first_and_those_of_newer_ones_are_not_touch
     for number in range(4):
         store.put(entry_of(number, 10_000))
         _age(store.path(key_of(number)), 30 * _DAY)
-    for name in ("v0/entries/ab/cdef", "v0/groups/12/34/56", "v2/entries/ab/cdef", "v0x/entries/a"):
+    for name in (
+        f"v0/entries/ab/{30 * 'c'}",
+        f"v0/groups/12/{30 * '3'}/{32 * '5'}",
+        "v2/entries/ab/cdef",
+        "v0x/entries/a",
+    ):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(bytes(10_000))  # used a moment ago
     each = len(entry_of(0, 10_000).data)

@@ -84,10 +84,10 @@ def test_entries_of_older_formats_go_first(tmp_path: Path) -> None:
     store = DirectoryStore(tmp_path / "store")
     store.put(entry_of(1, bytes(9000)))
     age(store, 1, 10 * DAY)
-    old = store.root / "v0" / "entries" / "ab" / "cdef"
+    old = store.root / "v0" / "entries" / "ab" / ("cd" * 15)
     old.parent.mkdir(parents=True)
     old.write_bytes(bytes(9000))
-    newer = store.root / "v99" / "entries" / "ab" / "cdef"
+    newer = store.root / "v99" / "entries" / "ab" / ("cd" * 15)
     newer.parent.mkdir(parents=True)
     newer.write_bytes(bytes(9000))
     store.collect(15_000)

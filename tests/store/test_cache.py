@@ -211,6 +211,7 @@ def test_every_ending_is_counted(cache: Cache) -> None:
         Ending.DAMAGED: 1,
         Ending.PRODUCED: 2,
         Ending.STORED: 2,
+        Ending.SET_ASIDE: 1,
     }
     assert totals.misses == {Ending.ABSENT: 1, Ending.DAMAGED: 1}
     assert totals.seconds_saved == 2.5

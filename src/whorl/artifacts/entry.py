@@ -34,7 +34,22 @@ from xxhash import xxh3_128
 
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
 
-__all__ = ["FORMAT", "HEAD", "PAGE", "Damage", "Damaged", "Entry", "Label", "Part", "Payload"]
+from .plain import NotPlain
+
+__all__ = [
+    "FORMAT",
+    "HEAD",
+    "PAGE",
+    "Damage",
+    "Damaged",
+    "Entry",
+    "Label",
+    "Part",
+    "Payload",
+    "check_head",
+    "label_end",
+    "peek_label",
+]
 
 FORMAT: Final = 1
 MAGIC: Final = b"\x89whorl\r\n"
@@ -68,8 +83,12 @@ class Damaged(Exception):
     """Bytes that are not the entry asked for."""
 
     def __init__(self, damage: Damage, detail: str = "") -> None:
-        super().__init__(damage.value + (f" ({detail})" if detail else ""))
+        super().__init__(damage, detail)
         self.damage = damage
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return self.damage.value + (f" ({self.detail})" if self.detail else "")
 
     @classmethod
     def not_a_file(cls) -> Damaged:
@@ -148,7 +167,7 @@ class Entry:
         >>> bytes(entry.payload("code")), len(entry.data)
         (b'ret', 4099)
         """
-        blobs = [memoryview(blob).cast("B") for blob in payloads.values()]
+        blobs = [_flat(name, blob) for name, blob in payloads.items()]
         digests = [hash_hex(blob) for blob in blobs]
         # The offsets stand in the label, and the label's length moves them: twice is enough
         # unless the first guess was short of a page's end.
@@ -230,14 +249,20 @@ class Entry:
         return fields
 
 
-def check_head(data: bytes | memoryview, actual_size: int) -> int:
-    """The size that an entry of so many bytes says it has; `Damaged` if it is not that."""
+def _flat(name: str, blob: bytes | memoryview) -> memoryview:
+    try:
+        return memoryview(blob).cast("B")
+    except TypeError as error:
+        raise TypeError(f"payload {name!r} is not one run of bytes: {error}") from error
+
+
+def check_head(data: bytes | memoryview, actual_size: int) -> None:
+    """Raise `Damaged` if an entry of so many bytes cannot begin like this."""
     if data[:16] != _OPENING or len(data) < HEAD:
         raise _unlike(bytes(data[:16]), actual_size)
     size: int = _HEAD.unpack_from(data)[5]
     if size != actual_size:
         raise Damaged(Damage.TRUNCATED if actual_size < size else Damage.EXTENDED)
-    return size
 
 
 def peek_label(start: bytes) -> Label:
@@ -301,7 +326,10 @@ def _label_text(label: Label, table: Sequence[Payload], record: Any) -> bytes:
         "payloads": table,
         "record": record,
     }
-    return _ENCODER.encode(fields).encode("ascii") + b"\n"
+    try:
+        return _ENCODER.encode(fields).encode("ascii") + b"\n"
+    except RecursionError:
+        raise NotPlain("the record", "value nested too deeply") from None
 
 
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

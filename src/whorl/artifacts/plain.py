@@ -29,12 +29,16 @@ class NotPlain(TypeError):
     """A value that cannot be written exactly; `path` leads to it."""
 
     def __init__(self, path: str, kind: str) -> None:
-        super().__init__(
-            f"{path} is a {kind!r}, which cannot be kept in an entry.\n"
+        super().__init__(path, kind)
+        self.path = path
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} is a {self.kind!r}, which cannot be kept in an entry.\n"
             "  Keep None, bool, int, float, complex, str, bytes, tuples, lists and dicts of these; "
             "put anything else into a payload as bytes."
         )
-        self.path = path
 
 
 def lowered(value: object, path: str = "value") -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
 from whorl.reads import Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
@@ -14,8 +13,6 @@ from .entry import Damage, Damaged, Entry, Label
 from .plain import lowered, restored
 
 __all__ = ["Artifact", "Manifest", "Record", "decode", "encode"]
-
-_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +28,8 @@ class Artifact:
     True
     """
 
-    payloads: Mapping[str, bytes | memoryview] = field(default_factory=lambda: _EMPTY)
-    metadata: Mapping[str, Plain] = field(default_factory=lambda: _EMPTY)
+    payloads: Mapping[str, bytes | memoryview] = field(default_factory=dict)
+    metadata: Mapping[str, Plain] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
 
 
@@ -73,6 +70,9 @@ def encode(record: Record, label: Label) -> Entry:
                 f"payload {name!r} is a {type(payload).__name__!r}: payloads are bytes under a "
                 "str. Serialize it first."
             )
+    for name in record.metadata:
+        if type(name) is not str:
+            raise TypeError(f"metadata are kept under a str, not under {name!r}")
     metadata = {n: lowered(value, f"metadata[{n!r}]") for n, value in record.metadata.items()}
     seen = [
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -119,14 +120,23 @@ def toolchain_of(compiler: object) -> str:
 def _distribution_of(top: str) -> str:
     found = _DISTRIBUTIONS.get(top)
     if found is None:
-        names = metadata.packages_distributions().get(top, ())
         parts = []
-        for name in sorted(set(names)):
-            distribution = metadata.distribution(name)
+        for distribution in _distributions_of(top):
+            name = distribution.metadata["Name"]
             record = distribution.read_text("RECORD") or ""
             parts.append(f"{name} {distribution.version} {hash_hex(record.encode())[:8]}")
         found = _DISTRIBUTIONS[top] = ", ".join(parts)
     return found
+
+
+def _distributions_of(top: str) -> list[metadata.Distribution]:
+    """The distributions that a package is from. One of its own name is found at once."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        named = metadata.distribution(top)
+        if any(file.parts[0] in (top, f"{top}.py") for file in named.files or ()):
+            return [named]
+    names = metadata.packages_distributions().get(top, ())
+    return [metadata.distribution(name) for name in sorted(set(names))]
 
 
 _DISTRIBUTIONS: dict[str, str] = {}

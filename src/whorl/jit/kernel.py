@@ -212,6 +212,7 @@ class Kernel:
         program = self._programs.get(variables)
         if program is None:
             program = self._programs[variables] = ProgramKey.of(self.function, self.compiler)
+            self._cache.uses(dict(program.parts)["toolchain"])
         return program
 
     def _look_up(self, world: World, target: Target, *, count: bool) -> Specialization | None:

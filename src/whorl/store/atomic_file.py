@@ -7,7 +7,7 @@ import os
 from itertools import count
 from typing import Final
 
-__all__ = ["append_small", "make_directory", "write_file", "write_small"]
+__all__ = ["append_small", "make_directory", "sync_directories", "write_file", "write_small"]
 
 _NUMBER: Final = count()
 _PROCESS: Final = os.urandom(4).hex()  # process numbers may meet on a shared file system
@@ -30,8 +30,7 @@ def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool =
     `sync` waits until the bytes and the name are on the disk. Whatever happens, the file that
     was there before stays whole until the new one takes its place.
     """
-    temporary = f"{beside}{os.sep}{_PROCESS}-{os.getpid()}-{next(_NUMBER)}"
-    file = os.open(temporary, _NEW, 0o600)
+    temporary, file = _new_file(beside)
     try:
         try:
             left = memoryview(data)
@@ -50,6 +49,24 @@ def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool =
         raise
     if sync:
         _sync_directory(os.path.dirname(path))
+
+
+def _new_file(directory: str) -> tuple[str, int]:
+    """A file that nobody has, open for writing."""
+    while True:
+        path = f"{directory}{os.sep}{_PROCESS}-{os.getpid()}-{next(_NUMBER)}"
+        with contextlib.suppress(FileExistsError):  # left by a killed process of the same number
+            return path, os.open(path, _NEW, 0o600)
+
+
+def sync_directories(path: str, upto: str) -> None:
+    """Wait until the names of the directories above a path are on the disk."""
+    directory = os.path.dirname(path)
+    while True:
+        _sync_directory(directory)
+        if directory in (os.path.dirname(upto), os.path.dirname(directory)):
+            return
+        directory = os.path.dirname(directory)
 
 
 def _sync_directory(directory: str) -> None:

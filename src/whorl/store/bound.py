@@ -50,7 +50,13 @@ DEAD_AFTER: Final = 14 * 86400.0
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
 QUARANTINED: Final = 32  # files kept for whoever wants to look
 _LABEL_PEEKED: Final = 1 << 20
+_ENTRY_NAME: Final = re.compile(r"[0-9a-f]{30}([0-9a-f]{2})?")
 _FORMAT_DIRECTORY: Final = re.compile(r"v(\d+)")
+
+
+_chance = random.Random()  # the program's own numbers are its own
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_chance.seed)
 
 
 class StoredFile(NamedTuple):
@@ -59,6 +65,7 @@ class StoredFile(NamedTuple):
     path: str
     size: int
     used: float
+    changed: float  # the same, as the file says it: it may lie in the future
     rank: int  # 0 an older format, 1 a dead toolchain, 2 alive
 
 
@@ -87,6 +94,7 @@ class Bound:
         self._written = self._home / "written"
         self._bound = self._home / "bound"
         self._is_first = True
+        self._hurried_until = 0.0
 
     def wrote(self, size: int) -> None:
         """Take note of bytes that were written, and collect if there are too many by now.
@@ -95,7 +103,7 @@ class Bound:
         little and end soon add up too, and nothing has to be remembered.
         """
         units, rest = divmod(size, self._unit)
-        if random.random() * self._unit < rest:
+        if _chance.random() * self._unit < rest:
             units += 1
         is_first, self._is_first = self._is_first, False
         with contextlib.suppress(OSError):
@@ -106,6 +114,30 @@ class Bound:
             if is_first and self._was_wider():
                 self.collect()
 
+    @contextlib.contextmanager
+    def room_for(self, size: int) -> Iterator[None]:
+        """For something large, collect before it is written; one such writer at a time."""
+        if not self.is_large(size):
+            yield
+            return
+        with self._alone(self._patience()) as alone:
+            self._note(alone)
+            with contextlib.suppress(OSError):
+                self._collect(self.max_size - size)
+            yield
+
+    def is_large(self, size: int) -> bool:
+        """Whether it takes more than the room that a collection leaves."""
+        return size > self.max_size * ROOM
+
+    def _patience(self) -> float:
+        return PATIENCE if time.monotonic() >= self._hurried_until else 0.0
+
+    def _note(self, alone: bool) -> None:
+        """When whoever collects hangs, do not wait for it every time."""
+        if not alone and time.monotonic() >= self._hurried_until:
+            self._hurried_until = time.monotonic() + 10 * PATIENCE
+
     def _was_wider(self) -> bool:
         """Whether nobody has collected yet, or the bound was wider then."""
         try:
@@ -115,7 +147,9 @@ class Bound:
 
     def collect_if_due(self, *, patient: bool) -> None:
         """Collect, unless somebody else does; a patient caller waits for that."""
-        with self._alone(PATIENCE if patient else 0.0) as alone:
+        with self._alone(self._patience() if patient else 0.0) as alone:
+            if patient:
+                self._note(alone)
             if alone and self._written.stat().st_size >= COLLECT:
                 self._collect(self.max_size)
 
@@ -132,7 +166,9 @@ class Bound:
         if not os.path.isdir(self._home):  # nothing to collect, and nothing to make for that
             yield True
             return
-        lock = FileLock(self._home / "collecting", thread_local=False, mode=0o600)
+        lock = FileLock(
+            self._home / "collecting", thread_local=False, mode=0o600, fallback_to_soft=False
+        )
         try:
             lock.acquire(timeout=patience)
         except Timeout:
@@ -147,8 +183,9 @@ class Bound:
             lock.release()
 
     def _collect(self, max_size: int) -> Collected:
-        with contextlib.suppress(OSError):  # what was counted so far is what we look at now
-            os.truncate(self._written, 0)
+        if max_size <= self.max_size:
+            with contextlib.suppress(OSError):  # what was counted so far is what we look at now
+                os.truncate(self._written, 0)
         files = list(self.files())
         total = sum(file.size for file in files)
         goal = max_size if total <= max_size else int(max_size * (1 - ROOM))
@@ -157,13 +194,20 @@ class Bound:
             for file in sorted(self._ranked(files), key=lambda file: (file.rank, file.used)):
                 if total - freed <= goal:
                     break
-                with contextlib.suppress(OSError):
+                try:
+                    if os.lstat(file.path).st_mtime != file.changed:  # used or written since
+                        continue
                     os.unlink(file.path)
                     removed += 1
-                    freed += file.size
+                except FileNotFoundError:
+                    pass  # another was faster
+                except OSError:
+                    continue
+                freed += file.size
         self._clean_up()
-        with contextlib.suppress(OSError):
-            write_small(str(self._bound), str(self.max_size))
+        if max_size <= self.max_size:
+            with contextlib.suppress(OSError):
+                write_small(str(self._bound), str(self.max_size))
         if removed:
             self._statistics.count(Ending.EVICTED, removed)
             log.info(
@@ -182,7 +226,9 @@ class Bound:
             rank = 2 if int(match[1]) == FORMAT else 0
             home = os.path.join(self.root, name)
             for part in ("entries", "groups"):
-                yield from _files_below(os.path.join(home, part), rank)
+                for file in _files_below(os.path.join(home, part), rank):
+                    if _ENTRY_NAME.fullmatch(os.path.basename(file.path)):
+                        yield file
 
     def _ranked(self, files: list[StoredFile]) -> Iterator[StoredFile]:
         """The files, with those of dead toolchains ranked as such."""
@@ -223,15 +269,20 @@ class Bound:
         """Remove what killed writers left, old leases, and all but the last quarantined files."""
         old = time.time() - LEFTOVER_AFTER
         for directory in (self._home / "incoming", self._home / "leases"):
-            for file in _files_below(str(directory), 2):
+            for file in _files_below(str(directory)):
                 if file.used < old:
                     with contextlib.suppress(OSError):
                         os.unlink(file.path)
-        aside = sorted(_files_below(str(self.root / "quarantine"), 2), key=lambda file: file.used)
+        self.trim_quarantine()
+        _remove_empty(str(self._home / "groups"))
+        compact(self.root / "statistics")
+
+    def trim_quarantine(self) -> None:
+        """Keep the last files that were set aside."""
+        aside = sorted(_files_below(str(self.root / "quarantine")), key=lambda file: file.used)
         for file in aside[:-QUARANTINED]:
             with contextlib.suppress(OSError):
                 os.unlink(file.path)
-        compact(self.root / "statistics")
 
 
 def _names(directory: str | Path) -> list[str]:
@@ -241,11 +292,22 @@ def _names(directory: str | Path) -> list[str]:
         return []
 
 
-def _files_below(directory: str, rank: int) -> Iterator[StoredFile]:
+def _remove_empty(directory: str) -> None:
+    """Remove the directories below one that have nothing in them."""
+    for name in _names(directory):
+        path = os.path.join(directory, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            _remove_empty(path)
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+
+
+def _files_below(directory: str, rank: int = 2) -> Iterator[StoredFile]:
     try:
         scan = os.scandir(directory)
     except OSError:
         return
+    now = time.time()
     with scan:
         for found in scan:
             try:
@@ -255,13 +317,20 @@ def _files_below(directory: str, rank: int) -> Iterator[StoredFile]:
                 status = found.stat(follow_symlinks=False)
             except OSError:
                 continue
-            yield StoredFile(found.path, status.st_size, status.st_mtime, rank)
+            changed = status.st_mtime
+            yield StoredFile(found.path, status.st_size, min(changed, now), changed, rank)
 
 
 def _toolchain(path: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open_file) as file:
             start = file.read(PAGE)
             return peek_label(start + file.read(min(label_end(start), _LABEL_PEEKED))).toolchain
     except (OSError, Damaged):
         return ""
+
+
+def _open_file(path: str, flags: int) -> int:
+    """Open what is a file, without being held up by what is none."""
+    flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, flags)

@@ -23,6 +23,7 @@ from typing import Any, Final, Generic, TypeVar
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
 
+from .directory import DirectoryStore
 from .ending import Ending
 from .lease import HELD, NO_LEASES, Lease, Leases
 from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
@@ -34,6 +35,7 @@ __all__ = ["Cache", "Obtained"]
 LEASE: Final = 600.0  # seconds
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.1
+_LOOK_EVERY: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,18 @@ class _Production(Generic[T]):
         self.result: T | None = None
 
 
+class _Here(threading.local):
+    """What this thread is producing, in whichever cache."""
+
+    def __init__(self) -> None:
+        self.producing: set[tuple[object, str]] = set()
+
+
+_here: Final = _Here()
+
+
 class Cache:
-    """A store, with one producer at a time for each key.
+    """A store, with one producer at a time for each key. A directory brings its own leases.
 
     >>> from whorl.artifacts import Artifact, Label, encode
     >>> from whorl.store import MemoryStore
@@ -85,12 +97,17 @@ class Cache:
         statistics: Statistics | None = None,
         lease: float = LEASE,
     ) -> None:
+        if isinstance(store, DirectoryStore):
+            leases = leases or Leases(store.leases)
+            statistics = statistics or store.statistics
         self.store = store
         self.statistics = statistics or Statistics()
         self._leases = leases
+        self._place = id(self) if leases is None else leases.place
         self._lease = lease
         self._lock = threading.Lock()
         self._under_way: dict[str, _Production[Any]] = {}
+        self._waiting: dict[int, _Production[Any]] = {}  # what each thread waits for
         _ALIVE.add(self)
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
@@ -104,6 +121,11 @@ class Cache:
             case Failed(_, ending):
                 self.statistics.count(ending)
         return got
+
+    def uses(self, toolchain: str) -> None:
+        """Say that entries of a toolchain are in use, so that they are not evicted first."""
+        if isinstance(self.store, DirectoryStore) and toolchain:
+            self.store.uses(toolchain)
 
     def put(self, entry: Entry) -> Put:
         """Keep an entry; how that ends is counted."""
@@ -166,19 +188,40 @@ class Cache:
         ways of producing.
         """
         begun = time.monotonic()
+        if (self._place, name) in _here.producing:  # its own production asks for it
+            return self._produced(produce, Ending.UNLOCKED)
         while True:
             mine: _Production[T] = _Production()
             with self._lock:
                 theirs: _Production[T] = self._under_way.setdefault(name, mine)
+                in_circle = theirs is not mine and self._would_wait_for_itself(theirs)
+                if theirs is not mine and not in_circle:
+                    self._waiting[mine.thread] = theirs
             if theirs is mine:
                 return self._first_here(name, mine, look, produce, what)
-            if theirs.thread == mine.thread:  # its own production asks for it
+            if in_circle:  # somebody has to go on
                 return self._produced(produce, Ending.UNLOCKED)
-            if not self._wait_for(theirs, begun, what):
-                return self._produced(produce, Ending.GAVE_UP)
+            try:
+                ended = self._wait_for(theirs, begun, what)
+            finally:
+                with self._lock:
+                    self._waiting.pop(mine.thread, None)
             found = look(theirs.result)
             if found is not None:
                 return found, Ending.WAITED
+            if not ended:
+                return self._produced(produce, Ending.GAVE_UP)
+
+    def _would_wait_for_itself(self, theirs: _Production[Any]) -> bool:
+        """Whether a production waits, through others, for what this thread produces."""
+        met = {threading.get_ident()}
+        following: _Production[Any] | None = theirs
+        while following is not None:
+            if following.thread in met:
+                return True
+            met.add(following.thread)
+            following = self._waiting.get(following.thread)
+        return False
 
     def _first_here(
         self,
@@ -189,11 +232,13 @@ class Cache:
         what: str,
     ) -> tuple[T, Ending]:
         """Produce, or wait for another process, on behalf of all threads of this one."""
+        _here.producing.add((self._place, name))
         try:
             result, how = self._with_lease(name, look, produce, what)
             mine.result = result
             return result, how
         finally:
+            _here.producing.discard((self._place, name))
             with self._lock:
                 if self._under_way.get(name) is mine:
                     del self._under_way[name]
@@ -222,8 +267,16 @@ class Cache:
         lease = self._leases.take(name)
         if lease is HELD:
             with StatusLine(f"{self._leases.holder(name)} to make {what}") as line:
+                looked = begun
                 while lease is HELD:
-                    if time.monotonic() - begun > self._lease:
+                    now = time.monotonic()
+                    has_expired = now - begun > self._lease
+                    if has_expired or now - looked > _LOOK_EVERY:
+                        looked = now
+                        found = look(None)  # it may be there although somebody holds the lease
+                        if found is not None:
+                            return found, Ending.WAITED
+                    if has_expired:
                         return self._produced(produce, Ending.GAVE_UP)
                     time.sleep(pause)
                     pause = min(pause * 1.5, _LONGEST_PAUSE)
@@ -259,6 +312,7 @@ class Cache:
         """Productions of threads that are not in the child never end there."""
         self._lock = threading.Lock()
         self._under_way = {}
+        self._waiting = {}
 
 
 _ALIVE: Final[weakref.WeakSet[Cache]] = weakref.WeakSet()

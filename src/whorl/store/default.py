@@ -12,10 +12,7 @@ from whorl.settings import Settings
 
 from .cache import Cache
 from .directory import DirectoryStore
-from .lease import Leases
 from .memory import NullStore
-from .outcome import Store
-from .statistics import Statistics
 from .wrappers import ReadOnly
 
 __all__ = ["default_cache", "open_cache"]
@@ -37,37 +34,33 @@ def open_cache(settings: Settings) -> Cache:
     if mode == "off":
         return Cache(NullStore())
     root = settings.cache_dir.value
-    statistics = Statistics(root / "statistics" if mode == "on" else None)
     try:
-        directory = DirectoryStore(
-            root, max_size=settings.cache_max_size.value, statistics=statistics
-        )
+        directory = DirectoryStore(root, max_size=settings.cache_max_size.value)
     except UnsafeDirectory as error:
         log.warning("%s", error)
         return Cache(NullStore())
-    store: Store = directory
-    if mode == "readonly":
-        return Cache(ReadOnly(directory), statistics=statistics)
-    return Cache(store, leases=Leases(directory.leases), statistics=statistics)
+    return Cache(ReadOnly(directory) if mode == "readonly" else directory)
 
 
 def default_cache() -> Cache:
     """The cache of this process, as `whorl.configure` and the environment say."""
     global _cache  # noqa: PLW0603  # one process, one default
     cache = _cache
-    if cache is None:
+    while cache is None:
+        settings = _settings.current()
+        opened = open_cache(settings)
         with _lock:
-            if _cache is None:
-                _cache = open_cache(_settings.current())
-            cache = _cache
+            if _settings.current() is settings:  # otherwise `configure` was faster
+                _cache = cache = _cache or opened
     return cache
 
 
 def _reopen(settings: Settings) -> None:
-    global _cache  # noqa: PLW0603
-    if _cache is not None:
-        _cache.statistics.flush()
-    _cache = None
+    global _cache
+    with _lock:
+        before, _cache = _cache, None
+    if before is not None:
+        before.statistics.flush()
 
 
 _settings.on_change(_reopen)

@@ -27,15 +27,17 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
 from whorl.artifacts.entry import HEAD, check_head
+from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
 from whorl.settings import DEFAULT_MAX_SIZE
 
-from .atomic_file import make_directory, write_file
+from .atomic_file import make_directory, sync_directories, write_file
 from .bound import STAMP_EVERY, Bound, Collected
 from .ending import Ending
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Skipped, Stored, check_key
@@ -55,6 +57,7 @@ _READ: Final = (
 )
 _USUAL: Final = 1 << 16  # bytes that hold most entries
 _LOOKED_AT: Final = 10_000
+_TRUSTED_FOR: Final = 5.0  # seconds
 _AT_ONCE: Final = 1 << 20  # up to here a file is read before its head is looked at
 _ATTEMPTS: Final = 3
 _READ_ONLY: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
@@ -88,13 +91,15 @@ class DirectoryStore:
         *,
         max_size: int = DEFAULT_MAX_SIZE,
         sync: bool = False,
+        read_only: bool = False,
         statistics: Statistics | None = None,
     ) -> None:
         self.root = Path(os.path.abspath(root))
         check_directory(self.root)
         home = self.root / f"v{FORMAT}"
         self.leases = home / "leases"
-        self.statistics = statistics or Statistics()
+        self.read_only = read_only
+        self.statistics = statistics or Statistics(None if read_only else self.root / "statistics")
         self.bound = Bound(self.root, max_size, self.statistics)
         self._entries = f"{home}{os.sep}entries{os.sep}"
         self._groups = f"{home}{os.sep}groups{os.sep}"
@@ -102,6 +107,10 @@ class DirectoryStore:
         self._sync = sync
         self._said: set[object] = set()
         self._looked_at: dict[str, float] = {}  # until when it is not necessary again
+
+    def for_reading(self) -> DirectoryStore:
+        """The same directory, not changed in any way: not even tidied up."""
+        return DirectoryStore(self.root, max_size=self.bound.max_size, read_only=True)
 
     def __repr__(self) -> str:
         return f"DirectoryStore({str(self.root)!r})"
@@ -116,11 +125,9 @@ class DirectoryStore:
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key, checked. Hot: see `bench/store.py`."""
-        if type(key) is not StableDigest:
-            check_key(key)
-        path = (
-            f"{self._entries}{key[:2]}{os.sep}{key[2:]}" if under is None else self.path(key, under)
-        )
+        if type(key) is not StableDigest or under is not None:
+            check_key(key, under)
+        path = self.path(key, under)
         try:
             file = os.open(path, _READ)
         except (FileNotFoundError, NotADirectoryError):
@@ -130,14 +137,17 @@ class DirectoryStore:
         try:
             if self._looked_at.get(path, 0.0) > time.monotonic():
                 data = os.read(file, _USUAL)
-                if len(data) < _USUAL:
+                with contextlib.suppress(Damaged):  # or only a part of it: look more closely
                     return Found(Entry.checked(data, key, under))
                 os.lseek(file, 0, os.SEEK_SET)
-            entry = Entry.checked(_contents(file, os.fstat(file)), key, under)
+            status = os.fstat(file)
+            if status.st_size > self.bound.max_size:
+                return Failed("it is larger than all of the store may be", Ending.UNREADABLE)
+            entry = Entry.checked(_contents(file, status), key, under)
             return self._looked(path, file) or Found(entry)
         except Damaged as damaged:
             return self._set_aside(path, os.fstat(file), damaged)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             return self._unreadable(path, error)
         finally:
             os.close(file)
@@ -146,29 +156,28 @@ class DirectoryStore:
         """Look at the file itself, not at its content: who may have written it, when it was used.
 
         In a directory that nobody else can enter, nobody else can have written a file: there it
-        is enough to look at it once in the time after which its last use is renewed.
+        is enough to look at it every few seconds.
         """
         status = os.fstat(file)
         reason = danger(status)
         if reason is not None:
             return self._unsafe(path, reason)
-        if time.time() - status.st_mtime > STAMP_EVERY:
+        if abs(time.time() - status.st_mtime) > STAMP_EVERY and not self.read_only:
             with contextlib.suppress(OSError):
                 os.utime(path)
         if is_private(os.stat(self.root)):
             if len(self._looked_at) >= _LOOKED_AT:
                 self._looked_at.clear()
-            self._looked_at[path] = time.monotonic() + STAMP_EVERY
+            self._looked_at[path] = time.monotonic() + _TRUSTED_FOR
         return None
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
         """The keys of a group, or those of no group, in no order."""
         if under is not None:
             check_key(under)
-            yield from _keys(os.path.dirname(self.path(under, under)), "")
-            return
-        for shard in _subdirectories(self._entries):
-            yield from _keys(f"{self._entries}{shard}", shard)
+            return _keys(os.path.dirname(self.path(under, under)), "")
+        shards = _subdirectories(self._entries)
+        return chain.from_iterable(_keys(f"{self._entries}{shard}", shard) for shard in shards)
 
     def groups(self) -> Iterator[StableDigest]:
         """The groups that have entries."""
@@ -177,7 +186,9 @@ class DirectoryStore:
                 with contextlib.suppress(ValueError):
                     yield StableDigest(shard + rest)
 
-    def _unreadable(self, path: str, error: OSError) -> Failed:
+    def _unreadable(self, path: str, error: OSError | MemoryError) -> Failed:
+        if isinstance(error, MemoryError):
+            return Failed("there is not enough memory for it", Ending.UNREADABLE)
         reason = _words(error)
         if error.errno == errno.ELOOP and os.path.islink(path):
             return self._unsafe(path, "it is a symbolic link")
@@ -197,6 +208,8 @@ class DirectoryStore:
     def _set_aside(self, path: str, status: os.stat_result, damaged: Damaged) -> Failed:
         """Move a damaged file out of the way, unless another has taken its place meanwhile."""
         reason = str(damaged)
+        if self.read_only:
+            return Failed(reason, Ending.DAMAGED)
         aside = self.root / "quarantine"
         name = f"{os.path.basename(os.path.dirname(path))}{os.path.basename(path)}"
         target = str(aside / f"{name}-{time.time_ns():x}-{os.getpid():x}")
@@ -217,6 +230,7 @@ class DirectoryStore:
             )  # fmt: skip
             return Failed(reason, Ending.DAMAGED)
         self.statistics.count(Ending.SET_ASIDE)
+        self.bound.trim_quarantine()
         self._say(
             ("damaged", path), logging.WARNING, "%s is damaged: %s; it is now in %s and will be "
             "made again", path, reason, aside,
@@ -227,14 +241,22 @@ class DirectoryStore:
 
     def put(self, entry: Entry) -> Stored | Skipped | Failed:
         """Keep an entry. When this returns `Stored`, every process can find it."""
-        check_key(entry.key)
+        check_key(entry.key, entry.under)
+        if self.read_only:
+            return Skipped("the store is read-only")
         if len(entry.data) > self.bound.max_size:
             reason = f"it is larger than all of the store may be ({self.bound.max_size} bytes)"
             self._say("large", logging.WARNING, "%s is not kept: %s", entry.key, reason)
             return Skipped(reason)
         path = self.path(entry.key, entry.under)
         try:
-            self._write(path, entry.data)
+            if self.bound.is_large(len(entry.data)):
+                self._make_directories(path)
+            with self.bound.room_for(len(entry.data)):
+                self._write(path, entry.data)
+        except UnsafeDirectory as error:
+            self._say("unsafe", logging.WARNING, "%s", error)
+            return Failed(error.reason, Ending.UNSAFE)
         except OSError as error:
             return self._not_stored(error)
         self.bound.wrote(len(entry.data))
@@ -248,6 +270,8 @@ class DirectoryStore:
                 if attempt == _ATTEMPTS:
                     raise
                 self._make_directories(path)
+                if self._sync:
+                    sync_directories(path, str(self.root))
             except IsADirectoryError:  # somebody's directory under an entry's name
                 if attempt == _ATTEMPTS:
                     raise
@@ -286,7 +310,9 @@ class DirectoryStore:
         self, key: StableDigest, under: StableDigest | None = None
     ) -> Stored | Absent | Failed:
         """Forget an entry."""
-        check_key(key)
+        check_key(key, under)
+        if self.read_only:
+            return Failed("the store is read-only", Ending.NOT_WRITABLE)
         try:
             os.unlink(self.path(key, under))
         except FileNotFoundError:
@@ -318,22 +344,21 @@ def _contents(file: int, status: os.stat_result) -> bytes:
     if not stat.S_ISREG(status.st_mode):
         raise Damaged.not_a_file()
     if size <= _AT_ONCE:
-        data = os.read(file, size)
-        return data if len(data) == size else data + _rest(file, size - len(data))
-    head = os.read(file, HEAD)
+        return _rest(file, size)
+    head = _rest(file, HEAD)
     check_head(head, size)
     return head + _rest(file, size - len(head))
 
 
 def _rest(file: int, size: int) -> bytes:
-    parts = []
-    while size > 0:
-        part = os.read(file, size)
+    """So many bytes, or as many as there are."""
+    data = os.read(file, size)
+    while len(data) < size:
+        part = os.read(file, size - len(data))
         if not part:
             break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        data += part
+    return data
 
 
 def _is_same(one: os.stat_result, other: os.stat_result) -> bool:

@@ -70,13 +70,18 @@ class Leases:
     def __init__(self, directory: Path) -> None:
         self._directory = str(directory)
 
+    @property
+    def place(self) -> str:
+        """Where they are: two objects for one place are the same leases."""
+        return self._directory
+
     def take(self, name: str) -> Lease | Held | NoLeases:
         """The lease, if nobody has it."""
         from filelock import FileLock, Timeout
 
         path = f"{self._directory}{os.sep}{name}"
         # Reentrance is by lock object, and each of ours is used once: threads exclude each other.
-        lock = FileLock(path, thread_local=False, mode=0o600)
+        lock = FileLock(path, thread_local=False, mode=0o600, fallback_to_soft=False)
         try:
             if not os.path.isdir(self._directory):
                 make_directory(self._directory)

@@ -31,19 +31,19 @@ class MemoryStore:
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key."""
-        check_key(key)
+        check_key(key, under)
         entry = self._groups.get(under, {}).get(key)
         return ABSENT if entry is None else Found(entry)
 
     def put(self, entry: Entry) -> Stored:
         """Keep an entry."""
-        check_key(entry.key)
+        check_key(entry.key, entry.under)
         self._groups.setdefault(entry.under, {})[entry.key] = entry
         return STORED
 
     def remove(self, key: StableDigest, under: StableDigest | None = None) -> Stored | Absent:
         """Forget an entry."""
-        check_key(key)
+        check_key(key, under)
         return ABSENT if self._groups.get(under, {}).pop(key, None) is None else STORED
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
@@ -60,17 +60,17 @@ class NullStore:
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Absent:
         """Nothing."""
-        check_key(key)
+        check_key(key, under)
         return ABSENT
 
     def put(self, entry: Entry) -> Skipped:
         """Nothing is kept."""
-        check_key(entry.key)
+        check_key(entry.key, entry.under)
         return Skipped("the cache is off")
 
     def remove(self, key: StableDigest, under: StableDigest | None = None) -> Absent:
         """There is nothing to forget."""
-        check_key(key)
+        check_key(key, under)
         return ABSENT
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:

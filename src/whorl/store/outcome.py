@@ -111,8 +111,10 @@ class Store(Protocol):
         """The keys of a group, or those of no group, in no order."""
 
 
-def check_key(key: object) -> None:
+def check_key(key: object, under: object = None) -> None:
     """Refuse what may not name something that outlives the process."""
+    if under is not None:
+        check_key(under)
     if isinstance(key, StableDigest):
         return
     if isinstance(key, ProcessDigest):

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import json
 import os
+import sys
 import threading
 import time
 import weakref
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from .atomic_file import append_small, make_directory
+from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending
 
 __all__ = ["Statistics", "Totals"]
@@ -108,7 +109,7 @@ class Statistics:
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may count too
         self._all: Counter[str] = Counter()
         self._flushed: Counter[str] = Counter()
         self._hits = self._hit_bytes = 0
@@ -154,7 +155,7 @@ class Statistics:
             self._hits += 1
             self._hit_bytes += bytes_read
             self._hit_seconds += seconds_saved
-        if not self._hits & 63 and time.monotonic() >= self._next_flush:
+        if time.monotonic() >= self._next_flush:
             self.flush()
 
     def _gather(self) -> None:
@@ -175,14 +176,14 @@ class Statistics:
             new = {name: n for name, n in new.items() if n}
             if not new or self._directory is None:
                 return
-            self._flushed = Counter(self._all)
-        line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
-        with contextlib.suppress(OSError):
-            _append(self._directory, line)
+            line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
+            with contextlib.suppress(OSError):  # then it is for the next time
+                _append(self._directory, line)
+                self._flushed = Counter(self._all)
 
     def forget(self) -> None:
         """Begin again at nothing."""
-        self._lock = threading.Lock()  # after a fork, another thread may hold the old one
+        self._lock = threading.RLock()  # after a fork, another thread may hold the old one
         self._all = Counter()
         self._flushed = Counter()
         self._hits = self._hit_bytes = 0
@@ -202,9 +203,20 @@ def _forget_all() -> None:
         statistics.forget()
 
 
+def _join_multiprocessing() -> None:
+    """Processes of multiprocessing end without `atexit`: have them flush in their own way."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None and not _joined:
+        _joined.append(True)
+        util.register_after_fork(
+            _flush_all, lambda flush: util.Finalize(None, flush, exitpriority=0)
+        )
+
+
+_joined: Final[list[bool]] = []
 atexit.register(_flush_all)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(before=_join_multiprocessing, after_in_child=_forget_all)
 
 
 def _append(directory: Path, line: bytes) -> None:
@@ -212,6 +224,8 @@ def _append(directory: Path, line: bytes) -> None:
     try:
         append_small(path, line)
     except FileNotFoundError:
+        if not os.path.isdir(directory.parent):  # the store is gone; that is not ours to undo
+            return
         make_directory(str(directory))
         append_small(path, line)
 
@@ -249,5 +263,6 @@ def compact(directory: Path) -> None:
             path.rename(taken)  # whoever appends from now on makes a new file
             time.sleep(0.01)  # ... and whoever had it open has written by now
             line = json.dumps(Totals._sum(_lines(taken)).as_line(), separators=(",", ":"))
-            _append(directory, line.encode() + b"\n")
-            taken.unlink()
+            summed = taken.with_suffix(".sum")
+            write_small(str(summed), line + "\n")
+            summed.replace(taken)  # at every moment there are the lines or their sum

@@ -37,7 +37,7 @@ class StatusLine:
         waited = time.monotonic() - self._begun
         if waited < SHOWN_AFTER:
             return
-        with contextlib.suppress(OSError, ValueError):  # the stream may be closed
+        with contextlib.suppress(Exception):  # the stream may be closed, or be of any make
             if self._stream is not None and self._stream.isatty():
                 self._stream.write(f"\r\x1b[2Kwhorl: waiting for {self._what}, {waited:.0f} s")
                 self._stream.flush()
@@ -49,6 +49,6 @@ class StatusLine:
 
     def __exit__(self, *exception: object) -> None:
         if self._shown:
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(Exception):
                 self._stream.write("\r\x1b[2K")
                 self._stream.flush()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from whorl.artifacts import Damaged, Entry
 from whorl.fingerprint.digest import StableDigest
 
+from .directory import DirectoryStore
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Skipped, Store, Stored
 
 __all__ = ["Mismatch", "ReadOnly", "Tiered", "Verifying"]
@@ -18,7 +19,7 @@ log = logging.getLogger("whorl.store")
 
 
 class ReadOnly:
-    """A store that is read and never changed.
+    """A store that is read and never changed. A directory is not even tidied up.
 
     >>> from whorl.artifacts import Artifact, Label, encode
     >>> from whorl.store import MemoryStore
@@ -28,7 +29,7 @@ class ReadOnly:
     """
 
     def __init__(self, inner: Store) -> None:
-        self.inner = inner
+        self.inner: Store = inner.for_reading() if isinstance(inner, DirectoryStore) else inner
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key."""
@@ -148,18 +149,21 @@ class Verifying:
             raise ValueError(f"sample is a share between 0 and 1, not {sample!r}")
         self.inner = inner
         self._sample = sample
+        self._chance = random.Random()  # the program's own numbers are its own
         self._on_mismatch = on_mismatch or _report
         self._done: set[tuple[StableDigest | None, StableDigest]] = set()
         self._kept: dict[tuple[StableDigest | None, StableDigest], Entry] = {}
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key, or nothing if it is to be produced again."""
-        got = self.inner.get(key, under)
         place = (under, key)
+        if place in self._kept:  # still to be produced again
+            return ABSENT
+        got = self.inner.get(key, under)
         if place in self._done or not isinstance(got, Found):
             return got
         self._done.add(place)
-        if self._sample < 1 and random.random() >= self._sample:
+        if self._sample < 1 and self._chance.random() >= self._sample:
             return got
         self._kept[place] = got.entry
         return ABSENT
@@ -176,12 +180,15 @@ class Verifying:
             return self.inner.put(entry)
         if differing:
             self._on_mismatch(mismatch)
-        return STORED
+        if isinstance(self.inner.get(entry.key, entry.under), Found):
+            return STORED
+        return self.inner.put(entry)  # it was removed or evicted meanwhile
 
     def remove(
         self, key: StableDigest, under: StableDigest | None = None
     ) -> Stored | Absent | Failed:
         """Forget an entry."""
+        self._kept.pop((under, key), None)
         return self.inner.remove(key, under)
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
