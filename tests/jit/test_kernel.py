@@ -261,7 +261,7 @@ def test_the_code_of_a_global_function_is_a_read(
     assert kernel(1) != before
     monkeypatch.setattr(sys.modules[__name__], "FORCE", functools.partial(doubled))
     assert kernel(1) == before
-    assert compiles(kernel) == 2
+    assert compiles(kernel) == 3  # a partial may bring arguments along
     monkeypatch.undo()
     saved = doubled.__code__
     try:
@@ -270,7 +270,7 @@ def test_the_code_of_a_global_function_is_a_read(
     finally:
         doubled.__code__ = saved
     assert kernel(1) == before
-    assert compiles(kernel) == 2
+    assert compiles(kernel) == 3
 
 
 def test_a_global_defined_later_is_noticed_and_a_deleted_one_too(make: Make) -> None:

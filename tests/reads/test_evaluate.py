@@ -134,8 +134,8 @@ def test_a_method_is_followed_and_leaves_its_reads() -> None:
     value, reads = seen("cfg.scaled(3, plus=1)", cfg=Config())
     assert value == Config().scaled(3, plus=1) == 46
     assert "arg:cfg.scaled code" in reads
-    assert "arg:cfg.n value" in reads
-    assert "arg:cfg.factor value" in reads
+    assert "arg:cfg.scaled.__self__.n value" in reads  # of whatever object the method is of
+    assert "arg:cfg.scaled.__self__.factor value" in reads
     assert not any("uid" in read for read in reads)
 
 

@@ -22,7 +22,13 @@ class Binding:
     """
 
     def __init__(self, function: types.FunctionType) -> None:
-        parameters = inspect.signature(function, follow_wrapped=False).parameters
+        # What a function says of itself (`__signature__`) is not how it is called.
+        parameters = inspect.signature(
+            types.FunctionType(
+                function.__code__, {}, "call", function.__defaults__,
+                tuple(types.CellType() for _ in function.__code__.co_freevars),
+            )
+        ).parameters  # fmt: skip
         self.names = tuple(parameters)
         self._function = function
         self._defaults: object = None
@@ -52,7 +58,10 @@ class Binding:
                 "*" if kind is _KINDS.VAR_POSITIONAL else "**" if kind is _KINDS.VAR_KEYWORD else ""
             )
             seen_star |= kind is _KINDS.VAR_POSITIONAL
-            default = "" if parameter.default is _KINDS.empty else "=None"
+            has_default = parameter.default is not _KINDS.empty
+            if kind is _KINDS.KEYWORD_ONLY:
+                has_default = parameter.name in (self._function.__kwdefaults__ or {})
+            default = "=None" if has_default else ""
             parts.append(f"{prefix}{parameter.name}{default}")
             after = self._parameters[i + 1 : i + 2]
             if kind is _KINDS.POSITIONAL_ONLY and not (
@@ -60,10 +69,8 @@ class Binding:
             ):
                 parts.append("/")
         values = "".join(f"{name}, " for name in self.names)
-        name = self._function.__name__
-        plain = name if name.isidentifier() else "call"
         scope: dict[str, Any] = {}
-        exec(f"def {plain}({', '.join(parts)}): return ({values})", scope)
-        made = cast("types.FunctionType", scope[plain])
+        exec(f"def call({', '.join(parts)}): return ({values})", scope)
+        made = cast("types.FunctionType", scope["call"])
         made.__qualname__ = self._function.__qualname__
         return made

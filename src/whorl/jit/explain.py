@@ -8,9 +8,9 @@ from itertools import islice
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.fingerprint.digest import StableDigest
-from whorl.reads import Plain, Shape, Trace, World
-from whorl.reads.fact import _hashable, words
-from whorl.reads.replay import durable_facts
+from whorl.reads import Plain, Trace, World
+from whorl.reads.fact import same_fact, words
+from whorl.reads.replay import facts_now
 from whorl.store import Found, Store
 
 from .key import ProgramKey
@@ -66,6 +66,8 @@ def explain(
     traces = [*known, *_stored(store, program.digest)]
     shapes = len({trace.shape for trace, _ in traces})
     nearest = min((_changes(trace, facts, world) for trace, facts in traces), key=len, default=None)
+    if nearest is not None and not nearest:
+        return Explanation(kernel, "miss", "what was made of it is for another target", (), shapes)
     if nearest is not None:
         count = len(nearest)
         reason = (
@@ -85,13 +87,12 @@ def explain(
 
 
 def _changes(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
-    changes = []
-    for seen, old in zip(trace.seen, facts, strict=True):
-        now = durable_facts(Shape((seen.read,)), world)
-        new = ("unrecorded",) if now is None else now[0]
-        if _hashable(new) != _hashable(old):
-            changes.append(Change(str(seen.read.path), words(old), words(new), seen.line))
-    return tuple(changes)
+    now = facts_now(trace.shape, world)
+    return tuple(
+        Change(str(seen.read.path), words(old), words(new), seen.line)
+        for seen, old, new in zip(trace.seen, facts, now, strict=True)
+        if not same_fact(old, new)
+    )
 
 
 def _stored(store: Store, program: StableDigest) -> list[tuple[Trace, tuple[Plain, ...]]]:

@@ -20,30 +20,35 @@ import contextlib
 import copy
 import functools
 import logging
+import os
 import threading
 import time
 import types
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from whorl.artifacts import Artifact, Damaged, Entry, Label, Manifest, decode, encode
+import numpy as np
+
+from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.source import remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, Trace, World
-from whorl.reads.fact import words
+from whorl.reads.fact import same_fact, words
 from whorl.reads.replay import (
     compiled_replay,
     durable_facts,
+    facts_now,
     is_only_here,
     kept_alive,
     live_facts,
     plain_replay,
     samples_of,
 )
-from whorl.reads.signature import class_label, signature
+from whorl.reads.signature import array_signature, class_label
 from whorl.reads.world import environment_variable
 from whorl.store import Cache, Found, default_cache
 
@@ -85,6 +90,16 @@ class Choices:
     strict: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One call on its way: what is asked, of which code, for which target."""
+
+    program: ProgramKey
+    code: types.CodeType
+    world: World
+    target: Target
+
+
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
 
@@ -104,16 +119,17 @@ class Kernel:
         self.compiler = compiler
         self.choices = choices
         self._own_cache = cache
-        self._environment = declared_environment(compiler)
-        self._binding = Binding(function)
+        self._environment = dict(declared_environment(compiler))
         self._name = function_name(function)
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._forget()
+        _ALIVE.add(self)
 
     def _forget(self) -> None:
         """Begin again with an empty table: the function's own code is another."""
         self._code = self.function.__code__
+        self._binding = Binding(self.function)
         self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
         self._shapes: dict[str, list[KnownShape]] = {}  # by architecture
         self._by_key: dict[StableDigest, Specialization] = {}
@@ -137,11 +153,10 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
+        if self.function.__code__ is not self._code:
+            self._begin_again()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
-        if self.function.__code__ is not self._code:
-            with self._lock:
-                self._forget()
         specialization = self._recall(values, target)
         if specialization is None:
             specialization = self._obtain(values, target)
@@ -153,6 +168,10 @@ class Kernel:
         if listeners:
             emit(Happened.LAUNCHED, self._name, device=target.device)
         return launch(*values)
+
+    def _begin_again(self) -> None:
+        with self._lock:
+            self._forget()
 
     def _recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
         for shape in self._shapes.get(target.architecture, ()):
@@ -175,27 +194,35 @@ class Kernel:
     def _obtain(self, values: tuple[Any, ...], target: Target) -> Specialization:
         """A specialization that is not in memory under the facts of this call."""
         with remembered_in(StoredSources(self._cache.store)):
-            return self._obtain_with_sources(values, target)
+            request = self._request(values, target)
+            return self._find(request) or self._make(request)
 
-    def _obtain_with_sources(self, values: tuple[Any, ...], target: Target) -> Specialization:
-        world = self.world(values, target)
-        drifted = self._drift(world, target)
-        if drifted is not None:
-            return drifted
-        found = self._look_up(world, target, count=True)
-        if found is not None:
-            return found
-        self._explain_miss(world, target)
-        if self.choices.cache != "disk":
-            return self._compile(world, target)
+    def _request(self, values: tuple[Any, ...], target: Target) -> _Request:
+        code = self._code
+        return _Request(self._program, code, self.world(values, target), target)
+
+    def _find(self, request: _Request) -> Specialization | None:
+        if self.choices.on_drift == "recompile":
+            return self._look_up(request, count=True)
+        # What fits in memory is right; what has drifted is to be said before the store is asked.
+        return (
+            self._look_up(request, count=True, in_memory=True)
+            or self._drift(request)
+            or self._look_up(request, count=True)
+        )
+
+    def _make(self, request: _Request) -> Specialization:
+        self._explain_miss(request)
+        if self.choices.cache == "process":
+            return self._compile(request)
 
         def look(theirs: Specialization | None) -> Specialization | None:
-            return self._look_up(world, target, count=False)
+            return self._look_up(request, count=False)
 
         def produce() -> Specialization:
-            return self._compile(world, target)
+            return self._compile(request)
 
-        name = flight_name(self._program, target, self._coarse(world))
+        name = flight_name(request.program, request.target, self._coarse(request.world))
         made, how = self._cache.once(name, look, produce, what=self._name)
         self._counts[how.value] += 1
         return made
@@ -215,29 +242,33 @@ class Kernel:
             self._cache.uses(dict(program.parts)["toolchain"])
         return program
 
-    def _look_up(self, world: World, target: Target, *, count: bool) -> Specialization | None:
+    def _look_up(
+        self, request: _Request, *, count: bool, in_memory: bool = False
+    ) -> Specialization | None:
         """By the durable facts of every known shape: in memory, then in the store."""
-        if self.choices.cache != "disk":
+        if self.choices.cache == "process":
             return None
-        for shape in self._known_shapes(target):
-            live = live_facts(shape, world)
-            facts = durable_facts(shape, world)
+        for shape in self._known_shapes(request, in_memory=in_memory):
+            live = live_facts(shape, request.world)
+            facts = durable_facts(shape, request.world)
             if facts is None or is_only_here(facts):
                 continue
-            key = artifact_key(self._program, target, shape, facts)
+            key = artifact_key(request.program, request.target, shape, facts)
             specialization = self._by_key.get(key)
-            if specialization is None:
-                specialization = self._from_store(key, target, facts, count=count)
+            if specialization is None and not in_memory:
+                specialization = self._from_store(key, request, facts, count=count)
             if specialization is not None:
-                self._remember(shape, world, live, target, specialization)
+                self._remember(shape, request, live, specialization)
                 return specialization
         return None
 
-    def _known_shapes(self, target: Target) -> Iterator[Shape]:
+    def _known_shapes(self, request: _Request, *, in_memory: bool) -> Iterator[Shape]:
         """Those met in this process, then those of the manifest."""
-        met = [known.shape for known in self._shapes.get(target.architecture, ())]
+        met = [known.shape for known in self._shapes.get(request.target.architecture, ())]
         yield from met
-        store, group = self._cache.store, self._program.manifests
+        if in_memory:
+            return
+        store, group = self._cache.store, request.program.manifests
         known = {shape_key(shape) for shape in met}
         for key in store.iterate(group):
             if key in known:
@@ -253,11 +284,11 @@ class Kernel:
                 yield from record.shapes
 
     def _from_store(
-        self, key: StableDigest, target: Target, facts: tuple[Plain, ...], *, count: bool
+        self, key: StableDigest, request: _Request, facts: tuple[Plain, ...], *, count: bool
     ) -> Specialization | None:
         cache = self._cache
         get = cache.get if count else cache.store.get
-        got = get(key, self._program.digest)
+        got = get(key, request.program.digest)
         if not isinstance(got, Found):
             return None
         try:
@@ -268,25 +299,25 @@ class Kernel:
             return None
         self._counts["found"] += 1
         emit(Happened.FOUND, self._name, key=key)
-        return self._keep(
-            Specialization(key, target.architecture, artifact, facts, "found", got.entry)
-        )
+        architecture = request.target.architecture
+        made = Specialization(key, architecture, artifact, facts, "found", got.entry)
+        return self._keep(made, request)
 
-    def _keep(self, specialization: Specialization) -> Specialization:
+    def _keep(self, specialization: Specialization, request: _Request) -> Specialization:
         """The one specialization of a key."""
-        if specialization.key is None:
-            with self._lock:
-                self._only_here.append(specialization)
-            return specialization
         with self._lock:
+            if request.code is not self._code:  # the function has another code by now
+                return specialization
+            if specialization.key is None:
+                self._only_here.append(specialization)
+                return specialization
             return self._by_key.setdefault(specialization.key, specialization)
 
     def _remember(
         self,
         shape: Shape,
-        world: World,
+        request: _Request,
         live: tuple[Any, ...],
-        target: Target,
         specialization: Specialization,
     ) -> None:
         """Let the next call with the same facts find it at once.
@@ -294,28 +325,74 @@ class Kernel:
         `live` are the facts from before the durable ones were taken. If they are others now,
         something has changed in between, and nobody knows which of them the code is for.
         """
-        by_identity = self.choices.cache == "process"
+        world, by_identity = request.world, self._by_identity
         if live_facts(shape, world, by_identity=by_identity) != live:
             return
+        parts = (shape, self.function, self._binding.names, self._environment)
+        samples = samples_of(shape, world)
+        fresh = KnownShape(
+            shape,
+            plain_replay(*parts, by_identity=by_identity),
+            lambda: compiled_replay(*parts, by_identity=by_identity, samples=samples),
+        )
+        kept = kept_alive(shape, world)
         with self._lock:
-            shapes = self._shapes.setdefault(target.architecture, [])
+            if request.code is not self._code:
+                return
+            shapes = self._shapes.setdefault(request.target.architecture, [])
             known = next((known for known in shapes if known.shape == shape), None)
             if known is None:
-                parts = (shape, self.function, self._binding.names, self._environment)
-                samples = samples_of(shape, world)
-                known = KnownShape(
-                    shape,
-                    plain_replay(*parts, by_identity=by_identity),
-                    lambda: compiled_replay(*parts, by_identity=by_identity, samples=samples),
-                )
+                known = fresh
                 shapes.append(known)
-        known.remember(live, specialization, kept_alive(shape, world))
+            known.remember(live, specialization, kept)
+
+    @property
+    def _by_identity(self) -> bool:
+        """Whether what cannot be recorded is known by identity."""
+        return self.choices.cache == "process"
 
     # -- compiling ----------------------------------------------------------------------
 
-    def _compile(self, world: World, target: Target) -> Specialization:
-        recorder = Recorder(world, by_identity=self.choices.cache != "disk")
+    def _compile(self, request: _Request) -> Specialization:
+        recorder = Recorder(request.world, by_identity=self.choices.cache != "disk")
+        artifact, seconds = self._compiled(request, recorder)
+        trace = recorder.trace
+        made = Specialization(
+            None,
+            request.target.architecture,
+            replace(artifact, trace=trace),
+            tuple(seen.fact for seen in trace.seen),
+            "compiled",
+        )
+        if recorder.only_here:
+            if self.choices.strict:
+                reason = recorder.only_here[0]
+                raise UnsupportedRead(reason.partition(" ")[0], "value", reason)
+            if self.choices.cache == "call":
+                reason = recorder.only_here[0]
+                log.warning("%s is compiled again for every call: %s", self._name, reason)
+                return made
+        live = live_facts(trace.shape, request.world, by_identity=self._by_identity)
+        if not same_fact(facts_now(trace.shape, request.world), made.facts):
+            log.warning(
+                "what %s was compiled from changed while it was compiled; it is not kept",
+                self._name,
+            )
+            return made
+        if recorder.only_here or self.choices.cache == "process":
+            reason = recorder.only_here[0] if recorder.only_here else "as it was told"
+            emit(Happened.ONLY_HERE, self._name, why=reason)
+        else:
+            made = self._stored(made, request, seconds)
+        made = self._keep(made, request)
+        self._remember(trace.shape, request, live, made)
+        return made
+
+    def _compiled(self, request: _Request, recorder: Recorder) -> tuple[Artifact, float]:
+        """What the compiler makes, and how long that takes."""
         inputs = Inputs(recorder)
+        # The properties of the target are read through `inputs`, where that is recorded.
+        target = replace(request.target, properties={})
         program = Program(self.function, target, inputs.function())
         emit(Happened.COMPILING, self._name)
         begun = time.perf_counter()
@@ -326,67 +403,28 @@ class Kernel:
         seconds = time.perf_counter() - begun
         if not isinstance(artifact, Artifact):
             raise CompilerFailed(self.compiler.name, "compile", repr(artifact), "a whorl.Artifact")
-        trace = recorder.trace
-        artifact = replace(artifact, trace=trace)
-        facts = tuple(seen.fact for seen in trace.seen)
         self._counts["compiled"] += 1
-        emit(Happened.COMPILED, self._name, seconds=seconds, reads=len(facts))
-        if self.choices.strict and recorder.only_here:
-            raise UnsupportedRead(
-                recorder.only_here[0].partition(" ")[0], "value", recorder.only_here[0]
-            )
-        if self.choices.cache == "call" and recorder.only_here:
-            log.warning(
-                "%s is compiled again for every call: %s", self._name, recorder.only_here[0]
-            )
-            return Specialization(None, target.architecture, artifact, facts, "compiled")
-        if recorder.only_here or self.choices.cache != "disk":
-            why = recorder.only_here[0] if recorder.only_here else "as it was told"
-            emit(Happened.ONLY_HERE, self._name, why=why)
-            made = self._keep(
-                Specialization(None, target.architecture, artifact, facts, "compiled")
-            )
-            live = live_facts(trace.shape, world, by_identity=self.choices.cache == "process")
-            self._remember(trace.shape, world, live, target, made)
-            return made
-        key = artifact_key(self._program, target, trace.shape, facts)
-        live = live_facts(trace.shape, world)
-        now = durable_facts(trace.shape, world)
-        if now is None or artifact_key(self._program, target, trace.shape, now) != key:
-            log.warning(
-                "what %s was compiled from changed while it was compiled; it is not kept",
-                self._name,
-            )
-            return Specialization(None, target.architecture, artifact, facts, "compiled")
-        label = Label(
-            "artifact",
-            key,
-            self._program.digest,
-            key_parts(self._program, target, trace.shape, facts),
-            dict(self._program.parts)["toolchain"],
-            time.time(),
-            seconds,
-        )
-        entry = encode(artifact, label)
-        self._store(entry, trace.shape)
-        made = self._keep(
-            Specialization(key, target.architecture, artifact, facts, "compiled", entry)
-        )
-        self._remember(trace.shape, world, live, target, made)
-        return made
+        emit(Happened.COMPILED, self._name, seconds=seconds)
+        return artifact, seconds
 
-    def _store(self, entry: Entry, shape: Shape) -> None:
-        """The artifact first: whoever finds the shape finds it too."""
-        cache, program = self._cache, self._program
+    def _stored(self, made: Specialization, request: _Request, seconds: float) -> Specialization:
+        """The same with its key, in the store: the artifact first, so that whoever finds the
+        shape finds it too."""
+        cache, program, target = self._cache, request.program, request.target
+        shape, now = made.artifact.trace.shape, time.time()
+        key = artifact_key(program, target, shape, made.facts)
+        parts = key_parts(program, target, shape, made.facts)
+        toolchain = dict(program.parts)["toolchain"]
+        label = Label("artifact", key, program.digest, parts, toolchain, now, seconds)
+        entry = encode(made.artifact, label)
         cache.put(entry)
-        now = time.time()
-        manifest = Manifest(program.digest, (shape,))
-        label = Label("manifest", shape_key(shape), program.manifests, program.parts, made=now)
-        cache.store.put(encode(manifest, label))
+        listed = Label("manifest", shape_key(shape), program.manifests, program.parts, made=now)
+        cache.store.put(encode(Manifest(program.digest, (shape,)), listed))
         group = function_group(self.function)
-        listed = Label("manifest", program.digest, group, program.parts, made=now)
-        cache.store.put(encode(Manifest(program.digest), listed))
-        emit(Happened.STORED, self._name, key=entry.key)
+        known = Label("manifest", program.digest, group, program.parts, made=now)
+        cache.store.put(encode(Manifest(program.digest), known))
+        emit(Happened.STORED, self._name, key=key)
+        return replace(made, key=key, entry=entry)
 
     def _load(self, specialization: Specialization, target: Target) -> Callable[..., Any]:
         with self._lock:
@@ -402,47 +440,55 @@ class Kernel:
 
     def _coarse(self, world: World) -> list[Plain]:
         """What calls that are likely to need the same compile have in common."""
-        coarse: list[Plain] = []
-        for value in world.arguments.values():
-            try:
-                coarse.append(signature(value))
-            except Exception:
-                coarse.append(class_label(type(value)))
-        return coarse
+        return [
+            array_signature(value) if type(value) is np.ndarray else class_label(type(value))
+            for value in world.arguments.values()
+        ]
 
     # -- drift and explanation ----------------------------------------------------------
 
-    def _drift(self, world: World, target: Target) -> Specialization | None:
-        """What to do about globals, cells and variables that have changed since a compile."""
-        if self.choices.on_drift == "recompile":
-            return None
-        for specialization in self.specializations():
-            if specialization.architecture != target.architecture:
-                continue
-            changes = differing(specialization.trace, specialization.facts, world)
-            if not changes or not all(is_ambient for _, _, _, is_ambient in changes):
-                continue
-            emit(Happened.DRIFTED, self._name, changes=[change[:3] for change in changes])
-            if self.choices.on_drift == "ignore":
-                return specialization
-            raise Drifted(self._name, tuple(change[:3] for change in changes))
-        return None
+    def _drift(self, request: _Request) -> Specialization | None:
+        """What to do about globals, cells and variables that have changed since a compile.
 
-    def _explain_miss(self, world: World, target: Target) -> None:
+        It has drifted if no specialization is for the surroundings as they are now.
+        """
+        found: list[tuple[list[Changed], list[Changed], Specialization]] = []
+        for specialization in self.specializations():
+            if specialization.architecture == request.target.architecture:
+                changes = differing(specialization.trace, specialization.facts, request.world)
+                ambient = [change for change in changes if change.is_ambient]
+                if not ambient:
+                    return None
+                found.append((changes, ambient, specialization))
+        if not found:
+            return None
+        changes, ambient, nearest = min(found, key=lambda each: len(each[0]))
+        words_of = [(change.path, change.old, change.new) for change in ambient]
+        emit(Happened.DRIFTED, self._name, changes=words_of)
+        if self.choices.on_drift == "raise":
+            raise Drifted(self._name, tuple(words_of))
+        return nearest if len(ambient) == len(changes) else None
+
+    def _explain_miss(self, request: _Request) -> None:
         self._counts["missed"] += 1
         if listeners or why.isEnabledFor(logging.INFO):
-            explanation = self._explanation(world, target)
+            explanation = self._explanation(request)
             emit(Happened.MISSED, self._name, why=explanation)
             why.info("%s", explanation)
 
-    def _explanation(self, world: World, target: Target) -> Explanation:
+    def _explanation(self, request: _Request) -> Explanation:
+        architecture = request.target.architecture
         return explain(
             self._name,
-            world,
-            program=self._program,
+            request.world,
+            program=request.program,
             function=function_group(self.function),
             store=self._cache.store,
-            known=[(made.trace, made.facts) for made in self.specializations()],
+            known=[
+                (made.trace, made.facts)
+                for made in self.specializations()
+                if made.architecture == architecture
+            ],
         )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
@@ -450,15 +496,16 @@ class Kernel:
 
         The call is compared with the nearest compile known here or in the store.
         """
+        if self.function.__code__ is not self._code:
+            self._begin_again()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
-        world = self.world(values, target)
-        recalled = self._recall(values, target)
-        if recalled is not None:
+        if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        if self._look_up(world, target, count=False) is not None:
+        request = self._request(values, target)
+        if self._look_up(request, count=False) is not None:
             return Explanation(self._name, "hit", "its artifact is in the store")
-        return self._explanation(world, target)
+        return self._explanation(request)
 
     # -- looking at it ------------------------------------------------------------------
 
@@ -484,28 +531,38 @@ class Kernel:
         return Kernel(self.function, self.compiler, choices, self._own_cache)
 
 
-def differing(
-    trace: Trace, facts: tuple[Plain, ...], world: World
-) -> list[tuple[str, str, str, bool]]:
-    """What a trace has seen that is different in a world: read, old, new, whether it is ambient."""
-    now = [durable_facts(Shape((seen.read,)), world) for seen in trace.seen]
+class Changed(NamedTuple):
+    """One read that has another fact now; ambient is what is not reached through an argument."""
+
+    path: str
+    old: str
+    new: str
+    is_ambient: bool
+
+
+def differing(trace: Trace, facts: tuple[Plain, ...], world: World) -> list[Changed]:
+    """What a trace has seen that is different in a world."""
     changes = []
-    for seen, old, new in zip(trace.seen, facts, now, strict=True):
-        found = ("unrecorded",) if new is None else new[0]
-        if not same_fact(old, found):
+    for seen, old, new in zip(trace.seen, facts, facts_now(trace.shape, world), strict=True):
+        if not same_fact(old, new):
             path = seen.read.path
             is_ambient = path.root in _AMBIENT or any(
                 step.operation in _AMBIENT_STEPS for step in path.steps
             )
-            changes.append((str(path), words(old), words(found), is_ambient))
+            changes.append(Changed(str(path), words(old), words(new), is_ambient))
     return changes
 
 
-def same_fact(one: Plain, other: Plain) -> bool:
-    """Whether two facts are the same, types and bits told apart."""
-    from whorl.reads.fact import _hashable
+_ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
 
-    return bool(_hashable(one) == _hashable(other))
+
+def _after_fork() -> None:
+    for kernel in list(_ALIVE):
+        kernel._lock = threading.Lock()  # a thread that is not in the child may hold the old one
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def jit(

@@ -12,7 +12,7 @@ from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import FORMAT as TOKENS
 from whorl.fingerprint.tokens import marshalled
 from whorl.reads import Plain, Shape
-from whorl.reads.fact import words
+from whorl.reads.fact import own_module, words
 
 from .compiler import Compiler, toolchain_of
 from .target import Target
@@ -39,6 +39,7 @@ class ProgramKey:
         parts = (
             Part("function", function_name(function)),
             Part("name", function.__name__),
+            Part("module", own_module(function) or "apart"),
             Part("code", f"{code.digest.hex()} ({code.origin})"),
             Part("compiler", f"{compiler.name} {compiler.version}"),
             Part("toolchain", toolchain_of(compiler)),

@@ -60,7 +60,10 @@ class KnownShape:
         self._uses += 1
         if self._uses <= PLAIN_USES:
             return self._plain(args, target)
-        self.replay = self._generate()
+        try:
+            self.replay = self._generate()
+        except Exception:  # a shape that cannot be written as code is replayed the plain way
+            self.replay = self._plain
         return self.replay(args, target)
 
     def remember(

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-import linecache
+import enum
+import functools
 import math
 import operator
 import textwrap
@@ -85,7 +86,8 @@ _CONTAINERS: Final = (str, bytes, tuple, list, dict, set, frozenset, int, float,
 _CHANGING: Final = frozenset(
     (
         "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update",
-        "setdefault", "popitem", "add", "discard",
+        "setdefault", "popitem", "add", "discard", "difference_update", "intersection_update",
+        "symmetric_difference_update",
     )
 )  # fmt: skip
 
@@ -209,17 +211,17 @@ class Evaluator:
         return holder.item(key) if isinstance(holder, View) else holder[key]
 
     def _binop(self, node: ast.BinOp, scope: _Scope) -> Any:
-        left, right = (known(self._expression(side, scope)) for side in (node.left, node.right))
+        left, right = (operand(self._expression(side, scope)) for side in (node.left, node.right))
         return _BINARY[type(node.op)](left, right)
 
     def _unaryop(self, node: ast.UnaryOp, scope: _Scope) -> Any:
-        return _UNARY[type(node.op)](known(self._expression(node.operand, scope)))
+        return _UNARY[type(node.op)](operand(self._expression(node.operand, scope)))
 
     def _boolop(self, node: ast.BoolOp, scope: _Scope) -> Any:
         stop_at = isinstance(node.op, ast.Or)
         found: Any = None
         for value in node.values:
-            found = known(self._expression(value, scope))
+            found = operand(self._expression(value, scope))
             if bool(found) is stop_at:
                 break
         return found
@@ -232,7 +234,7 @@ class Evaluator:
             if isinstance(compare, ast.Is | ast.IsNot):
                 result = self._identity(left, right, isinstance(compare, ast.IsNot))
             else:
-                result = _COMPARE[type(compare)](known(left), known(right))
+                result = _COMPARE[type(compare)](operand(left), operand(right))
             if not result:
                 break
             left = right
@@ -241,7 +243,10 @@ class Evaluator:
     def _identity(self, left: Any, right: Any, is_not: bool) -> bool:
         if isinstance(left, View) and right is None:
             return left.is_none() is not is_not  # the type says that, the value is not needed
-        return (known(left) is known(right)) is not is_not
+        sides = known(left), known(right)
+        if not any(isinstance(side, bool | enum.Enum) or side in (None, ...) for side in sides):
+            raise TypeError("whether two values are the same object is not a fact")
+        return (sides[0] is sides[1]) is not is_not
 
     def _ifexp(self, node: ast.IfExp, scope: _Scope) -> Any:
         chosen = node.body if known(self._expression(node.test, scope)) else node.orelse
@@ -369,15 +374,25 @@ class Evaluator:
         behind = function_behind(value)
         if not isinstance(behind, types.FunctionType):
             if _is_pure(behind):
+                owner = getattr(behind, "__self__", None)
+                if owner is None or isinstance(owner, types.ModuleType):
+                    callee.value()
+                else:
+                    callee.attr("__self__").value()  # what a method of it says depends on
                 return behind(*map(known, positional), **{n: known(v) for n, v in named.items()})
             return self._refuse(node, scope, f"{ast.unparse(node.func)} has no source to follow")
         code = callee.code()
-        if isinstance(value, types.MethodType):
-            positional = [View(_owner_path(callee), value.__self__, callee._recorder), *positional]
-        elif type(value).__name__ == "partial":
-            bound, keywords = callee.attr("args"), callee.attr("keywords")
-            positional = [*parts_of(bound), *positional]
-            named = {**known(keywords), **named}
+        layer, inner = callee, value
+        while inner is not behind:  # what each wrapper adds, from the outside in
+            if isinstance(inner, functools.partial):
+                positional = [*parts_of(layer.attr("args")), *positional]
+                named = {**known(layer.attr("keywords")), **named}
+                layer, inner = layer.attr("func"), inner.func
+            elif isinstance(inner, types.MethodType):
+                positional = [layer.attr("__self__"), *positional]
+                layer, inner = layer.attr("__func__"), inner.__func__
+            else:
+                return self._refuse(node, scope, f"a {type(inner).__name__} is not followed")
         tree, shift = _tree_of(behind)
         if tree is None:
             return self._refuse(node, scope, f"the source of {behind.__qualname__} is not found")
@@ -444,7 +459,9 @@ class Evaluator:
             case ast.AnnAssign(target, _, value) if value is not None:
                 self._assign(target, self._expression(value, scope), scope)
             case ast.AugAssign(ast.Name(name), op, value):
-                left = known(scope.find(name))
+                left = operand(scope.find(name))
+                if isinstance(left, list | dict | set):
+                    self._refuse(node, scope, "it would change a value that has other names")
                 scope.local[name] = _BINARY[type(op)](left, known(self._expression(value, scope)))
             case ast.If(test, body, orelse):
                 self._block(body if known(self._expression(test, scope)) else orelse, scope)
@@ -530,9 +547,19 @@ def known(found: Any) -> Any:
     """A value: what is behind a view is read."""
     if isinstance(found, View):
         return found.value()
-    if type(found) in (list, tuple) and any(isinstance(item, View) for item in found):
+    if type(found) in (list, tuple):
         return type(found)(map(known, found))
     return found
+
+
+def operand(found: Any) -> Any:
+    """A value whose operators are not the user's: those would run without being read."""
+    value = known(found)
+    for part in value if type(value) in (list, tuple, set, frozenset) else (value,):
+        cls = type(part)
+        if cls.__module__ not in ("builtins", "numpy") and not isinstance(part, enum.Enum):
+            raise TypeError(f"the operators of {cls.__qualname__} are code that is not read")
+    return value
 
 
 def parts_of(holder: Any) -> Iterator[Any]:
@@ -544,12 +571,6 @@ def parts_of(holder: Any) -> Iterator[Any]:
     return iter(holder)
 
 
-def _owner_path(callee: View) -> Any:
-    """The path of the object that a method was taken from."""
-    path = callee.path
-    return type(path)(path.root, path.name, path.steps[:-1])
-
-
 def _is_pure(callee: Any) -> bool:
     try:
         if callee in _PURE:
@@ -558,8 +579,8 @@ def _is_pure(callee: Any) -> bool:
         return False
     if not isinstance(callee, types.BuiltinFunctionType | types.BuiltinMethodType):
         return False
-    owner = callee.__self__
-    return isinstance(owner, _CONTAINERS) and callee.__name__ not in _CHANGING
+    owner, name = callee.__self__, callee.__name__
+    return isinstance(owner, _CONTAINERS) and not name.startswith("_") and name not in _CHANGING
 
 
 def _bound(
@@ -576,15 +597,16 @@ def _bound(
         local[arguments.vararg.arg] = tuple(rest)
     elif rest:
         raise TypeError(f"{len(positional)} arguments for {len(places)} parameters")
-    names = {*places, *(argument.arg for argument in arguments.kwonlyargs)}
+    names = dict.fromkeys([*places, *(argument.arg for argument in arguments.kwonlyargs)])
     extra = {name: value for name, value in named.items() if name not in names}
     if arguments.kwarg is not None:
         local[arguments.kwarg.arg] = extra
     elif extra:
         raise TypeError(f"unexpected argument {next(iter(extra))!r}")
     local.update({name: value for name, value in named.items() if name in names})
-    for name in names - local.keys():
-        local[name] = default(name)
+    for name in names:
+        if name not in local:
+            local[name] = default(name)
     return local
 
 
@@ -592,19 +614,20 @@ def _tree_of(function: types.FunctionType) -> tuple[ast.Lambda | ast.FunctionDef
     """The syntax tree of a function and the number of lines before it."""
     code = function.__code__
     text = code_digest(code).text
-    if text is None:
-        lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
-        text = "".join(lines)
+    if text is None:  # there is none that is known to be what runs
+        return None, 0
     try:
         module = ast.parse(textwrap.dedent(text))
     except SyntaxError:
         return None, 0
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            return node, code.co_firstlineno - 1
-        if isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
-            return node, code.co_firstlineno - 1
-    return None, 0
+    found: list[ast.Lambda | ast.FunctionDef] = [
+        node
+        for node in ast.walk(module)
+        if (isinstance(node, ast.FunctionDef) and node.name == code.co_name)
+        or (isinstance(node, ast.Lambda) and code.co_name == "<lambda>")
+    ]
+    is_only_one = len(found) == 1 or (found and isinstance(found[0], ast.FunctionDef))
+    return (found[0], code.co_firstlineno - 1) if is_only_one else (None, 0)
 
 
 def _len(evaluator: Evaluator, value: Any) -> int:

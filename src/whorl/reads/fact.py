@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 import functools
 import struct
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -22,7 +23,9 @@ import numpy as np
 
 from whorl.errors import UnsupportedValue
 from whorl.fingerprint import ProcessDigest, fingerprint
-from whorl.fingerprint.lookup import derives, type_name
+from whorl.fingerprint.lookup import derives, module_name, module_vars, qualname, type_name
+from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.rules.builtin import shortened
 from whorl.fingerprint.source import code_digest
 
 from .signature import NoSignature, array_signature, signature
@@ -38,10 +41,13 @@ __all__ = [
     "has_identity",
     "live",
     "live_alias",
+    "own_module",
+    "same_fact",
     "words",
+    "wrappers",
 ]
 
-ABSENT_FACT: Final[Plain] = ("absent",)
+ABSENT_FACT: Final[Plain] = {"absent": True}  # no value has this fact
 LAYOUT_FLAGS: Final = 0x001 | 0x002 | 0x100 | 0x400  # C, F, aligned, writeable
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _TEXTS: Final = (str, bytes)
@@ -112,12 +118,19 @@ def exact(value: Any) -> Plain:
     cls = type(value)
     if cls in _SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
         return value
-    if cls is tuple:
-        return tuple(exact(item) for item in value)
-    if cls is list:
-        return ["list", *(exact(item) for item in value)]
-    if cls is dict:  # whoever has the value can see the order
-        return ["dict", *((exact(key), exact(held)) for key, held in value.items())]
+    try:
+        if cls is tuple:
+            return tuple(exact(item) for item in value)
+        if cls is list:
+            return ["list", *(exact(item) for item in value)]
+        if cls is dict:  # whoever has the value can see the order
+            return ["dict", *((exact(key), exact(held)) for key, held in value.items())]
+    except RecursionError:  # deep, or in a circle
+        pass
+    return _by_digest(value)
+
+
+def _by_digest(value: Any) -> Plain:
     try:
         digest = fingerprint(value)
     except UnsupportedValue as error:
@@ -143,15 +156,37 @@ def _label(value: Any) -> str:
         return f"{value.__module__}.{value.__qualname__}"
     if cls in _TEXTS:
         return f"{cls.__name__} of {len(value)}"
-    return type_name(cls)
+    return f"{known_module_name(module_name(cls))}.{qualname(cls)}"
 
 
 def _code(value: Any) -> Plain:
     function = function_behind(value)
     if isinstance(function, types.FunctionType):
         digest = code_digest(function.__code__)
-        return ("code", digest.digest.hex(), digest.origin)
+        scope = own_module(function) or "apart"
+        return ("code", digest.digest.hex(), digest.origin, scope, *wrappers(value))
     return ("code of", exact(function))
+
+
+def own_module(function: types.FunctionType) -> str | None:
+    """The name of the module whose globals a function reads; None if they are of no module."""
+    scope = function.__globals__
+    name = scope.get("__name__")
+    if type(name) is not str:
+        return None
+    loaded = sys.modules.get(name)
+    if type(loaded) is not types.ModuleType or module_vars(loaded) is not scope:
+        return None
+    return known_module_name(name)
+
+
+def wrappers(value: Any) -> tuple[str, ...]:
+    """What stands between a value and its function, outermost first."""
+    found = []
+    while type(value) in (types.MethodType, staticmethod, classmethod, functools.partial):
+        found.append(type(value).__name__)
+        value = value.func if type(value) is functools.partial else value.__func__
+    return tuple(found)
 
 
 def _len(value: Any) -> int:
@@ -260,7 +295,8 @@ def live_code(value: Any) -> Any:
     """The function itself, and its code object, which can be exchanged."""
     function = function_behind(value)
     if type(function) is types.FunctionType:
-        return (function, id(function.__code__))  # whoever keeps the fact keeps the code alive
+        # Whoever keeps the fact keeps the code alive; a function's globals are always the same.
+        return (function, id(function.__code__), *wrappers(value))
     return _hashable(_code(value))
 
 
@@ -308,19 +344,28 @@ def _hashable(plain: Plain) -> Any:
     return (cls, plain)
 
 
+def same_fact(one: Plain, other: Plain) -> bool:
+    """Whether two facts are the same, types and bits told apart.
+
+    >>> same_fact((1, 0.0), (1, 0.0)), same_fact((1, 0.0), (1, -0.0)), same_fact(1, True)
+    (True, False, False)
+    """
+    return bool(_hashable(one) == _hashable(other))
+
+
 def words(fact: Plain) -> str:
     """A fact for people."""
     match fact:
-        case ("absent",):
+        case {"absent": True}:
             return "absent"
         case ("array", dtype, dimensions, layout, access):
             how = "writeable" if access == "rw" else "read-only"
             return f"array of {dtype}, {dimensions} dimensions, {layout}, {how}"
-        case ("code", digest, _):
+        case ("code", str(digest), str(), *_):
             return f"code {digest[:8]}"
         case {"digest": digest, "of": label}:
             return f"{label} ({digest[:8]})"
         case (str(name),):
             return name
         case _:
-            return repr(fact)
+            return shortened(fact)

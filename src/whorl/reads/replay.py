@@ -35,20 +35,23 @@ from . import fact as facts_of
 from .fact import (
     ABSENT_FACT,
     NotRecorded,
+    OnlyHere,
     alias_fact,
     durable,
     function_behind,
     has_identity,
     live,
+    own_module,
 )
 from .trace import Aspect, Path, Plain, Read, Shape, Step
-from .world import ABSENT, OPERATIONS, World, file_state, scope_name
+from .world import ABSENT, OPERATIONS, World, file_state
 
 __all__ = [
     "Replay",
     "Unmatched",
     "compiled_replay",
     "durable_facts",
+    "facts_now",
     "live_facts",
     "plain_replay",
     "replay_source",
@@ -71,6 +74,18 @@ def durable_facts(shape: Shape, world: World) -> tuple[Plain, ...] | None:
         return tuple(_durable(read, world) for read in shape.reads)
     except NotRecorded:
         return None
+
+
+def facts_now(shape: Shape, world: World) -> tuple[Plain, ...]:
+    """The facts of a call in plain data; what has none is known by identity."""
+
+    def fact(read: Read) -> Plain:
+        try:
+            return _durable(read, world)
+        except NotRecorded:
+            return OnlyHere(("identity", id(world.find(read.path))))
+
+    return tuple(map(fact, shape.reads))
 
 
 def _durable(read: Read, world: World) -> Plain:
@@ -253,7 +268,7 @@ class _Source:
                 return self.assign(f"target[{name!r}]")
             case "global":
                 module, _, name = name.rpartition(".")
-                if module == scope_name(self.function.__globals__):
+                if module == own_module(self.function):
                     scope = self.constant(self.function.__globals__)
                 else:
                     scope = self.assign(f"MODULES[{module!r}].__dict__")

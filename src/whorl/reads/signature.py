@@ -10,10 +10,10 @@ no adaptor is built for it. Classes bring their own with `__whorl_signature__`, 
     a NumPy scalar                                  ("scalar", dtype)
     an array                                        ("array", dtype, dimensions, layout, access)
     a tuple                                         ("tuple", signature...)
-    a function or method                            ("function",)
+    a function or method                            ("function", kind)
     a class, a module                               ("class", name), ("module", name)
-    a list, dict or set                             ("list",)
-    an object                                       ("object", class)
+    a list, dict or set                             ("list",), and its class if it is a subclass
+    an object                                       ("object", class, bases...)
     anything that says so itself                    ("own", class, plain)
 """
 
@@ -27,7 +27,15 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
-from whorl.fingerprint.lookup import ABSENT, ClassTable, derives, find, module_name, qualname
+from whorl.fingerprint.lookup import (
+    ABSENT,
+    ClassTable,
+    derives,
+    find,
+    module_name,
+    mro,
+    qualname,
+)
 from whorl.fingerprint.names import known_by_name, known_module_name
 
 from .trace import Plain
@@ -74,7 +82,7 @@ def register_signature(cls: type[T], function: Callable[[T], Plain]) -> None:
 
 
 def class_label(cls: type) -> str:
-    """The name of a class in every process; `NoSignature` for one that has none."""
+    """The name of a class in every process. Local classes of one name are not told apart."""
     if not known_by_name(cls):
         return f"local {module_name(cls)}:{qualname(cls)}"
     return f"{known_module_name(module_name(cls))}:{qualname(cls)}"
@@ -104,16 +112,16 @@ def signature(value: Any) -> Plain:
     if derives(cls, np.generic):
         return ("scalar", cast("np.generic", value).dtype.str)
     if derives(cls, *FUNCTIONS):
-        return ("function",)
+        return ("function", cls.__name__)
     if derives(cls, type):
         return ("class", class_label(value))
     if derives(cls, types.ModuleType):
         return ("module", known_module_name(value.__name__))
     for container in _CONTAINERS:
         if derives(cls, container):
-            return (container.__name__,)
+            return (container.__name__, *(() if cls is container else (class_label(cls),)))
     found = _raw_array(value)
-    return ("object", class_label(cls)) if found is None else found
+    return ("object", *map(class_label, mro(cls)[:-1])) if found is None else found
 
 
 def _own(cls: type) -> Own | None:
@@ -131,9 +139,13 @@ def array_signature(value: Any) -> Plain:
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "strided"
         if not flags.aligned:
             layout = "unaligned"
-        dtype = value.dtype
-        said = dtype.str if dtype.names is None else repr(dtype)
-        return ("array", said, value.ndim, layout, "rw" if flags.writeable else "r")
+        return (
+            "array",
+            dtype_text(value.dtype),
+            value.ndim,
+            layout,
+            "rw" if flags.writeable else "r",
+        )
     own = _own(type(value))
     if own is not None:
         return ("own", class_label(type(value)), own(value))
@@ -141,6 +153,19 @@ def array_signature(value: Any) -> Plain:
     if found is None:
         raise NoSignature("it is no array")
     return found
+
+
+def dtype_text(dtype: np.dtype[Any]) -> str:
+    """A dtype in words that no other layout has."""
+    if dtype.names is not None:
+        fields = ((name, *map(str, dtype.fields[name][1:2])) for name in dtype.names)  # type: ignore[index]
+        parts = [f"{name}@{at}:{dtype_text(dtype[name])}" for name, at in fields]
+        return f"{{{', '.join(parts)}; {dtype.itemsize}}}"
+    if dtype.subdtype is not None:
+        return f"{dtype.subdtype[1]}{dtype_text(dtype.subdtype[0])}"
+    if dtype.isbuiltin == 2:  # a type that a library has added
+        return f"{dtype.str} {class_label(dtype.type)}"
+    return dtype.str
 
 
 def _raw_array(value: Any) -> Plain | None:

@@ -13,12 +13,22 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Final
 
+import numpy as np
+
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.lookup import type_name
 from whorl.fingerprint.source import code_digest, source_of
 
-from .fact import NotRecorded, OnlyHere, alias_fact, durable, function_behind, has_identity
+from .fact import (
+    NotRecorded,
+    OnlyHere,
+    alias_fact,
+    durable,
+    function_behind,
+    has_identity,
+    is_constant,
+)
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, global_path, walk
 
@@ -43,11 +53,34 @@ class Recorder:
         self.only_here: list[str] = []  # why the result is good for this process only
         self._by_identity = by_identity
         self._seen: dict[Read, Seen] = {}
+        self._walked: dict[Path, str] = {}
 
     @property
     def trace(self) -> Trace:
-        """What has been seen so far."""
-        return Trace(tuple(self._seen.values()))
+        """What has been seen so far.
+
+        That something was walked to says that it is there. Most often a later read of it, or of
+        what is behind it, says so anyway.
+        """
+        told: set[Path] = set()
+        for seen in self._seen.values():
+            if seen.read.aspect is not Aspect.PRESENT or seen.fact is True:
+                for path in (seen.read.path, *seen.read.beside):
+                    told.update(
+                        Path(path.root, path.name, path.steps[:n])
+                        for n in range(len(path.steps) + 1)
+                    )
+        there = (
+            Seen(Read(path, Aspect.PRESENT), True, line)
+            for path, line in self._walked.items()
+            if path not in told
+        )
+        return Trace((*self._seen.values(), *there))
+
+    def walked(self, path: Path) -> None:
+        """Take note that there is something at a path. Parameters are always there."""
+        if (path.steps or path.root != "arg") and path not in self._walked:
+            self._walked[path] = _asking_line()
 
     def see(self, read: Read, value: Any, other: Any = None) -> Plain:
         """Record a read, and return the fact."""
@@ -123,6 +156,12 @@ class View:
 
     def item(self, key: Plain) -> View:
         """The item at an index or key; `AbsentRead` if there is none."""
+        if isinstance(key, np.integer):
+            key = int(key)
+        if not is_constant(key):
+            path = f"{self.path}[...]"
+            reason = "what it is the key of cannot be found again in another process"
+            raise UnsupportedRead(path, type_name(type(key)), reason, _asking_line())
         return self._step(Step("item", key))
 
     def _step(self, step: Step) -> View:
@@ -130,6 +169,7 @@ class View:
         found = walk(self._value, step)
         if found is ABSENT:
             raise self._recorder.absent(path)
+        self._recorder.walked(path)
         return View(path, found, self._recorder)
 
     # -- looking ------------------------------------------------------------------------
@@ -181,9 +221,17 @@ class View:
         """Whether this is None: a question about the type, not the value."""
         return bool(self.type() == ("NoneType",))
 
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self!r} is neither true nor false: ask for its value()")
+
     def __iter__(self) -> Iterator[View]:
-        """The items of a list or tuple, the keys of a dict: how many is recorded (aspect `len`)."""
-        operation = "key" if isinstance(self._value, dict | set | frozenset) else "item"
+        """The items of a list or tuple, the keys of a dict: how many is recorded (aspect `len`).
+
+        A set has no order, so it is read by value first.
+        """
+        if isinstance(self._value, set | frozenset):
+            self.value()
+        operation = "item" if isinstance(self._value, list | tuple) else "key"
         for i in range(self.len()):
             yield self._step(Step(operation, i))
 
@@ -226,8 +274,7 @@ class CodeView:
 
     def glob(self, name: str) -> View:
         """A global of the function; `AbsentRead` if it is not defined."""
-        path = global_path(self._recorder.world.function, self.path, self.function, name)
-        return self._at(path)
+        return self._at(global_path(self.path, self.function, name))
 
     def cell(self, name: str) -> View:
         """A variable that the function closes over."""
@@ -244,6 +291,7 @@ class CodeView:
         found = self._recorder.world.find(path)
         if found is ABSENT:
             raise self._recorder.absent(path)
+        self._recorder.walked(path)
         return View(path, found, self._recorder)
 
 
@@ -311,9 +359,9 @@ class Inputs:
         world = self._recorder.world
         for name in world.arguments:
             view = self.arg(name)
-            try:
+            if isinstance(world.arguments[name], np.ndarray):
                 view.array()
-            except UnsupportedRead:
+            else:
                 view.value()
         for path in (
             *(Path("env", name) for name in world.environment),
@@ -331,4 +379,5 @@ class Inputs:
         found = self._recorder.world.find(path)
         if found is ABSENT:
             raise self._recorder.absent(path)
+        self._recorder.walked(path)
         return View(path, found, self._recorder)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from whorl.fingerprint.lookup import module_vars
-from whorl.fingerprint.names import import_name, known_module_name
+from whorl.fingerprint.names import known_module_name
 
-from .fact import function_behind
+from .fact import function_behind, own_module
 from .trace import Path, Step
 
 __all__ = ["ABSENT", "World", "environment_variable", "file_state", "global_path", "walk"]
@@ -116,31 +116,20 @@ def _global_root(world: World, name: str) -> Any:
 
 def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | None:
     """The globals of a module by the name it has in every process."""
-    if module == scope_name(function.__globals__):
+    if module == own_module(function):
         return function.__globals__
     loaded = sys.modules.get(module)
-    if loaded is None:
+    if type(loaded) is not types.ModuleType:
         started = sys.modules.get("__main__")
         if started is not None and known_module_name("__main__") == module:
             loaded = started
-    return None if loaded is None else module_vars(loaded)
+    return module_vars(loaded) if isinstance(loaded, types.ModuleType) else None
 
 
-def scope_name(scope: Mapping[str, Any]) -> str:
-    """The name of a module in every process, by its globals."""
-    name = scope.get("__name__")
-    if name in ("__main__", "__mp_main__"):
-        return import_name(scope)
-    return name if type(name) is str else ""
-
-
-def global_path(
-    root: types.FunctionType, path: Path, function: types.FunctionType, name: str
-) -> Path:
+def global_path(path: Path, function: types.FunctionType, name: str) -> Path:
     """The path of a global of a function that was found at a path."""
-    scope = function.__globals__
-    module = scope_name(scope)
-    if scope is root.__globals__ or scope_of(root, module) is scope:
+    module = own_module(function)  # which is part of the fact of its code
+    if module is not None:
         return Path("global", f"{module}.{name}")
     return Path(path.root, path.name, (*path.steps, Step("global", name)))
 

@@ -261,6 +261,9 @@ class Cache:
         what: str,
     ) -> tuple[T, Ending]:
         if self._leases is None:
+            found = look(None)  # another thread may have made it since this one missed
+            if found is not None:
+                return found, Ending.WAITED
             return self._produced(produce, Ending.PRODUCED)
         begun = time.monotonic()
         pause = _FIRST_PAUSE

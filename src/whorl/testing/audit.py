@@ -12,7 +12,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whorl.artifacts import Artifact
@@ -122,7 +122,8 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
 def _compiled(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:
     recorder = Recorder(kernel.world(values, target), by_identity=True)
     inputs = Inputs(recorder)
-    return kernel.compiler.compile(Program(kernel.function, target, inputs.function()), inputs)
+    bare = replace(target, properties={})
+    return kernel.compiler.compile(Program(kernel.function, bare, inputs.function()), inputs)
 
 
 def _agree(one: Artifact, other: Artifact) -> bool:
