@@ -8,7 +8,7 @@ from itertools import islice
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.fingerprint.digest import StableDigest
-from whorl.reads import Plain, Trace, World
+from whorl.reads import Plain, Read, Trace, World
 from whorl.reads.fact import same_fact, words
 from whorl.reads.replay import facts_now
 from whorl.store import Found, Store
@@ -89,10 +89,14 @@ def explain(
 def _changes(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
     now = facts_now(trace.shape, world)
     return tuple(
-        Change(str(seen.read.path), words(old), words(new), seen.line)
+        Change(str(seen.read.path), *_both(seen.read, old, new), seen.line)
         for seen, old, new in zip(trace.seen, facts, now, strict=True)
         if not same_fact(old, new)
     )
+
+
+def _both(read: Read, old: Plain, new: Plain) -> tuple[str, str]:
+    return words(old, read.aspect), words(new, read.aspect)
 
 
 def _stored(store: Store, program: StableDigest) -> list[tuple[Trace, tuple[Plain, ...]]]:

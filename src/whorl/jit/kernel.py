@@ -67,7 +67,7 @@ from .key import (
 )
 from .sources import StoredSources
 from .specialization import KnownShape, Specialization
-from .target import Target
+from .target import Properties, Target
 
 __all__ = ["Kernel", "OnDrift", "jit"]
 
@@ -297,7 +297,8 @@ class Kernel:
             return None
         if not isinstance(artifact, Artifact):
             return None
-        self._counts["found"] += 1
+        if count:
+            self._counts["found"] += 1
         emit(Happened.FOUND, self._name, key=key)
         architecture = request.target.architecture
         made = Specialization(key, architecture, artifact, facts, "found", got.entry)
@@ -391,8 +392,7 @@ class Kernel:
     def _compiled(self, request: _Request, recorder: Recorder) -> tuple[Artifact, float]:
         """What the compiler makes, and how long that takes."""
         inputs = Inputs(recorder)
-        # The properties of the target are read through `inputs`, where that is recorded.
-        target = replace(request.target, properties={})
+        target = replace(request.target, properties=Properties(inputs, request.target))
         program = Program(self.function, target, inputs.function())
         emit(Happened.COMPILING, self._name)
         begun = time.perf_counter()
@@ -549,7 +549,9 @@ def differing(trace: Trace, facts: tuple[Plain, ...], world: World) -> list[Chan
             is_ambient = path.root in _AMBIENT or any(
                 step.operation in _AMBIENT_STEPS for step in path.steps
             )
-            changes.append(Changed(str(path), words(old), words(new), is_ambient))
+            aspect = seen.read.aspect
+            both = words(old, aspect), words(new, aspect)
+            changes.append(Changed(str(path), *both, is_ambient))
     return changes
 
 

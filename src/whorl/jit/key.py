@@ -84,7 +84,7 @@ def key_parts(
     return (
         *program.parts,
         Part("target", target.architecture),
-        *(Part(str(read), words(fact)) for read, fact in seen),
+        *(Part(str(read), words(fact, read.aspect)) for read, fact in seen),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Target", "host"]
+from whorl.reads import Inputs
+
+__all__ = ["Properties", "Target", "host"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,25 @@ class Target:
     architecture: str
     device: str = "cpu"
     properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Properties(Mapping[str, Any]):
+    """The properties of a target for a compiler that is handed it: looking one up is a read."""
+
+    def __init__(self, inputs: Inputs, target: Target) -> None:
+        self._inputs = inputs
+        self._names = tuple(target.properties)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._inputs.target(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def host() -> Target:

@@ -27,6 +27,7 @@ from pathlib import PurePath
 from typing import Any, Final, NoReturn
 
 from whorl.errors import NotStatic
+from whorl.fingerprint import fingerprint
 from whorl.fingerprint.source import code_digest
 
 from .fact import function_behind
@@ -565,9 +566,11 @@ def operand(found: Any) -> Any:
 def parts_of(holder: Any) -> Iterator[Any]:
     """What iterating over a view or a value yields."""
     if isinstance(holder, View):
-        if isinstance(holder._value, list | tuple | dict):
+        if isinstance(holder._value, list | tuple | dict | set | frozenset):
             return iter(holder)
         return iter(holder.value())
+    if isinstance(holder, set | frozenset):  # in an order that is the same in every process
+        return iter(sorted(holder, key=fingerprint))
     return iter(holder)
 
 

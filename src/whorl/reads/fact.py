@@ -151,7 +151,7 @@ def _label(value: Any) -> str:
     if cls is np.ndarray:
         return f"array of {value.dtype} {value.shape}"
     if derives(cls, types.FunctionType):
-        return f"{value.__module__}.{value.__qualname__}"
+        return f"{known_module_name(value.__module__ or '')}.{value.__qualname__}"
     if derives(cls, types.BuiltinFunctionType) or cls is type:
         return f"{value.__module__}.{value.__qualname__}"
     if cls in _TEXTS:
@@ -292,11 +292,11 @@ def is_constant(value: Any) -> bool:
 
 
 def live_code(value: Any) -> Any:
-    """The function itself, and its code object, which can be exchanged."""
+    """The code and the globals of the function, by address, and what is around it."""
     function = function_behind(value)
     if type(function) is types.FunctionType:
-        # Whoever keeps the fact keeps the code alive; a function's globals are always the same.
-        return (function, id(function.__code__), *wrappers(value))
+        # Whoever keeps the fact keeps what it names by address alive: see `replay.kept_alive`.
+        return (id(function.__globals__), id(function.__code__), *wrappers(value))
     return _hashable(_code(value))
 
 
@@ -344,6 +344,29 @@ def _hashable(plain: Plain) -> Any:
     return (cls, plain)
 
 
+def _as_written(fact: Plain) -> Any:
+    """The value that a fact is the exact encoding of, as far as it is one."""
+    if type(fact) is tuple:
+        return tuple(map(_as_written, fact))
+    if type(fact) is list and fact[:1] == ["list"]:
+        return [_as_written(item) for item in fact[1:]]
+    if type(fact) is list and fact[:1] == ["dict"]:
+        return {_Shown(_as_written(key)): _as_written(held) for key, held in fact[1:]}
+    if type(fact) is dict:
+        return _Shown(words(fact))
+    return fact
+
+
+class _Shown:
+    """Something that shows itself as a text."""
+
+    def __init__(self, held: Any) -> None:
+        self._text = held if type(held) is str and "(" in held else repr(held)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def same_fact(one: Plain, other: Plain) -> bool:
     """Whether two facts are the same, types and bits told apart.
 
@@ -353,8 +376,14 @@ def same_fact(one: Plain, other: Plain) -> bool:
     return bool(_hashable(one) == _hashable(other))
 
 
-def words(fact: Plain) -> str:
-    """A fact for people."""
+def words(fact: Plain, aspect: Aspect | None = None) -> str:
+    """A fact for people.
+
+    >>> words(["list", 1, ["dict", ("a", 2)]], Aspect.VALUE), words(("int",), Aspect.TYPE)
+    ("[1, {'a': 2}]", 'int')
+    """
+    if aspect is Aspect.VALUE and type(fact) is not dict:
+        return shortened(_as_written(fact))
     match fact:
         case {"absent": True}:
             return "absent"

@@ -24,6 +24,7 @@ import linecache
 import os
 import sys
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from itertools import count
 from keyword import iskeyword
@@ -135,12 +136,13 @@ def _raw_variable(name: str, default: str | None) -> bytes | None:
 
 
 def kept_alive(shape: Shape, world: World) -> tuple[object, ...]:
-    """The code objects that live facts know by their addresses."""
-    kept = []
+    """The code and the globals that live facts know by their addresses."""
+    kept: list[object] = []
     for read in shape.reads:
         if read.aspect is Aspect.CODE:
             function = function_behind(world.find(read.path))
-            kept.append(getattr(function, "__code__", None))
+            if isinstance(function, types.FunctionType):
+                kept += (function.__code__, function.__globals__)
     return tuple(kept)
 
 
@@ -171,6 +173,7 @@ def compiled_replay(
     filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
     exec(compile(text, filename, "exec"), scope)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    weakref.finalize(scope["replay"], linecache.cache.pop, filename, None)
     return cast("Replay", scope["replay"])
 
 
@@ -332,8 +335,8 @@ class _Source:
             case Aspect.VALUE:
                 return self._constant_or(value, read)
             case Aspect.CODE:
-                quick = f"({value}, id({value}.__code__)) if type({value}) is FunctionType"
-                return f"({quick} else live_code({value}))"
+                quick = f"(id({value}.__globals__), id({value}.__code__))"
+                return f"({quick} if type({value}) is FunctionType else live_code({value}))"
             case Aspect.LEN:
                 return f"len({value})"
             case Aspect.PRESENT:

@@ -6,6 +6,7 @@ with the fact and the line that asked. A read that was made before is not made a
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 import types
@@ -231,7 +232,9 @@ class View:
         """
         if isinstance(self._value, set | frozenset):
             self.value()
-        operation = "item" if isinstance(self._value, list | tuple) else "key"
+            operation = "member"
+        else:
+            operation = "item" if isinstance(self._value, list | tuple) else "key"
         for i in range(self.len()):
             yield self._step(Step(operation, i))
 
@@ -259,8 +262,24 @@ class CodeView:
 
     @property
     def source(self) -> str | None:
-        """The text, without comments; None where there is none to trust."""
-        return source_of(self.function.__code__)
+        """The text, without comments and decorators; None where there is none to trust.
+
+        It shows annotations, defaults and the docstring, which are not part of the code's digest:
+        so these are read by value.
+        """
+        for name in ("__annotations__", "__defaults__", "__kwdefaults__", "__doc__"):
+            self._at(self._further(Step("behind", name))).value()
+        text = source_of(self.function.__code__)
+        if text is None:
+            return None
+        try:
+            module = ast.parse(text)
+        except SyntaxError:  # part of a line: a lambda
+            return text
+        for node in module.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                node.decorator_list.clear()
+        return ast.unparse(module)
 
     @property
     def global_names(self) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from whorl.fingerprint import fingerprint
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 
@@ -95,6 +96,8 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
     "item": lambda value, key: value[key],
     "key": lambda value, place: list(value)[place],
+    "member": lambda value, place: sorted(value, key=fingerprint)[place],
+    "behind": lambda value, name: getattr(function_behind(value), name),
     "cell": _cell,
     "global": _global,
     "default": _default,
@@ -162,8 +165,7 @@ def _environment(world: World, name: str) -> Any:
 
 def environment_variable(name: str, default: str | None = None) -> str | None:
     """A variable as it is now; one that is not set is the same as its default."""
-    environment: Any = os.environ
-    return cast("str | None", getattr(environment, "_inner", environment).get(name, default))
+    return os.environ.get(name, default)
 
 
 _ROOTS: Final[dict[str, Callable[[World, str], Any]]] = {

@@ -10,17 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from whorl.artifacts import Artifact
 from whorl.jit.compiler import Program, declared_environment
 from whorl.jit.events import Event, Happened, audits, listeners, watches
 from whorl.jit.kernel import Kernel
 from whorl.jit.specialization import Specialization
-from whorl.jit.target import Target
+from whorl.jit.target import Properties, Target
 from whorl.reads import Inputs, Recorder
 
 __all__ = ["Finding", "Report", "audit"]
@@ -122,8 +123,8 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
 def _compiled(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:
     recorder = Recorder(kernel.world(values, target), by_identity=True)
     inputs = Inputs(recorder)
-    bare = replace(target, properties={})
-    return kernel.compiler.compile(Program(kernel.function, bare, inputs.function()), inputs)
+    handed = replace(target, properties=Properties(inputs, target))
+    return kernel.compiler.compile(Program(kernel.function, handed, inputs.function()), inputs)
 
 
 def _agree(one: Artifact, other: Artifact) -> bool:
@@ -134,39 +135,38 @@ def _agree(one: Artifact, other: Artifact) -> bool:
     return content(one) == content(other)
 
 
-class _Watched(MutableMapping[str, str]):
-    """The environment, telling which variables are read."""
+class _Observers(threading.local):
+    """Who is told which variables this thread reads."""
 
-    def __init__(self, inner: Any, seen: Callable[[str], None]) -> None:
-        self._inner = inner
-        self._seen = seen
+    def __init__(self) -> None:
+        self.told: list[Callable[[str], None]] = []
 
-    def __getitem__(self, name: str) -> str:
-        self._seen(name)
-        return str(self._inner[name])
 
-    def __setitem__(self, name: str, value: str) -> None:
-        self._inner[name] = value
+_observers: Final = _Observers()
+_lock: Final = threading.Lock()
+_watching = 0
+_get: Final = type(os.environ).__getitem__
 
-    def __delitem__(self, name: str) -> None:
-        del self._inner[name]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._inner)
-
-    def __len__(self) -> int:
-        return len(self._inner)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+def _watched_get(environment: Any, name: str) -> str:
+    for seen in _observers.told:
+        seen(name)
+    return _get(environment, name)
 
 
 @contextlib.contextmanager
 def _watched_environment(seen: Callable[[str], None]) -> Iterator[None]:
-    before = os.environ
-    # A mapping is enough for os.getenv and os.environ[...]; the environment itself stays.
-    os.environ = _Watched(before, seen)  # type: ignore[assignment]  # noqa: B003
+    """Tell of every variable that this thread reads, by whatever name it has the environment."""
+    global _watching  # noqa: PLW0603  # one environment, one number of those who watch it
+    with _lock:
+        _watching += 1
+        type(os.environ).__getitem__ = _watched_get  # type: ignore[method-assign]
+    _observers.told.append(seen)
     try:
         yield
     finally:
-        os.environ = before  # noqa: B003
+        _observers.told.remove(seen)
+        with _lock:
+            _watching -= 1
+            if not _watching:
+                type(os.environ).__getitem__ = _get  # type: ignore[method-assign]
