@@ -37,10 +37,13 @@ from whorl.fingerprint.lookup import (
     qualname,
 )
 from whorl.fingerprint.names import known_by_name, known_module_name
+from whorl.fingerprint.rules import join_libraries
 
 from .trace import Plain
 
 __all__ = ["NoSignature", "array_signature", "class_label", "register_signature", "signature"]
+
+join_libraries()  # NumPy is here by now; a thread that did this later could be forked away from
 
 SCALARS: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 FUNCTIONS: Final = (
