@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
-from whorl.artifacts.entry import HEAD, check_head
+from whorl.artifacts.entry import HEAD, check_head, names_of
 from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
 from whorl.settings import DEFAULT_MAX_SIZE
@@ -58,6 +58,7 @@ _READ: Final = (
 _USUAL: Final = 1 << 16  # bytes that hold most entries
 _LOOKED_AT: Final = 10_000
 _TRUSTED_FOR: Final = 5.0  # seconds
+_NEVER: Final = (0.0, b"")
 _AT_ONCE: Final = 1 << 20  # up to here a file is read before its head is looked at
 _ATTEMPTS: Final = 3
 _READ_ONLY: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
@@ -106,7 +107,8 @@ class DirectoryStore:
         self._incoming = f"{home}{os.sep}incoming"
         self._sync = sync
         self._said: set[object] = set()
-        self._looked_at: dict[str, float] = {}  # until when it is not necessary again
+        # Until when it is not necessary to look at a file again, and what names it has to have.
+        self._looked_at: dict[str, tuple[float, bytes]] = {}
 
     def for_reading(self) -> DirectoryStore:
         """The same directory, not changed in any way: not even tidied up."""
@@ -137,16 +139,17 @@ class DirectoryStore:
         except OSError as error:
             return self._unreadable(path, error)
         try:
-            if self._looked_at.get(path, 0.0) > time.monotonic():
+            until, names = self._looked_at.get(path, _NEVER)
+            if until > time.monotonic():
                 try:
-                    return Found(Entry.checked(os.read(file, _USUAL), key, under))
+                    return Found(Entry.checked(os.read(file, _USUAL), key, under, names))
                 except Damaged:  # or only a part of it: look more closely
                     os.lseek(file, 0, os.SEEK_SET)
             status = os.fstat(file)
             if status.st_size > self.bound.max_size:
                 return Failed("it is larger than all of the store may be", Ending.UNREADABLE)
             entry = Entry.checked(_contents(file, status), key, under)
-            return self._looked(path, file) or Found(entry)
+            return self._looked(path, file, names_of(key, under)) or Found(entry)
         except Damaged as damaged:
             return self._set_aside(path, os.fstat(file), damaged)
         except (OSError, MemoryError) as error:
@@ -154,7 +157,7 @@ class DirectoryStore:
         finally:
             os.close(file)
 
-    def _looked(self, path: str, file: int) -> Failed | None:
+    def _looked(self, path: str, file: int, names: bytes) -> Failed | None:
         """Look at the file itself, not at its content: who may have written it, when it was used.
 
         In a directory that nobody else can enter, nobody else can have written a file: there it
@@ -170,7 +173,7 @@ class DirectoryStore:
         if is_private(os.stat(self.root)):
             if len(self._looked_at) >= _LOOKED_AT:
                 self._looked_at.clear()
-            self._looked_at[path] = time.monotonic() + _TRUSTED_FOR
+            self._looked_at[path] = time.monotonic() + _TRUSTED_FOR, names
         return None
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
