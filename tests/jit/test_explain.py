@@ -141,6 +141,18 @@ def test_a_fresh_cache_is_empty_and_gone_after() -> None:
     assert not directory.exists()
 
 
+def test_a_fresh_cache_is_fresh_also_for_a_kernel_that_was_used_before() -> None:
+    @whorl.jit(Looking(lambda inputs: inputs.arg("x").value()))
+    def kernel(x: Any) -> None: ...
+
+    for _ in range(2):
+        with testing.fresh_cache() as directory:
+            kernel(1)
+            kernel(1)
+            assert list(directory.rglob("groups/*"))
+    assert kernel.stats()["compiled"] == 2
+
+
 def test_an_audit_finds_a_compiler_that_reads_what_it_does_not_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

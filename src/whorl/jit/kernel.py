@@ -50,6 +50,7 @@ from whorl.reads.replay import (
 )
 from whorl.reads.signature import array_signature, class_label
 from whorl.reads.world import environment_variable
+from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
@@ -565,6 +566,21 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+_place: list[tuple[str, os.PathLike[str]]] = []  # the cache that kernels have been using
+
+
+def _on_settings(settings: Settings) -> None:
+    """With another cache, begin again: what is in memory is from the old one."""
+    place = (settings.cache.value, settings.cache_dir.value)
+    if _place and _place[0] != place:
+        for kernel in list(_ALIVE):
+            if kernel._own_cache is None:
+                kernel._begin_again()
+    _place[:] = [place]
+
+
+on_change(_on_settings)
 
 
 def jit(
