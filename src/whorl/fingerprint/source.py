@@ -77,12 +77,12 @@ _lent: Final = threading.local()
 @contextlib.contextmanager
 def remembered_in(memory: SourceMemory) -> Iterator[None]:
     """Let what this thread finds out about sources be remembered there while the block runs."""
-    before = getattr(_lent, "memory", None)
-    _lent.memory = memory
+    before = getattr(_lent, "memory", None), getattr(_lent, "texts", {})
+    _lent.memory, _lent.texts = memory, {}
     try:
         yield
     finally:
-        _lent.memory = before
+        _lent.memory, _lent.texts = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,17 @@ _indexes: dict[bytes, _Index] = {}
 
 
 def _code_digest(code: types.CodeType) -> CodeDigest:
-    text = _text_of(code.co_filename)
     memory: SourceMemory | None = getattr(_lent, "memory", None)
-    if memory is None or text is None:
+    if memory is None:
+        return _from_index(code, _text_of(code.co_filename))
+    texts: dict[str, tuple[bytes | None, bytes]] = _lent.texts
+    if code.co_filename not in texts:  # once for all functions of a file that are asked for now
+        found_text = _text_of(code.co_filename)
+        texts[code.co_filename] = found_text, hash_bytes(found_text or b"")
+    text, digest_of_text = texts[code.co_filename]
+    if text is None:
         return _from_index(code, text)
-    parts = (_MEMORY, sys.version, __debug__, hash_bytes(text), code.co_name, code.co_firstlineno)
+    parts = (_MEMORY, sys.version, __debug__, digest_of_text, code.co_name, code.co_firstlineno)
     key = StableDigest(hash_hex(marshalled((*parts, raw_digest(code)))))
     match memory.get(key):
         case [str(origin), str(digest), int(first), int(last)]:
