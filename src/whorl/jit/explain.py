@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from whorl.artifacts import Artifact, Damaged, Manifest, decode
+from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
 from whorl.reads import Plain, Read, Trace, World
 from whorl.reads.fact import same_fact, words
 from whorl.reads.replay import facts_now
-from whorl.store import Found, Store
+from whorl.store import Store
 
 from .key import ProgramKey
+from .stored import records
 
 __all__ = ["Change", "Explanation", "explain"]
 
@@ -101,30 +102,14 @@ def _both(read: Read, old: Plain, new: Plain) -> tuple[str, str]:
 
 def _stored(store: Store, program: StableDigest) -> list[tuple[Trace, tuple[Plain, ...]]]:
     """The traces of artifacts in the store, as many as are compared."""
-    found = []
-    for key in islice(store.iterate(program), TRACES_COMPARED):
-        got = store.get(key, program)
-        if not isinstance(got, Found):
-            continue
-        try:
-            record = decode(got.entry)
-        except Damaged:
-            continue
-        if isinstance(record, Artifact):
-            found.append((record.trace, tuple(seen.fact for seen in record.trace.seen)))
-    return found
+    return [
+        (record.trace, tuple(seen.fact for seen in record.trace.seen))
+        for _, record in islice(records(store, program), TRACES_COMPARED)
+        if isinstance(record, Artifact)
+    ]
 
 
-def _programs(store: Store, function: StableDigest) -> list[tuple[tuple[str, str], ...]]:
+def _programs(store: Store, function: StableDigest) -> list[tuple[Part, ...]]:
     """The parts of earlier programs of the function, the last one first."""
-    found = []
-    for key in islice(store.iterate(function), TRACES_COMPARED):
-        got = store.get(key, function)
-        if isinstance(got, Found):
-            try:
-                label = got.entry.label
-                if isinstance(decode(got.entry), Manifest):
-                    found.append((label.made, tuple(label.parts)))
-            except Damaged:
-                continue
-    return [parts for _, parts in sorted(found, reverse=True)]
+    labels = [label for label, _ in islice(records(store, function), TRACES_COMPARED)]
+    return [label.parts for label in sorted(labels, key=lambda label: label.made, reverse=True)]

@@ -68,6 +68,7 @@ from .key import (
 )
 from .sources import StoredSources
 from .specialization import KnownShape, Specialization
+from .stored import records
 from .target import Properties, Target
 
 __all__ = ["Kernel", "OnDrift", "jit"]
@@ -270,17 +271,7 @@ class Kernel:
         if in_memory:
             return
         store, group = self._cache.store, request.program.manifests
-        known = {shape_key(shape) for shape in met}
-        for key in store.iterate(group):
-            if key in known:
-                continue
-            got = store.get(key, group)
-            if not isinstance(got, Found):
-                continue
-            try:
-                record = decode(got.entry)
-            except Damaged:
-                continue
+        for _, record in records(store, group, but={shape_key(shape) for shape in met}):
             if isinstance(record, Manifest):
                 yield from record.shapes
 

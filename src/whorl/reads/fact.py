@@ -40,7 +40,6 @@ __all__ = [
     "function_behind",
     "has_identity",
     "live",
-    "live_alias",
     "own_module",
     "same_fact",
     "words",
@@ -323,8 +322,6 @@ LIVE: Final[dict[Aspect, Callable[[Any], Any]]] = {
     Aspect.CODE: live_code,
     Aspect.LEN: _len,
 }
-
-live_alias = alias_fact
 
 
 def _hashable(plain: Plain) -> Any:

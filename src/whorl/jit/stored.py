@@ -1,0 +1,33 @@
+"""A group of the store in, the records that are in it out."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from whorl.artifacts import Damaged, Label, Record, decode
+from whorl.fingerprint.digest import StableDigest
+from whorl.store import Found, Store
+
+__all__ = ["records"]
+
+
+def records(
+    store: Store, group: StableDigest, but: Container[StableDigest] = ()
+) -> Iterator[tuple[Label, Record]]:
+    """The records of a group with their labels; what cannot be read is passed over.
+
+    >>> from whorl.store import MemoryStore
+    >>> list(records(MemoryStore(), StableDigest("0" * 32)))
+    []
+    """
+    for key in store.iterate(group):
+        if key in but:
+            continue
+        got = store.get(key, group)
+        if not isinstance(got, Found):
+            continue
+        try:
+            found = got.entry.label, decode(got.entry)
+        except Damaged:
+            continue
+        yield found
