@@ -391,6 +391,21 @@ def test_enums_tuples_dataclasses_and_modules_are_constants(make: Make) -> None:
     assert compiles(kernel) == 3
 
 
+@dataclass
+class Table:
+    rows: dict[str, int]
+
+
+def test_the_order_of_a_dict_is_a_read_wherever_it_lies(make: Make) -> None:
+    kernel = make(lambda inputs: list(inputs.arg("x").value().rows))
+    assert kernel(Table({"a": 1, "b": 2})) == ["a", "b"]
+    assert kernel(Table({"b": 2, "a": 1})) == ["b", "a"]
+    nested = make(lambda inputs: list(inputs.arg("x").value()[0].rows))
+    assert nested([Table({"a": 1, "b": 2})]) == ["a", "b"]
+    assert nested([Table({"b": 2, "a": 1})]) == ["b", "a"]
+    assert compiles(kernel) == compiles(nested) == 2
+
+
 # -- shapes -----------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from .asked import ByIdentity, ByType
 from .boundary import DEFAULT_BOUNDARY, Boundary
@@ -163,6 +163,20 @@ def fingerprint(value: object, *, by: By = "value") -> Digest:
     """
     policy, wrap = _asked_by(by)
     return policy(value if wrap is None else wrap(value))
+
+
+def key_orders(value: object) -> list[list[object]]:
+    """The keys of every dict in a value in the order they have: what a fingerprint leaves out.
+
+    >>> key_orders([{"b": 1, "a": 2}, {"c": 3}])
+    [['b', 'a']]
+    """
+    try:
+        reached = _DEFAULT._describer.graph(value).reached(dict)
+    finally:
+        walk.forget()
+    orders = [list(cast("dict[object, object]", found)) for found in reached]
+    return [order for order in orders if len(order) > 1]
 
 
 def _asked_by(by: By) -> tuple[Fingerprinter, Callable[[object], object] | None]:

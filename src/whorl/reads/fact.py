@@ -23,6 +23,7 @@ import numpy as np
 
 from whorl.errors import UnsupportedValue
 from whorl.fingerprint import ProcessDigest, fingerprint
+from whorl.fingerprint.fingerprinter import key_orders
 from whorl.fingerprint.lookup import derives, module_name, module_vars, qualname, type_name
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.rules.builtin import shortened
@@ -137,7 +138,12 @@ def _by_digest(value: Any) -> Plain:
     label = _label(value)
     if isinstance(digest, ProcessDigest):
         return OnlyHere(("digest", label, str(digest)))
-    return {"digest": str(digest), "of": label}
+    fact = {"digest": str(digest), "of": label}
+    # Whoever has the value can see the order of the dicts in it, which a fingerprint leaves out.
+    orders = [] if derives(type(value), np.ndarray, np.generic) else key_orders(value)
+    if orders:
+        fact["order"] = str(fingerprint(orders))
+    return fact
 
 
 def _label(value: Any) -> str:
