@@ -711,6 +711,35 @@ def test_options_are_taken_as_they_are_when_the_kernel_is_made(make: Make) -> No
     assert kernel.with_options(h=held)() == ["a", "b"]
 
 
+RECURSIVE: Any = None
+
+
+def fibonacci(x: Any = None) -> Any:
+    return RECURSIVE(x)
+
+
+class Wide:
+    """Reads everything, and remembers nothing."""
+
+    name, version, toolchain = "wide", "1", "none"
+
+    def compile(self, program: Any, inputs: Inputs) -> whorl.Artifact:
+        return whorl.Artifact({}, {"made": inputs.everything()["x"]})
+
+    def load(self, artifact: whorl.Artifact, device: str) -> Callable[..., Any]:
+        return lambda *arguments: artifact.metadata["made"]
+
+
+def test_a_function_that_names_a_kernel_has_a_wide_key(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = whorl.jit(Wide(), store=store)(fibonacci)
+    monkeypatch.setattr(sys.modules[__name__], "RECURSIVE", kernel)
+    assert [kernel(1), kernel(1), kernel(2)] == [1, 1, 2]
+    assert kernel.stats()["compiled"] == 2
+    assert whorl.fingerprint(kernel) == whorl.fingerprint(whorl.jit(Wide())(fibonacci))
+
+
 # -- misuse -----------------------------------------------------------------------------
 
 

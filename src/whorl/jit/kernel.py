@@ -34,6 +34,7 @@ import numpy as np
 
 from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
+from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.source import remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, Trace, World
@@ -102,6 +103,11 @@ class _Request:
     target: Target
 
 
+# To a fingerprint a kernel is its function, its compiler and its choices.
+@exclude(
+    "_binding", "_by_key", "_code", "_counts", "_environment", "_lock", "_name", "_only_here",
+    "_own_cache", "_programs", "_shapes",
+)  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
 
