@@ -77,12 +77,14 @@ _lent: Final = threading.local()
 @contextlib.contextmanager
 def remembered_in(memory: SourceMemory) -> Iterator[None]:
     """Let what this thread finds out about sources be remembered there while the block runs."""
-    before = getattr(_lent, "memory", None), getattr(_lent, "texts", {})
-    _lent.memory, _lent.texts = memory, {}
+    lent = ("memory", "texts", "parsed")
+    before = [getattr(_lent, name, None) for name in lent]
+    _lent.memory, _lent.texts, _lent.parsed = memory, {}, {}
     try:
         yield
     finally:
-        _lent.memory, _lent.texts = before
+        for name, held in zip(lent, before, strict=True):
+            setattr(_lent, name, held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ class _Entry:
 
 
 _compiling: Final = threading.Lock()  # warning filters belong to the whole process
-_Index = dict[tuple[str, int], list[_Entry]]
+_Key = tuple[str, int]  # the name of a function and its first line
+_Index = dict[_Key, list[_Entry]]
 _indexes: dict[bytes, _Index] = {}
 
 
@@ -126,7 +129,7 @@ def _from_index(code: types.CodeType, text: bytes | None) -> CodeDigest:
     if text is not None:
         entries = {
             entry
-            for entry in _index_of(text).get((code.co_name, code.co_firstlineno), ())
+            for entry in _entries_of(text, (code.co_name, code.co_firstlineno))
             if entry.instructions == instructions
         }
         if len(entries) == 1:
@@ -172,38 +175,65 @@ def _index_of(text: bytes) -> _Index:
     if index is None:
         if len(_indexes) >= _FILES_KEPT:
             _indexes.clear()
-        index = _indexes[key] = _build_index(text)
+        parsed = _parsed(text)
+        index = _indexes[key] = {name: parsed.entries(name) for name in parsed.nodes}
     return index
 
 
-def _build_index(text: bytes) -> _Index:
+def _entries_of(text: bytes, key: _Key) -> list[_Entry]:
+    """What the index of a file says of one function.
+
+    Where rows are remembered one by one, only those that are asked for are made; the parsed file
+    is kept for as long as a block of `remembered_in` runs.
+    """
+    parsed: dict[bytes, _Parsed] | None = getattr(_lent, "parsed", None)
+    if parsed is None or hash_bytes(text) in _indexes:
+        return _index_of(text).get(key, [])
+    digest = hash_bytes(text)
+    if digest not in parsed:
+        parsed[digest] = _parsed(text)
+    return parsed[digest].entries(key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A file's functions and code objects by name and first line."""
+
+    nodes: dict[_Key, list[FunctionNode]]
+    codes: dict[_Key, list[types.CodeType]]
+
+    def entries(self, key: _Key) -> list[_Entry]:
+        """What the index says of the functions of this name on this line."""
+        nodes, codes = self.nodes.get(key, []), self.codes.get(key, [])
+        # Several on one line: the compiler meets them in the order in which they stand.
+        if len(nodes) != len(codes):
+            return []
+        return [
+            _Entry(
+                bytecode_digest(code),
+                tree_digest(node),
+                _has_asserts(node),
+                node.end_lineno or node.lineno,
+            )
+            for node, code in zip(nodes, codes, strict=True)
+        ]
+
+
+def _parsed(text: bytes) -> _Parsed:
     try:
         with _compiling, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whoever imported the file has heard them
             module = ast.parse(text)
             compiled = compile(module, "<index>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
-        return {}
-    codes: dict[tuple[str, int], list[types.CodeType]] = defaultdict(list)
+        return _Parsed({}, {})
+    codes: dict[_Key, list[types.CodeType]] = defaultdict(list)
     for code in nested_codes(compiled):
         codes[code.co_name, code.co_firstlineno].append(code)
-    nodes: dict[tuple[str, int], list[FunctionNode]] = defaultdict(list)
+    nodes: dict[_Key, list[FunctionNode]] = defaultdict(list)
     for node in _functions(module):
         nodes[_key(node)].append(node)
-    index: _Index = {}
-    for key, found in nodes.items():
-        # Several on one line: the compiler meets them in the order in which they stand.
-        if len(found) == len(codes[key]):
-            index[key] = [
-                _Entry(
-                    bytecode_digest(code),
-                    tree_digest(node),
-                    _has_asserts(node),
-                    node.end_lineno or node.lineno,
-                )
-                for node, code in zip(found, codes[key], strict=True)
-            ]
-    return index
+    return _Parsed(nodes, codes)
 
 
 def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
@@ -216,7 +246,7 @@ def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
         pending += reversed(list(ast.iter_child_nodes(current)))
 
 
-def _key(node: FunctionNode) -> tuple[str, int]:
+def _key(node: FunctionNode) -> _Key:
     if isinstance(node, ast.Lambda):
         return "<lambda>", node.lineno
     first = node.decorator_list[0] if node.decorator_list else node
