@@ -117,6 +117,9 @@ paths = st.one_of(
             Path("target", "lanes"),
             Path("target", "nothing"),
             Path("func", "kernel", (Step("attr", "__name__"),)),
+            Path("func", "kernel", (Step("global", "SCALE"),)),
+            Path("func", "kernel", (Step("global", "MISSING"),)),
+            Path("func", "kernel", (Step("global", "len"),)),
         ]
     ),
 )

@@ -253,7 +253,9 @@ class _Source:
         place = (root, name, steps)
         known = self._variables.get(place)
         if known is None:
-            if steps:
+            if root == "func" and len(steps) == 1 and steps[0].operation == "global":
+                known = self._global(self.constant(self.function.__globals__), steps[0].name)
+            elif steps:
                 before = self.value(root, name, steps[:-1])
                 known = self.assign(self._step(before, steps[-1]))
             else:
@@ -275,12 +277,15 @@ class _Source:
                     scope = self.constant(self.function.__globals__)
                 else:
                     scope = self.assign(f"MODULES[{module!r}].__dict__")
-                if hasattr(builtins, name):
-                    hidden = f"{scope}[{name!r}] if {name!r} in {scope}"
-                    return self.assign(f"{hidden} else BUILTINS[{name!r}]")
-                return self.assign(f"{scope}[{name!r}]")
+                return self._global(scope, name)
             case _:
                 raise LookupError(root)
+
+    def _global(self, scope: str, name: str) -> str:
+        if hasattr(builtins, name):
+            hidden = f"{scope}[{name!r}] if {name!r} in {scope}"
+            return self.assign(f"{hidden} else BUILTINS[{name!r}]")
+        return self.assign(f"{scope}[{name!r}]")
 
     def _step(self, before: str, step: Step) -> str:
         if step.operation == "attr" and _is_plain(step.name):
