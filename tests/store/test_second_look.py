@@ -238,9 +238,13 @@ def test_large_entries_of_several_writers_keep_to_the_bound_too(tmp_path: Path) 
         children.append(pid)
     peak = 0
     while children:
-        peak = max(peak, size_of_entries(tmp_path))
+        time.sleep(0.005)
+        if (tmp_path / "v1").is_dir():
+            # Between two writers: a sum over files that come and go would count too many.
+            with FileLock(tmp_path / "v1" / "collecting", mode=0o600):
+                peak = max(peak, size_of_entries(tmp_path))
         children = [pid for pid in children if not os.waitpid(pid, os.WNOHANG)[0]]
-    assert peak <= 1.1 * max_size, peak / max_size
+    assert 0 < peak <= 1.1 * max_size, peak / max_size
 
 
 def test_who_waits_for_one_that_hangs_takes_what_another_has_put_meanwhile(tmp_path: Path) -> None:
