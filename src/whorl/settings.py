@@ -208,7 +208,7 @@ def configure(
     >>> str(whorl.configure(log="warning").log)
     'warning (from whorl.configure)'
     """
-    global _current  # noqa: PLW0603
+    global _current  # noqa: PLW0603  # as above
     _current = current().changed(
         cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log
     )
@@ -218,7 +218,7 @@ def configure(
 
 def restore(settings: Settings) -> None:
     """Have the settings of an earlier moment again."""
-    global _current  # noqa: PLW0603
+    global _current  # noqa: PLW0603  # as above
     _current = settings
     _apply(settings)
 

@@ -758,6 +758,16 @@ def test_what_is_no_compiler_is_refused() -> None:
         whorl.jit(Looking(lambda inputs: 1), on_drift="explode")  # type: ignore[arg-type]
 
 
+def test_a_store_that_is_no_cache_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"whorl\.store\.Cache, not MemoryStore"):
+        whorl.jit(Looking(lambda inputs: 1), store=MemoryStore())  # type: ignore[arg-type]  # what is tested
+
+
+def test_an_option_that_cannot_be_copied_is_named() -> None:
+    with pytest.raises(TypeError, match="option 'lock' cannot be copied"):
+        whorl.jit(Looking(lambda inputs: 1), options={"lock": threading.Lock()})
+
+
 def test_a_compiler_that_returns_something_else_is_named(make: Make) -> None:
     kernel = make(lambda inputs: 1)
     kernel.compiler.compile = lambda program, inputs: None  # type: ignore[method-assign,assignment,return-value]

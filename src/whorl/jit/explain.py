@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
-from whorl.reads import Plain, Read, Trace, World
+from whorl.reads import Path, Plain, Trace, World
 from whorl.reads.fact import same_fact, words
 from whorl.reads.replay import facts_now
 from whorl.store import Store
@@ -16,9 +17,11 @@ from whorl.store import Store
 from .key import ProgramKey
 from .stored import records
 
-__all__ = ["Change", "Explanation", "explain"]
+__all__ = ["Change", "Explanation", "changes_since", "explain"]
 
-TRACES_COMPARED = 64
+TRACES_COMPARED: Final = 64
+_AMBIENT: Final = frozenset(("global", "func", "env"))
+_AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Change:
     old: str
     new: str
     line: str = ""
+    is_ambient: bool = False  # not reached through an argument
 
     def __str__(self) -> str:
         at = f"  (read at {self.line})" if self.line else ""
@@ -66,7 +70,9 @@ def explain(
     """Compare a call with the nearest compile of its program, or its program with earlier ones."""
     traces = [*known, *_stored(store, program.digest)]
     shapes = len({trace.shape for trace, _ in traces})
-    nearest = min((_changes(trace, facts, world) for trace, facts in traces), key=len, default=None)
+    nearest = min(
+        (changes_since(trace, facts, world) for trace, facts in traces), key=len, default=None
+    )
     if nearest is not None and not nearest:
         return Explanation(kernel, "miss", "what was made of it is for another target", (), shapes)
     if nearest is not None:
@@ -87,17 +93,24 @@ def explain(
     return Explanation(kernel, "miss", "first compile")
 
 
-def _changes(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
+def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
+    """What a compile has seen that is different in a world."""
     now = facts_now(trace.shape, world)
     return tuple(
-        Change(str(seen.read.path), *_both(seen.read, old, new), seen.line)
+        Change(
+            str(seen.read.path),
+            words(old, seen.read.aspect),
+            words(new, seen.read.aspect),
+            seen.line,
+            _is_ambient(seen.read.path),
+        )
         for seen, old, new in zip(trace.seen, facts, now, strict=True)
         if not same_fact(old, new)
     )
 
 
-def _both(read: Read, old: Plain, new: Plain) -> tuple[str, str]:
-    return words(old, read.aspect), words(new, read.aspect)
+def _is_ambient(path: Path) -> bool:
+    return path.root in _AMBIENT or any(step.operation in _AMBIENT_STEPS for step in path.steps)
 
 
 def _stored(store: Store, program: StableDigest) -> list[tuple[Trace, tuple[Plain, ...]]]:

@@ -28,7 +28,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -37,8 +37,8 @@ from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.source import remembered_in
-from whorl.reads import Inputs, Plain, Recorder, Shape, Trace, World
-from whorl.reads.fact import same_fact, words
+from whorl.reads import Inputs, Plain, Recorder, Shape, World
+from whorl.reads.fact import same_fact
 from whorl.reads.replay import (
     compiled_replay,
     durable_facts,
@@ -57,7 +57,7 @@ from whorl.store import Cache, Found, default_cache
 from .binding import Binding
 from .compiler import Compiler, Program, check_compiler, declared_environment, target_of
 from .events import Happened, audits, emit, listeners, watches
-from .explain import Explanation, explain
+from .explain import Change, Explanation, changes_since, explain
 from .key import (
     ProgramKey,
     artifact_key,
@@ -79,8 +79,6 @@ why = logging.getLogger("whorl.why")
 
 OnDrift = Literal["recompile", "raise", "ignore"]
 CacheMode = Literal["disk", "process", "call"]
-_AMBIENT: Final = frozenset(("global", "func", "env"))
-_AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,10 +448,10 @@ class Kernel:
 
         It has drifted if no specialization is for the surroundings as they are now.
         """
-        found: list[tuple[list[Changed], list[Changed], Specialization]] = []
+        found: list[tuple[tuple[Change, ...], list[Change], Specialization]] = []
         for specialization in self.specializations():
             if specialization.architecture == request.target.architecture:
-                changes = differing(specialization.trace, specialization.facts, request.world)
+                changes = changes_since(specialization.trace, specialization.facts, request.world)
                 ambient = [change for change in changes if change.is_ambient]
                 if not ambient:
                     return None
@@ -524,33 +522,9 @@ class Kernel:
                 f"{self._name} has no option {sorted(unknown)[0]!r}; it has "
                 f"{', '.join(sorted(self.choices.options))}"
             )
-        merged = {**self.choices.options, **copy.deepcopy(options)}
+        merged = {**self.choices.options, **_taken(options)}
         choices = replace(self.choices, options=merged)
         return Kernel(self.function, self.compiler, choices, self._own_cache)
-
-
-class Changed(NamedTuple):
-    """One read that has another fact now; ambient is what is not reached through an argument."""
-
-    path: str
-    old: str
-    new: str
-    is_ambient: bool
-
-
-def differing(trace: Trace, facts: tuple[Plain, ...], world: World) -> list[Changed]:
-    """What a trace has seen that is different in a world."""
-    changes = []
-    for seen, old, new in zip(trace.seen, facts, facts_now(trace.shape, world), strict=True):
-        if not same_fact(old, new):
-            path = seen.read.path
-            is_ambient = path.root in _AMBIENT or any(
-                step.operation in _AMBIENT_STEPS for step in path.steps
-            )
-            aspect = seen.read.aspect
-            both = words(old, aspect), words(new, aspect)
-            changes.append(Changed(str(path), *both, is_ambient))
-    return changes
 
 
 _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
@@ -578,6 +552,17 @@ def _on_settings(settings: Settings) -> None:
 
 
 on_change(_on_settings)
+
+
+def _taken(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as they are now, whatever becomes of the objects."""
+    taken = {}
+    for name, value in options.items():
+        try:
+            taken[name] = copy.deepcopy(value)
+        except Exception as error:
+            raise TypeError(f"option {name!r} cannot be copied: {error}") from error
+    return taken
 
 
 def jit(
@@ -616,7 +601,9 @@ def jit(
     ):
         if value not in choice:
             raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
-    choices = Choices(copy.deepcopy(dict(options or {})), on_drift, cache, strict)
+    if store is not None and not isinstance(store, Cache):
+        raise TypeError(f"store is a whorl.store.Cache, not {type(store).__name__}: wrap it in one")
+    choices = Choices(_taken(options or {}), on_drift, cache, strict)
 
     def decorate(function: Callable[..., Any]) -> Kernel:
         if not isinstance(function, types.FunctionType):

@@ -3,7 +3,8 @@
 There are two spellings of a fact. The durable one is plain data, for keys, for the disk and
 for explanations. The live one is a hashable object that is quick to take and lives in one
 process; two live facts are equal only if the durable ones are. Functions are an example: on
-disk a function is the digest of its code, in a process it is itself.
+disk a function is the digest of its code and the name of its module, in a process it is the
+addresses of its code and its globals.
 
 A fact that is taken from an object's identity is good for this process only: such a durable
 fact is an `OnlyHere`.

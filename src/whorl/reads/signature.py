@@ -22,7 +22,7 @@ from __future__ import annotations
 import enum
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
@@ -161,8 +161,8 @@ def array_signature(value: Any) -> Plain:
 def dtype_text(dtype: np.dtype[Any]) -> str:
     """A dtype in words that no other layout has."""
     if dtype.names is not None:
-        fields = ((name, *map(str, dtype.fields[name][1:2])) for name in dtype.names)  # type: ignore[index]
-        parts = [f"{name}@{at}:{dtype_text(dtype[name])}" for name, at in fields]
+        fields: Mapping[str, Any] = dtype.fields or {}  # never empty beside names
+        parts = [f"{name}@{fields[name][1]}:{dtype_text(dtype[name])}" for name in dtype.names]
         return f"{{{', '.join(parts)}; {dtype.itemsize}}}"
     if dtype.subdtype is not None:
         return f"{dtype.subdtype[1]}{dtype_text(dtype.subdtype[0])}"

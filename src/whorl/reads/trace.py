@@ -68,6 +68,10 @@ class Path:
     def __str__(self) -> str:
         return f"{self.root}:{self.name}{''.join(map(str, self.steps))}"
 
+    def then(self, step: Step) -> Path:
+        """The path that is one step longer."""
+        return Path(self.root, self.name, (*self.steps, step))
+
 
 @dataclass(frozen=True, slots=True)
 class Read:

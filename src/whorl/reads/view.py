@@ -83,6 +83,13 @@ class Recorder:
         if (path.steps or path.root != "arg") and path not in self._walked:
             self._walked[path] = _asking_line()
 
+    def view(self, path: Path, found: Any) -> View:
+        """The view of what was found at a path; `AbsentRead` if that is nothing."""
+        if found is ABSENT:
+            raise self.absent(path)
+        self.walked(path)
+        return View(path, found, self)
+
     def see(self, read: Read, value: Any, other: Any = None) -> Plain:
         """Record a read, and return the fact."""
         known = self._seen.get(read)
@@ -166,19 +173,14 @@ class View:
         return self._step(Step("item", key))
 
     def _step(self, step: Step) -> View:
-        path = Path(self.path.root, self.path.name, (*self.path.steps, step))
-        found = walk(self._value, step)
-        if found is ABSENT:
-            raise self._recorder.absent(path)
-        self._recorder.walked(path)
-        return View(path, found, self._recorder)
+        return self._recorder.view(self.path.then(step), walk(self._value, step))
 
     # -- looking ------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
         """Whether there is an attribute of this name (aspect `present`)."""
         step = Step("attr", name)
-        path = Path(self.path.root, self.path.name, (*self.path.steps, step))
+        path = self.path.then(step)
         if walk(self._value, step) is ABSENT:
             self._recorder.absent(path)
             return False
@@ -268,7 +270,7 @@ class CodeView:
         so these are read by value.
         """
         for name in ("__annotations__", "__defaults__", "__kwdefaults__", "__doc__"):
-            self._at(self._further(Step("behind", name))).value()
+            self._at(self.path.then(Step("behind", name))).value()
         text = source_of(self.function.__code__)
         if text is None:
             return None
@@ -297,21 +299,14 @@ class CodeView:
 
     def cell(self, name: str) -> View:
         """A variable that the function closes over."""
-        return self._at(self._further(Step("cell", name)))
+        return self._at(self.path.then(Step("cell", name)))
 
     def default(self, name: str) -> View:
         """The default of a parameter."""
-        return self._at(self._further(Step("default", name)))
-
-    def _further(self, step: Step) -> Path:
-        return Path(self.path.root, self.path.name, (*self.path.steps, step))
+        return self._at(self.path.then(Step("default", name)))
 
     def _at(self, path: Path) -> View:
-        found = self._recorder.world.find(path)
-        if found is ABSENT:
-            raise self._recorder.absent(path)
-        self._recorder.walked(path)
-        return View(path, found, self._recorder)
+        return self._recorder.view(path, self._recorder.world.find(path))
 
 
 class Inputs:
@@ -395,8 +390,4 @@ class Inputs:
         return self._at(path).value()
 
     def _at(self, path: Path) -> View:
-        found = self._recorder.world.find(path)
-        if found is ABSENT:
-            raise self._recorder.absent(path)
-        self._recorder.walked(path)
-        return View(path, found, self._recorder)
+        return self._recorder.view(path, self._recorder.world.find(path))

@@ -134,7 +134,7 @@ def global_path(path: Path, function: types.FunctionType, name: str) -> Path:
     module = own_module(function)  # which is part of the fact of its code
     if module is not None:
         return Path("global", f"{module}.{name}")
-    return Path(path.root, path.name, (*path.steps, Step("global", name)))
+    return path.then(Step("global", name))
 
 
 def file_path(function: types.FunctionType, name: str) -> str:

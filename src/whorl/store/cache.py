@@ -25,7 +25,7 @@ from whorl.fingerprint.digest import StableDigest
 
 from .directory import DirectoryStore
 from .ending import Ending
-from .lease import HELD, NO_LEASES, Lease, Leases
+from .lease import HELD, Held, Lease, Leases, NoLeases
 from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
 from .statistics import Statistics
 from .status_line import StatusLine
@@ -265,39 +265,51 @@ class Cache:
             if found is not None:
                 return found, Ending.WAITED
             return self._produced(produce, Ending.PRODUCED)
-        begun = time.monotonic()
-        pause = _FIRST_PAUSE
-        lease = self._leases.take(name)
-        if lease is HELD:
-            with StatusLine(f"{self._leases.holder(name)} to make {what}") as line:
-                looked = begun
-                while lease is HELD:
-                    now = time.monotonic()
-                    has_expired = now - begun > self._lease
-                    if has_expired or now - looked > _LOOK_EVERY:
-                        looked = now
-                        found = look(None)  # it may be there although somebody holds the lease
-                        if found is not None:
-                            return found, Ending.WAITED
-                    if has_expired:
-                        return self._produced(produce, Ending.GAVE_UP)
-                    time.sleep(pause)
-                    pause = min(pause * 1.5, _LONGEST_PAUSE)
-                    line.update()
-                    lease = self._leases.take(name)
-        if lease is NO_LEASES:
+        lease: Lease | Held | NoLeases | T = self._leases.take(name)
+        if isinstance(lease, Held):
+            lease = self._wait_for_lease(self._leases, name, look, what)
+        if isinstance(lease, Held):
+            return self._produced(produce, Ending.GAVE_UP)
+        if isinstance(lease, NoLeases):
             return self._produced(produce, Ending.UNLOCKED)
-        assert isinstance(lease, Lease)
+        if not isinstance(lease, Lease):
+            return lease, Ending.WAITED
         done = False
         try:
-            again = look(None)  # whoever had the lease may have made it
-            result = (again, Ending.WAITED) if again is not None else None
-            if result is None:
-                result = self._produced(produce, Ending.PRODUCED)
+            found = look(None)  # whoever had the lease may have made it
+            result = (
+                self._produced(produce, Ending.PRODUCED)
+                if found is None
+                else (found, Ending.WAITED)
+            )
             done = True
             return result
         finally:
             lease.release(done=done)
+
+    def _wait_for_lease(
+        self, leases: Leases, name: str, look: Callable[[T | None], T | None], what: str
+    ) -> Lease | Held | NoLeases | T:
+        """The lease when it is free, or what is found meanwhile; still held when that took long."""
+        begun = looked = time.monotonic()
+        pause = _FIRST_PAUSE
+        with StatusLine(f"{leases.holder(name)} to make {what}") as line:
+            while True:
+                now = time.monotonic()
+                has_expired = now - begun > self._lease
+                if has_expired or now - looked > _LOOK_EVERY:
+                    looked = now
+                    found = look(None)  # it may be there although somebody holds the lease
+                    if found is not None:
+                        return found
+                if has_expired:
+                    return HELD
+                time.sleep(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
+                line.update()
+                lease = leases.take(name)
+                if not isinstance(lease, Held):
+                    return lease
 
     def _produced(self, produce: Callable[[], T], how: Ending) -> tuple[T, Ending]:
         """What `produce` makes and puts into the store before anybody else goes on."""

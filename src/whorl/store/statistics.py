@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,6 +98,9 @@ class Totals:
 _SUMS: Final = ("bytes_read", "bytes_written", "seconds_saved", "seconds_spent")
 
 
+_Sums = defaultdict[str, int | float]
+
+
 class Statistics:
     """What one process counts; flushed to a directory now and then, if there is one.
 
@@ -110,8 +113,8 @@ class Statistics:
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
         self._lock = threading.RLock()  # a signal handler may count too
-        self._all: Counter[str] = Counter()
-        self._flushed: Counter[str] = Counter()
+        self._all: _Sums = defaultdict(int)
+        self._flushed: _Sums = defaultdict(int)
         self._hits = self._hit_bytes = 0
         self._hit_seconds = 0.0
         self._next_flush = time.monotonic() + FLUSH_EVERY
@@ -143,9 +146,9 @@ class Statistics:
             if bytes_written:
                 counted["bytes_written"] += bytes_written
             if seconds_saved:
-                counted["seconds_saved"] += seconds_saved  # type: ignore[assignment]
+                counted["seconds_saved"] += seconds_saved
             if seconds_spent:
-                counted["seconds_spent"] += seconds_spent  # type: ignore[assignment]
+                counted["seconds_spent"] += seconds_spent
         if time.monotonic() >= self._next_flush:
             self.flush()
 
@@ -163,7 +166,7 @@ class Statistics:
         if self._hits:
             self._all[Ending.HIT.value] += self._hits
             self._all["bytes_read"] += self._hit_bytes
-            self._all["seconds_saved"] += self._hit_seconds  # type: ignore[assignment]
+            self._all["seconds_saved"] += self._hit_seconds
             self._hits = self._hit_bytes = 0
             self._hit_seconds = 0.0
 
@@ -179,13 +182,13 @@ class Statistics:
             line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
             with contextlib.suppress(OSError):  # then it is for the next time
                 _append(self._directory, line)
-                self._flushed = Counter(self._all)
+                self._flushed = defaultdict(int, self._all)
 
     def forget(self) -> None:
         """Begin again at nothing."""
         self._lock = threading.RLock()  # after a fork, another thread may hold the old one
-        self._all = Counter()
-        self._flushed = Counter()
+        self._all = defaultdict(int)
+        self._flushed = defaultdict(int)
         self._hits = self._hit_bytes = 0
         self._hit_seconds = 0.0
 

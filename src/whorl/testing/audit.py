@@ -160,7 +160,7 @@ def _watched_environment(seen: Callable[[str], None]) -> Iterator[None]:
     global _watching  # noqa: PLW0603  # one environment, one number of those who watch it
     with _lock:
         _watching += 1
-        type(os.environ).__getitem__ = _watched_get  # type: ignore[method-assign]
+        type(os.environ).__getitem__ = _watched_get  # type: ignore[method-assign]  # to watch
     _observers.told.append(seen)
     try:
         yield
@@ -169,4 +169,4 @@ def _watched_environment(seen: Callable[[str], None]) -> Iterator[None]:
         with _lock:
             _watching -= 1
             if not _watching:
-                type(os.environ).__getitem__ = _get  # type: ignore[method-assign]
+                type(os.environ).__getitem__ = _get  # type: ignore[method-assign]  # as it was
