@@ -1,15 +1,17 @@
-"""A compiler for tests: a function says what it reads, and what it made is what comes back."""
+"""Kernels for tests: a function says what it reads, and what it made is what comes back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import whorl
 from whorl.jit.compiler import Program
+from whorl.jit.kernel import Kernel
 from whorl.reads import Inputs
 
 Look = Callable[[Inputs], Any]
+Make = Callable[..., Kernel]
 
 
 class Looking:
@@ -33,3 +35,22 @@ class Looking:
         self.loads.append(device)
         made = artifact.metadata["made"]
         return lambda *arguments: made
+
+
+class Thing:
+    """Holds whatever it is given."""
+
+    def __init__(self, **held: Any) -> None:
+        self.__dict__.update(held)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+        def __delattr__(self, name: str) -> None: ...
+
+
+def compiles(kernel: Kernel) -> int:
+    """How often a kernel of `Looking` was compiled."""
+    compiler: Any = kernel.compiler
+    return int(compiler.compiles)

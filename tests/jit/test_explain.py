@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +12,13 @@ from tests.jit.compilers import Looking
 from whorl import testing
 from whorl.jit.events import Happened
 from whorl.reads import Inputs
-from whorl.store import Cache, DirectoryStore, Leases, MemoryStore
+from whorl.store import Cache, MemoryStore
 
 LIMIT = 10
 
 
 def look(inputs: Inputs) -> Any:
     return (inputs.arg("x").value(), inputs.function().glob("LIMIT").value())
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Cache:
-    directory = DirectoryStore(tmp_path / "store")
-    return Cache(directory, leases=Leases(directory.leases))
 
 
 def kernel_of(store: Cache, version: str = "1") -> whorl.Kernel:

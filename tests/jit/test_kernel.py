@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -23,40 +22,11 @@ import numpy as np
 import pytest
 
 import whorl
-from tests.jit.compilers import Look, Looking
+from tests.jit.compilers import Looking, Make, Thing, compiles
 from whorl.jit.kernel import Kernel
 from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs
-from whorl.store import Cache, DirectoryStore, Leases, MemoryStore
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Cache:
-    directory = DirectoryStore(tmp_path / "store")
-    return Cache(directory, leases=Leases(directory.leases))
-
-
-Make = Callable[..., Kernel]
-
-
-@pytest.fixture
-def make(store: Cache) -> Make:
-    """Make a kernel of a compiler that looks in a certain way."""
-
-    def make(look: Look, function: Any = None, **choices: Any) -> Kernel:
-        extra = choices.pop("extra", {})
-
-        def kernel(x: Any = None, y: Any = None) -> None: ...
-
-        choices.setdefault("store", store)
-        return whorl.jit(Looking(look, **extra), **choices)(function or kernel)
-
-    return make
-
-
-def compiles(kernel: Kernel) -> int:
-    compiler: Any = kernel.compiler
-    return int(compiler.compiles)
+from whorl.store import Cache, MemoryStore
 
 
 def again(kernel: Kernel) -> Kernel:
@@ -64,11 +34,6 @@ def again(kernel: Kernel) -> Kernel:
     compiler: Any = copy.copy(kernel.compiler)
     compiler.compiles = 0
     return Kernel(kernel.function, compiler, kernel.choices, kernel._own_cache)
-
-
-class Thing:
-    def __init__(self, **held: Any) -> None:
-        self.__dict__.update(held)
 
 
 # -- what is read, and what is not ------------------------------------------------------
@@ -111,7 +76,7 @@ def test_constants_that_compare_equal_never_share_a_specialization(make: Make) -
 def test_an_unread_member_neither_changes_the_key_nor_fails(make: Make) -> None:
     kernel = make(lambda inputs: inputs.arg("x").attr("tile").value())
     cyclic = Thing(tile=64)
-    cyclic.me = cyclic  # type: ignore[attr-defined]
+    cyclic.me = cyclic
     for thing in (
         Thing(tile=64),
         Thing(tile=64, uid=uuid4()),
@@ -126,7 +91,7 @@ def test_an_unread_member_may_be_deleted(make: Make) -> None:
     kernel = make(lambda inputs: inputs.arg("x").attr("a").value())
     thing = Thing(a=1, b=2)
     kernel(thing)
-    del thing.b  # type: ignore[attr-defined]
+    del thing.b
     kernel(thing)
     assert compiles(kernel) == 1
 
@@ -155,11 +120,11 @@ def test_an_array_changed_in_place_is_looked_at_anew(make: Make) -> None:
     assert kernel(thing)[1:3] == ("<f8", 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer NumPys do not like it, and still do it
-        thing.a.shape = (2, 2)  # type: ignore[attr-defined]
+        thing.a.shape = (2, 2)
     assert kernel(thing)[1:3] == ("<f8", 2)
-    thing.a = thing.a.astype("f4")  # type: ignore[attr-defined]
+    thing.a = thing.a.astype("f4")
     assert kernel(thing)[1:3] == ("<f4", 2)
-    thing.a = np.zeros(3, "i8")  # type: ignore[attr-defined]
+    thing.a = np.zeros(3, "i8")
     assert kernel(thing)[1:3] == ("<i8", 1)
 
 
@@ -351,12 +316,12 @@ def test_class_attributes_properties_slots_and_getattr_are_read_as_python_reads_
 
     names = ("gravity", "twice", "dynamic", "held")
     kernel = make(lambda inputs: [inputs.arg("x").attr(name).value() for name in names])
-    rigid = Rigid()
-    rigid.held = 1.0  # type: ignore[attr-defined]
+    rigid: Any = Rigid()
+    rigid.held = 1.0
     assert kernel(rigid) == [9.81, 2.0, "made up", 1.0]
     Rigid.gravity = 1.62
     assert kernel(rigid)[0] == 1.62
-    rigid.held = 2.0  # type: ignore[attr-defined]
+    rigid.held = 2.0
     assert kernel(rigid)[1] == 4.0
 
 
@@ -372,8 +337,8 @@ class Config:
 
 
 def test_enums_tuples_dataclasses_and_modules_are_constants(make: Make) -> None:
-    cfg = types.ModuleType("cfg")
-    cfg.TILE = 8  # type: ignore[attr-defined]
+    cfg: Any = types.ModuleType("cfg")
+    cfg.TILE = 8
 
     def look(inputs: Inputs) -> Any:
         x = inputs.arg("x")
@@ -386,7 +351,7 @@ def test_enums_tuples_dataclasses_and_modules_are_constants(make: Make) -> None:
     kernel = make(look)
     assert kernel(Config(Mode.FAST, (1, 2)), cfg) == ["<Mode.FAST: 1>", (1, 2), 8]
     assert kernel(Config(Mode.SLOW, (1, 2)), cfg)[0] == "<Mode.SLOW: 2>"
-    cfg.TILE = 16  # type: ignore[attr-defined]
+    cfg.TILE = 16
     assert kernel(Config(Mode.SLOW, (1, 2)), cfg)[2] == 16
     assert compiles(kernel) == 3
 
@@ -511,7 +476,8 @@ def test_a_new_target_is_honoured_at_once(make: Make) -> None:
     target[0] = Target("x86", "cpu:1", {"lanes": 4})
     assert kernel() == 4
     assert compiles(kernel) == 2
-    assert kernel.compiler.loads == ["cpu:0", "cpu:0", "cpu:1"]  # type: ignore[attr-defined]
+    compiler: Any = kernel.compiler
+    assert compiler.loads == ["cpu:0", "cpu:0", "cpu:1"]
     target[0] = Target("x86", "cpu:1", {"lanes": 8})
     assert kernel() == 8
 
@@ -596,12 +562,13 @@ def test_a_kernel_is_a_method_and_a_copy_of_its_instance_is_another(make: Make) 
         def __init__(self, n: int) -> None:
             self.n = n
 
-    Solver.step = make(lambda inputs: inputs.arg("self").attr("n").value(), step)  # type: ignore[attr-defined]
+    cls: Any = Solver
+    cls.step = make(lambda inputs: inputs.arg("self").attr("n").value(), step)
     solver: Any = Solver(3)
     other = copy.copy(solver)
     other.n = 4
     assert (solver.step(0.1), other.step(dt=0.1), solver.step(0.2)) == (3, 4, 3)
-    assert Solver.step(solver, 0.1) == 3  # type: ignore[attr-defined]
+    assert cls.step(solver, 0.1) == 3
 
 
 def test_a_collected_argument_leaks_nothing(make: Make) -> None:
@@ -751,11 +718,11 @@ def test_a_call_with_wrong_arguments_is_a_type_error_like_any_other(make: Make) 
 
 def test_what_is_no_compiler_is_refused() -> None:
     with pytest.raises(TypeError, match="'name' is not a str"):
-        whorl.jit(object())  # type: ignore[arg-type]
+        whorl.jit(object())  # type: ignore[arg-type]  # what is tested
     with pytest.raises(TypeError, match="functions"):
         whorl.jit(Looking(lambda inputs: 1))(print)
     with pytest.raises(ValueError, match="on_drift"):
-        whorl.jit(Looking(lambda inputs: 1), on_drift="explode")  # type: ignore[arg-type]
+        whorl.jit(Looking(lambda inputs: 1), on_drift="explode")  # type: ignore[arg-type]  # as above
 
 
 def test_a_store_that_is_no_cache_is_refused() -> None:
@@ -770,7 +737,8 @@ def test_an_option_that_cannot_be_copied_is_named() -> None:
 
 def test_a_compiler_that_returns_something_else_is_named(make: Make) -> None:
     kernel = make(lambda inputs: 1)
-    kernel.compiler.compile = lambda program, inputs: None  # type: ignore[method-assign,assignment,return-value]
+    compiler: Any = kernel.compiler
+    compiler.compile = lambda program, inputs: None
     with pytest.raises(whorl.CompilerFailed, match=r"looking\.compile returned None"):
         kernel()
 
@@ -796,7 +764,7 @@ def test_what_changes_during_its_own_compile_is_not_kept(
 
     def look(inputs: Inputs) -> Any:
         value = inputs.arg("x").attr("n").value()
-        thing.n = value + 1  # type: ignore[attr-defined]
+        thing.n = value + 1
         return value
 
     kernel = make(look)

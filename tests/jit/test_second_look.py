@@ -16,7 +16,6 @@ import textwrap
 import threading
 import types
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -26,7 +25,7 @@ import numpy as np
 import pytest
 
 import whorl
-from tests.jit.compilers import Look, Looking
+from tests.jit.compilers import Look, Looking, Make, Thing, compiles
 from whorl import testing
 from whorl.jit.compiler import Program
 from whorl.jit.events import Event, Happened, listeners
@@ -34,38 +33,7 @@ from whorl.jit.kernel import Kernel
 from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs, Recorder, World
 from whorl.reads.evaluate import Evaluator
-from whorl.store import Cache, DirectoryStore, Leases, MemoryStore, NullStore
-
-Make = Callable[..., Kernel]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Cache:
-    directory = DirectoryStore(tmp_path / "store")
-    return Cache(directory, leases=Leases(directory.leases))
-
-
-@pytest.fixture
-def make(store: Cache) -> Make:
-    def make(look: Look, function: Any = None, **choices: Any) -> Kernel:
-        extra = choices.pop("extra", {})
-
-        def kernel(x: Any = None, y: Any = None) -> None: ...
-
-        choices.setdefault("store", store)
-        return whorl.jit(Looking(look, **extra), **choices)(function or kernel)
-
-    return make
-
-
-def compiles(kernel: Kernel) -> int:
-    compiler: Any = kernel.compiler
-    return int(compiler.compiles)
-
-
-class Thing:
-    def __init__(self, **held: Any) -> None:
-        self.__dict__.update(held)
+from whorl.store import Cache, MemoryStore, NullStore
 
 
 def static(expression: str) -> Look:
@@ -227,7 +195,7 @@ def test_a_bound_method_of_another_object_reads_that_object(make: Make) -> None:
     holder = Thing(n=5, force=other.scaled)
     assert kernel(holder) == 10
     other.n = 6
-    assert kernel(holder) == holder.force(2) == 12  # type: ignore[attr-defined]
+    assert kernel(holder) == holder.force(2) == 12
 
 
 def test_a_bound_method_that_is_an_argument_is_kept_like_any_other(make: Make) -> None:
@@ -388,7 +356,7 @@ def test_what_changes_during_its_compile_is_not_kept_in_the_process_either(make:
 
     def look(inputs: Inputs) -> Any:
         value = inputs.arg("x").attr("n").value()
-        thing.n = 2  # type: ignore[attr-defined]
+        thing.n = 2
         return value
 
     kernel = make(look, cache="process")
