@@ -137,7 +137,7 @@ def test_a_bad_argument_is_an_error_that_names_it_and_changes_nothing(
 ) -> None:
     before = whorl.configure(cache="on")
     with pytest.raises(whorl.BadSetting) as caught:
-        whorl.configure(**options)  # type: ignore[arg-type]
+        whorl.configure(**options)  # type: ignore[arg-type]  # what is tested
     assert caught.value.name in options
     assert module.current() is before
 
@@ -182,4 +182,4 @@ def test_with_why_only_the_reasons_for_compiles_are_said() -> None:
 
 def test_the_settings_are_frozen() -> None:
     with pytest.raises(AttributeError):
-        Settings.from_environment({}).cache = None  # type: ignore[misc,assignment]
+        Settings.from_environment({}).cache = None  # type: ignore[misc,assignment]  # what is tested

@@ -75,7 +75,7 @@ def test_payloads_may_be_any_bytes_like() -> None:
     import numpy as np
 
     view = np.arange(4, dtype=np.int32).data
-    back = restored(Artifact({"array": view, "bytes": bytearray(b"xy")}))  # type: ignore[dict-item]
+    back = restored(Artifact({"array": view, "bytes": bytearray(b"xy")}))  # type: ignore[dict-item]  # tested
     assert bytes(back.payloads["array"]) == view.tobytes()
     assert bytes(back.payloads["bytes"]) == b"xy"
 

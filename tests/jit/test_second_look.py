@@ -538,7 +538,7 @@ def test_a_function_whose_file_was_edited_after_its_import_is_not_followed_by_th
     path = tmp_path / "found_edited.py"
     path.write_text("def helper(x):\n    return x * 2\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    import found_edited  # type: ignore[import-not-found]
+    import found_edited  # type: ignore[import-not-found]  # just written
 
     path.write_text("def helper(x):\n    return x * 3\n")
     kernel = make(static("x(5)"))
@@ -770,7 +770,7 @@ def test_a_signature_that_a_function_shows_to_others_is_not_how_it_is_called(mak
 
     def function(*args: Any) -> None: ...
 
-    function.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]
+    function.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]  # what is tested
     kernel = make(lambda inputs: inputs.names, function)
     assert kernel(1, 2, 3) == ("args",)
 

@@ -7,6 +7,7 @@ import os
 import random
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +57,7 @@ def writers_and_sampler(root: str, bound: str) -> dict[str, Any]:
             number += 1
         return [number, written]
 
-    children = [start(lambda writer=i: write(writer)) for i in range(4)]  # type: ignore[misc]
+    children = [start(partial(write, i)) for i in range(4)]
     samples = []
     running = list(children)
     while running:

@@ -9,6 +9,7 @@ import signal
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -48,7 +49,7 @@ def killed_writers(root: str, log: str) -> dict[str, int]:
         children: list[tuple[float, Child]] = []
         for _ in range(_WRITERS):
             seed = kills + len(children)
-            child = start(lambda seed=seed: _write_on(root, Path(log), seed))  # type: ignore[misc]
+            child = start(partial(_write_on, root, Path(log), seed))
             children.append((time.monotonic() + chance.uniform(0.002, 0.08), child))
         for at, child in sorted(children, key=lambda pair: pair[0]):
             time.sleep(max(0.0, at - time.monotonic()))
@@ -126,7 +127,7 @@ def _killed_at(point: str, data: bytes | memoryview) -> None:
             real_replace(source, target)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    os.write, os.replace = write, replace  # type: ignore[assignment]
+    os.write, os.replace = write, replace  # type: ignore[assignment]  # this process only
 
 
 def writers_killed_at(root: str) -> list[str]:
@@ -143,7 +144,7 @@ def writers_killed_at(root: str) -> list[str]:
     ended = []
     for i, point in enumerate(_POINTS):
         for number in (i, 100 + i):
-            child = start(lambda point=point, number=number: write(point, number))  # type: ignore[misc]
+            child = start(partial(write, point, number))
             ended.append(child.result())
     return ended
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -112,7 +113,7 @@ def groups_at_once(root: str, log: str) -> int:
         obtained = cache_at(root).obtain(key_of(1), produce, under=under)
         return obtained.entry.under == under and is_right(obtained.entry, 1)
 
-    children = [start(lambda group=i % 3: work(group)) for i in range(6)]  # type: ignore[misc]
+    children = [start(partial(work, i % 3)) for i in range(6)]
     return sum(child.result() for child in children)
 
 

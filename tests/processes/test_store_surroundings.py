@@ -15,6 +15,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -278,10 +279,7 @@ def masked(root: str, mask: str) -> Any:
             cache = cache_at(root)
             store = cache.store
             assert isinstance(store, DirectoryStore)
-            hows = [
-                cache.obtain(key_of(n), lambda n=n: entry_of(n)).how.value  # type: ignore[misc]
-                for n in (1, number)
-            ]
+            hows = [cache.obtain(key_of(n), partial(entry_of, n)).how.value for n in (1, number)]
             store.uses("a toolchain")
             cache.put(entry_of(10, under=key_of(11)))
             with contextlib.suppress(OSError):  # if it was not stored, that is found below
@@ -291,7 +289,7 @@ def masked(root: str, mask: str) -> Any:
             cache.statistics.flush()
             return hows
 
-        hows = [start(lambda number=n: use(number)).result() for n in (2, 3)]  # type: ignore[misc]
+        hows = [start(partial(use, n)).result() for n in (2, 3)]
         said[:] = [line for line in said if "is damaged" not in line]
         modes = {}
         for at, _, names in os.walk(root):
@@ -628,7 +626,7 @@ def ends_right_after(root: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     for n in (1, 2):
-        start(lambda number=n: leave(number)).result()  # type: ignore[misc]
+        start(partial(leave, n)).result()
 
 
 def test_everything_is_on_disk_when_obtain_returns_however_the_process_ends(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -48,8 +49,8 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(store, leases=Leases(store.leases))
 
 
-def in_threads(number: int, work: object) -> None:
-    threads = [threading.Thread(target=work) for _ in range(number)]  # type: ignore[arg-type]
+def in_threads(number: int, work: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=work) for _ in range(number)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -214,7 +214,7 @@ def test_whoever_is_killed_while_adding_up_does_not_double_the_sums(
         os._exit(9)
 
     def work() -> None:
-        Path.unlink = killed  # type: ignore[method-assign,assignment]
+        Path.unlink = killed  # type: ignore[method-assign,assignment]  # a child
         statistics.compact(tmp_path)
 
     assert ends_within(5, work)
@@ -253,7 +253,7 @@ def test_who_waits_for_one_that_hangs_takes_what_another_has_put_meanwhile(tmp_p
     threading.Timer(0.2, lambda: DirectoryStore(tmp_path).put(entry_of(1))).start()
     made = []
     begun = time.monotonic()
-    got = cache.obtain(key_of(1), lambda: made.append(1) or entry_of(1))  # type: ignore[func-returns-value]
+    got = cache.obtain(key_of(1), lambda: made.append(1) or entry_of(1))  # type: ignore[func-returns-value]  # None
     del hanging
     assert (got.how, made) == (Ending.WAITED, [])
     assert time.monotonic() - begun < 1.5
