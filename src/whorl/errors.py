@@ -10,6 +10,7 @@ __all__ = [
     "BadSetting",
     "CompilerFailed",
     "Drifted",
+    "KernelError",
     "NotStatic",
     "UnsafeDirectory",
     "UnsupportedRead",
@@ -187,3 +188,51 @@ class NotStatic(WhorlError, TypeError):
             f"{self.line}: {self.what} cannot be evaluated at compile time: {self.reason}.\n"
             "  Compute it outside and pass the result in as an argument, a member or a global."
         )
+
+
+class KernelError(WhorlError, TypeError):
+    """A kernel that cannot be compiled: where, what is wrong there, and what to write instead.
+
+    `line` and `column` count from one; `text` is the source line, `width` how much of it is
+    meant; `notes` say where types came from and which calls led there.
+
+    >>> text = "    total = {}"
+    >>> print(KernelError("a dict is not a value of a kernel", "Use arrays.", "f.py", 7, 13, text))
+    f.py:7:13: a dict is not a value of a kernel
+        total = {}
+                ^
+      Use arrays.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        remedy: str = "",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        text: str = "",
+        width: int = 1,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(what, remedy, file, line, column, text, width, notes)
+        self.what = what
+        self.remedy = remedy
+        self.file = file
+        self.line = line
+        self.column = column
+        self.text = text
+        self.width = width
+        self.notes = notes
+
+    def __str__(self) -> str:
+        at = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        lines = [f"{at}{self.what}"]
+        if self.text:
+            code = self.text.lstrip()
+            before = self.column - 1 - (len(self.text) - len(code))
+            lines += [f"    {code.rstrip()}", f"    {' ' * before}{'^' * max(1, self.width)}"]
+        lines += [f"  {note}" for note in self.notes]
+        if self.remedy:
+            lines.append(f"  {self.remedy}")
+        return "\n".join(lines)

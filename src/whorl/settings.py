@@ -4,6 +4,11 @@
     WHORL_CACHE_DIR        a directory
     WHORL_CACHE_MAX_SIZE   bytes, or 500M, 5G, 5GiB, 1.5T ...
     WHORL_LOG              off | error | warning | why | info | debug
+    WHORL_NUM_THREADS      how many threads a parallel loop of a kernel may use
+    WHORL_TARGET           host, or a level such as x86-64-v3, that kernels are compiled for
+    WHORL_DEBUG            1: kernels check indices and divisors
+    WHORL_INTERPRET        1: kernels run as plain Python
+    WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
 
 What `whorl.configure` says wins over the environment, which wins over the defaults. A
 variable that is set to nothing counts as not set. This is the one reader of `os.environ`
@@ -29,6 +34,8 @@ CacheMode = Literal["on", "off", "readonly"]
 LogLevel = Literal["off", "error", "warning", "why", "info", "debug"]
 
 DEFAULT_MAX_SIZE: Final = 4 << 30
+MOST_THREADS: Final = 4096
+TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 _LARGEST: Final = 1 << 63
 _MODES: Final = ("on", "off", "readonly")
 _LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")
@@ -64,6 +71,11 @@ class Settings:
     cache_dir: Setting[Path]
     cache_max_size: Setting[int]
     log: Setting[LogLevel]
+    threads: Setting[int]
+    target: Setting[str]
+    debug: Setting[bool]
+    interpret: Setting[bool]
+    dump: Setting[str]
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -133,6 +145,38 @@ def size_of(name: str, value: object) -> int:
     return size
 
 
+def _switch(name: str, value: object) -> bool:
+    word = value.strip().lower() if isinstance(value, str) else value
+    if word in ("1", "true", "on", "yes", True):
+        return True
+    if word in ("0", "false", "off", "no", False):
+        return False
+    raise BadSetting(name, value, "1 or 0")
+
+
+def _threads(name: str, value: object) -> int:
+    try:
+        count = int(value) if isinstance(value, str) else value
+    except ValueError:
+        count = None
+    if type(count) is not int or not 0 < count <= MOST_THREADS:
+        raise BadSetting(name, value, f"a number of threads, 1 to {MOST_THREADS}")
+    return count
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise BadSetting(name, value, "a name")
+    return value.strip().lower()
+
+
 def _directory(name: str, value: object) -> Path:
     if not isinstance(value, str | os.PathLike):
         raise BadSetting(name, value, "a directory")
@@ -177,6 +221,11 @@ _OPTIONS: Final[dict[str, _Option]] = {
     "cache_dir": _Option("WHORL_CACHE_DIR", _directory, _default_directory),
     "cache_max_size": _Option("WHORL_CACHE_MAX_SIZE", size_of, lambda: DEFAULT_MAX_SIZE),
     "log": _Option("WHORL_LOG", _one_of(_LEVELS), lambda: "warning"),
+    "threads": _Option("WHORL_NUM_THREADS", _threads, _processors),
+    "target": _Option("WHORL_TARGET", _one_of(TARGETS), lambda: "host"),
+    "debug": _Option("WHORL_DEBUG", _switch, lambda: False),
+    "interpret": _Option("WHORL_INTERPRET", _switch, lambda: False),
+    "dump": _Option("WHORL_DUMP", _text, lambda: ""),
 }
 
 
@@ -201,6 +250,11 @@ def configure(
     cache_dir: str | os.PathLike[str] | None = None,
     cache_max_size: int | str | None = None,
     log: LogLevel | None = None,
+    threads: int | None = None,
+    target: str | None = None,
+    debug: bool | None = None,
+    interpret: bool | None = None,
+    dump: str | None = None,
 ) -> Settings:
     """Set options of this process; the others stay as they are. Returns them all.
 
@@ -210,8 +264,9 @@ def configure(
     """
     global _current  # noqa: PLW0603  # as above
     _current = current().changed(
-        cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log
-    )
+        cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log,
+        threads=threads, target=target, debug=debug, interpret=interpret, dump=dump,
+    )  # fmt: skip
     _apply(_current)
     return _current
 

@@ -55,6 +55,7 @@ class Recorder:
         self._by_identity = by_identity
         self._seen: dict[Read, Seen] = {}
         self._walked: dict[Path, str] = {}
+        self.asking: str | None = None  # the line of the program that asks, if the compiler says
 
     @property
     def trace(self) -> Trace:
@@ -81,7 +82,7 @@ class Recorder:
     def walked(self, path: Path) -> None:
         """Take note that there is something at a path. Parameters are always there."""
         if (path.steps or path.root != "arg") and path not in self._walked:
-            self._walked[path] = _asking_line()
+            self._walked[path] = self.line
 
     def view(self, path: Path, found: Any) -> View:
         """The view of what was found at a path; `AbsentRead` if that is nothing."""
@@ -95,7 +96,7 @@ class Recorder:
         known = self._seen.get(read)
         if known is not None:
             return known.fact
-        line = _asking_line()
+        line = self.line
         try:
             fact = (
                 alias_fact(value, other)
@@ -113,11 +114,16 @@ class Recorder:
         self._seen[read] = Seen(read, fact, line)
         return fact
 
+    @property
+    def line(self) -> str:
+        """Which source line asks: of the program if the compiler says so, or of the compiler."""
+        return _asking_line() if self.asking is None else self.asking
+
     def absent(self, path: Path) -> AbsentRead:
         """Record that there is nothing at a path; the error to raise."""
         read = Read(path, Aspect.PRESENT)
         if read not in self._seen:
-            self._seen[read] = Seen(read, False, _asking_line())
+            self._seen[read] = Seen(read, False, self.line)
         return AbsentRead(f"there is no {path}")
 
 
@@ -169,13 +175,20 @@ class View:
         if not is_constant(key):
             path = f"{self.path}[...]"
             reason = "what it is the key of cannot be found again in another process"
-            raise UnsupportedRead(path, type_name(type(key)), reason, _asking_line())
+            raise UnsupportedRead(path, type_name(type(key)), reason, self._recorder.line)
         return self._step(Step("item", key))
 
     def _step(self, step: Step) -> View:
         return self._recorder.view(self.path.then(step), walk(self._value, step))
 
     # -- looking ------------------------------------------------------------------------
+
+    def peek(self) -> Any:
+        """The value, unrecorded: only to decide in which way it is looked at.
+
+        What is made of it must not depend on more than is then asked for.
+        """
+        return self._value
 
     def has(self, name: str) -> bool:
         """Whether there is an attribute of this name (aspect `present`)."""
@@ -321,6 +334,10 @@ class Inputs:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+
+    def asking(self, line: str) -> None:
+        """Say which line of the program the reads from here on are for."""
+        self._recorder.asking = line
 
     @property
     def names(self) -> tuple[str, ...]:

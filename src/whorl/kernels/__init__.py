@@ -1,0 +1,58 @@
+"""The kernel language: plain Python over NumPy arrays in, machine code out."""
+
+from __future__ import annotations
+
+from .kernel import NumericKernel, kernel
+from .language import (
+    Array,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    bool_,
+    cross,
+    dot,
+    f32,
+    f64,
+    func,
+    i8,
+    i16,
+    i32,
+    i64,
+    norm,
+    prange,
+    static,
+    u8,
+    u16,
+    u32,
+    u64,
+    vec,
+    zeros,
+)
+
+__all__ = [
+    "Array",
+    "NumericKernel",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
+    "bool_",
+    "cross",
+    "dot",
+    "f32",
+    "f64",
+    "func",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "kernel",
+    "norm",
+    "prange",
+    "static",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "vec",
+    "zeros",
+]

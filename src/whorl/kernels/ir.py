@@ -1,0 +1,363 @@
+"""The typed program between Python's syntax tree and LLVM: variables, expressions, statements.
+
+Expressions have a type and no effect. Statements run in order; control is structured: a scope
+or a loop has a label, and `Leave` and `Next` go to its end or to its next round. Every name
+has been looked up, every call has been followed, and every conversion is written out.
+
+    Local               a variable of one type; it may be set again
+    Array               where an array is: address, extents and strides, each an expression
+    expressions         Const Get Slot Extent Stride Op Both Element Component
+    statements          Set Store SetComponent Atomic If For While Scope Leave Next Parallel
+                        Raise Print
+    Function            the whole: slots it is launched with, body, results
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Type, VectorType
+
+__all__ = [
+    "Array",
+    "Atomic",
+    "Block",
+    "Both",
+    "Component",
+    "Const",
+    "Element",
+    "Expr",
+    "Extent",
+    "For",
+    "Function",
+    "Get",
+    "If",
+    "Leave",
+    "Local",
+    "Next",
+    "Op",
+    "Parallel",
+    "Print",
+    "Raise",
+    "Reduction",
+    "Result",
+    "Scope",
+    "Set",
+    "SetComponent",
+    "Site",
+    "Slot",
+    "SlotUse",
+    "Stmt",
+    "Store",
+    "Stride",
+    "While",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Local:
+    """A variable. Two of one name are two variables."""
+
+    name: str
+    type: Type
+
+
+# -- what a kernel is launched with -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in the launch record: a number, or an array with its extents and strides."""
+
+    index: int
+    type: Scalar | ArrayType
+    path: str  # for people
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the source that can fail at run time, or prints: what to say about it."""
+
+    error: str  # the exception's name; "" if it prints
+    text: str  # with {} for each value
+    line: str
+    types: tuple[Scalar, ...] = ()
+
+
+# -- expressions ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A number."""
+
+    type: Scalar
+    value: bool | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """What a variable holds now."""
+
+    local: Local
+
+    @property
+    def type(self) -> Type:
+        """As the variable."""
+        return self.local.type
+
+
+@dataclass(frozen=True, slots=True)
+class SlotUse:
+    """A number from the launch record, or the address of an array there."""
+
+    slot: Slot
+
+    @property
+    def type(self) -> Scalar | Pointer:
+        """The number's, or a pointer."""
+        return POINTER if isinstance(self.slot.type, ArrayType) else self.slot.type
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The length of one axis of an array in the launch record."""
+
+    slot: Slot
+    axis: int
+
+    @property
+    def type(self) -> Scalar:
+        """As Python's `shape`: weak."""
+        return WEAK_INT
+
+
+@dataclass(frozen=True, slots=True)
+class Stride:
+    """The distance in bytes between elements along one axis of an array in the launch record."""
+
+    slot: Slot
+    axis: int
+
+    @property
+    def type(self) -> Scalar:
+        """An int."""
+        return WEAK_INT
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An operation by name; what each means is a row of a table in `emit`."""
+
+    name: str
+    type: Type
+    args: tuple[Expr, ...]
+    site: int = -1  # where to fail, in debug
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """`left and right`, `left or right` of bools; the right side may not be evaluated."""
+
+    is_or: bool
+    left: Expr
+    right: Expr
+    type: Scalar = WEAK_BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Where an array is. `strides` are in bytes; None if the layout says them."""
+
+    type: ArrayType
+    base: Expr
+    extents: tuple[Expr, ...]
+    strides: tuple[Expr, ...] | None
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array. A negative index counts from the end, unless `direct` says that
+    it never is one."""
+
+    array: Array
+    indices: tuple[Expr, ...]
+    direct: tuple[bool, ...]
+    site: int = -1
+
+    @property
+    def type(self) -> Scalar:
+        """Strong: it comes from an array."""
+        return self.array.type.element
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A component of a small vector, by its place in memory."""
+
+    local: Local
+    index: Expr
+    site: int = -1
+
+    @property
+    def type(self) -> Scalar:
+        """Strong, as an array's."""
+        assert isinstance(self.local.type, VectorType)
+        return self.local.type.element
+
+
+Expr: TypeAlias = Const | Get | SlotUse | Extent | Stride | Op | Both | Element | Component
+
+
+# -- statements -------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Set:
+    """Set a variable."""
+
+    local: Local
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Store:
+    """Set an element of an array."""
+
+    element: Element
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class SetComponent:
+    """Set a component of a small vector."""
+
+    component: Component
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Atomic:
+    """Add to an element, or take the smaller or larger, in one step; `old` is what it held."""
+
+    name: str  # "add", "min" or "max"
+    element: Element
+    value: Expr
+    old: Local
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    """One of two blocks."""
+
+    test: Expr
+    then: Block
+    orelse: Block
+
+
+@dataclass(slots=True, eq=False)
+class For:
+    """A counted loop. `step` is not zero; `local` holds the count at the begin of each round."""
+
+    label: str
+    local: Local
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: Block
+
+
+@dataclass(slots=True, eq=False)
+class While:
+    """A loop with a test at its head; the test may need statements of its own."""
+
+    label: str
+    before: Block
+    test: Expr
+    body: Block
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A block that can be left."""
+
+    label: str
+    body: Block
+
+
+@dataclass(slots=True, eq=False)
+class Leave:
+    """Go to the end of a scope or loop."""
+
+    label: str
+
+
+@dataclass(slots=True, eq=False)
+class Next:
+    """Go to the next round of a loop."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A variable that every thread adds to (or multiplies, ...) on its own, and all at the end."""
+
+    name: str  # "add", "mul", "min" or "max"
+    local: Local
+
+
+@dataclass(slots=True, eq=False)
+class Parallel:
+    """A counted loop whose rounds may run at the same time."""
+
+    label: str
+    local: Local
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: Block
+    reductions: tuple[Reduction, ...] = ()
+    shared: tuple[Local, ...] = ()  # set before, read inside; found by a pass
+
+
+@dataclass(slots=True, eq=False)
+class Raise:
+    """End the launch with an error, in debug."""
+
+    site: int
+    values: tuple[Expr, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Print:
+    """Print numbers, in debug."""
+
+    site: int
+    values: tuple[Expr, ...]
+
+
+Stmt: TypeAlias = (
+    Set | Store | SetComponent | Atomic | If | For | While | Scope | Leave | Next | Parallel
+    | Raise | Print
+)  # fmt: skip
+Block: TypeAlias = list[Stmt]
+
+
+# -- the whole --------------------------------------------------------------------------
+
+Result: TypeAlias = Local | tuple["Result", ...] | None
+"""What a kernel returns: a number, None, or a tuple of these."""
+
+
+@dataclass(slots=True)
+class Function:
+    """A kernel: what it is launched with, what it does, what it returns."""
+
+    name: str
+    slots: list[Slot] = field(default_factory=list)
+    body: Block = field(default_factory=list)
+    result: Result = None
+    sites: list[Site] = field(default_factory=list)

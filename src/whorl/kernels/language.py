@@ -1,0 +1,241 @@
+"""The names that kernels use, as plain Python: what they do when nothing is compiled.
+
+In a kernel the compiler knows each of them. Outside of one, or under the interpreter, they are
+these functions, with the same results.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+__all__ = [
+    "Array",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
+    "bool_",
+    "cross",
+    "dot",
+    "f32",
+    "f64",
+    "func",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "norm",
+    "prange",
+    "static",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "vec",
+    "zeros",
+]
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+bool_ = np.bool_
+i8 = np.int8
+i16 = np.int16
+i32 = np.int32
+i64 = np.int64
+u8 = np.uint8
+u16 = np.uint16
+u32 = np.uint32
+u64 = np.uint64
+f32 = np.float32
+f64 = np.float64
+
+
+class _Static:
+    """`static(x)` in an expression, `n: static` or `n: static[int]` on a parameter."""
+
+    def __call__(self, value: T) -> T:
+        """Work out a value at compile time; what it looks at becomes part of the key.
+
+        >>> import whorl
+        >>> whorl.static(3 + 4)
+        7
+        """
+        return value
+
+    def __getitem__(self, kind: type) -> _Static:
+        return self
+
+    def __repr__(self) -> str:
+        return "whorl.static"
+
+    def __reduce__(self) -> str:
+        return "static"
+
+
+static = _Static()
+
+
+def prange(*bounds: int) -> Iterable[int]:
+    """A range whose rounds may run at the same time, on several threads.
+
+    >>> list(prange(3))
+    [0, 1, 2]
+    """
+    return range(*(int(bound) for bound in bounds))
+
+
+@overload
+def func(function: F) -> F: ...
+@overload
+def func() -> Callable[[F], F]: ...
+def func(function: F | None = None) -> F | Callable[[F], F]:
+    """Mark a function as one that kernels call. It stays a plain function.
+
+    Kernels follow plain functions too; this says to readers, and checks, that one is meant to
+    be followed.
+
+    >>> @func
+    ... def square(x):
+    ...     return x * x
+    >>> square(3)
+    9
+    """
+    if function is None:
+        return func
+    if not isinstance(function, types.FunctionType):
+        raise TypeError(f"whorl.func is for functions, not {type(function).__name__}")
+    return function
+
+
+# -- small vectors ----------------------------------------------------------------------
+
+
+def vec(*components: Any, dtype: Any = None) -> Any:
+    """A small vector, or a matrix from rows: a value of its own inside of a kernel.
+
+    >>> vec(1.0, 2, 3) + 1
+    array([2., 3., 4.])
+    >>> vec((1.0, 0.0), (0.0, 2.0)) @ vec(3.0, 4.0)
+    array([3., 8.])
+    """
+    if not components:
+        raise TypeError("whorl.vec takes at least one component")
+    if dtype is None:
+        flat = [part for row in components for part in (row if np.ndim(row) else (row,))]
+        dtype = np.result_type(*flat)
+    return np.array(components, dtype)
+
+
+def zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> Any:
+    """A small vector or matrix of zeros; its shape is known at compile time.
+
+    >>> zeros(3)
+    array([0., 0., 0.])
+    """
+    return np.zeros(shape, dtype)
+
+
+def dot(left: Any, right: Any) -> Any:
+    """The product of two vectors, in the order of their components; of matrices as `@`.
+
+    >>> float(dot(vec(1.0, 2.0), vec(3.0, 4.0)))
+    11.0
+    """
+    if np.ndim(left) == 1 and np.ndim(right) == 1:
+        total = left[0] * right[0]
+        for a, b in zip(left[1:], right[1:], strict=True):
+            total = total + a * b
+        return total
+    return left @ right
+
+
+def cross(left: Any, right: Any) -> Any:
+    """The cross product of two vectors of three components.
+
+    >>> cross(vec(1.0, 0.0, 0.0), vec(0.0, 1.0, 0.0))
+    array([0., 0., 1.])
+    """
+    return np.cross(left, right)
+
+
+def norm(vector: Any) -> Any:
+    """The length of a vector.
+
+    >>> float(norm(vec(3.0, 4.0)))
+    5.0
+    """
+    return np.sqrt(dot(vector.ravel(), vector.ravel()))
+
+
+# -- atomics ----------------------------------------------------------------------------
+
+
+def atomic_add(array: Any, index: Any, value: Any) -> Any:
+    """Add to an element that other rounds of a `prange` may add to; what it held before.
+
+    >>> counts = np.array([5, 0])
+    >>> int(atomic_add(counts, 0, 2)), counts.tolist()
+    (5, [7, 0])
+    """
+    old = array[index]
+    array[index] = old + value
+    return old
+
+
+def atomic_min(array: Any, index: Any, value: Any) -> Any:
+    """Lower an element to a value if that is smaller; what it held before.
+
+    >>> least = np.array([5])
+    >>> int(atomic_min(least, 0, 2)), least.tolist()
+    (5, [2])
+    """
+    old = array[index]
+    array[index] = min(old, value)
+    return old
+
+
+def atomic_max(array: Any, index: Any, value: Any) -> Any:
+    """Raise an element to a value if that is larger; what it held before.
+
+    >>> most = np.array([5])
+    >>> int(atomic_max(most, 0, 9)), most.tolist()
+    (5, [9])
+    """
+    old = array[index]
+    array[index] = max(old, value)
+    return old
+
+
+# -- annotations ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """`Array[f32, 2]`: an annotation for arrays of an element type and a number of dimensions.
+
+    >>> Array[f32, 2]
+    Array[float32, 2]
+    """
+
+    dtype: str
+    ndim: int
+
+    def __class_getitem__(cls, parameters: Any) -> Array:
+        try:
+            element, ndim = parameters
+            name = np.dtype(element).name
+        except TypeError:
+            raise TypeError(
+                "write Array[element, dimensions], such as Array[whorl.f32, 2]"
+            ) from None
+        if type(ndim) is not int or ndim < 0:
+            raise TypeError(f"the number of dimensions is an int of 0 or more, not {ndim!r}")
+        return cls(name, ndim)
+
+    def __repr__(self) -> str:
+        return f"Array[{self.dtype}, {self.ndim}]"

@@ -1,0 +1,172 @@
+"""An annotation and an operand in, the operand as the annotation says it out, or why not."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from whorl.kernels import ir, language
+from whorl.kernels.types import (
+    WEAK_FLOAT,
+    Scalar,
+    is_scalar_value,
+    scalar_of_dtype,
+    scalar_of_value,
+)
+from whorl.reads.view import AbsentRead
+
+from .arithmetic import cast, constant, scalar_type
+from .expressions import expression, looked_at
+from .frame import Frame
+from .operands import ArrayOf, Known, Operand, Place, Value, describe
+from .values import is_scalar, number
+
+__all__ = ["annotated", "parameter"]
+
+UNKNOWN = object()
+
+
+def parameter(frame: Frame, argument: ast.arg, operand: Operand) -> Operand:
+    """A parameter's value as its annotation says."""
+    assert argument.annotation is not None
+    frame.at(argument)
+    return _fitting(frame, argument, argument.annotation, operand, f"parameter {argument.arg!r}")
+
+
+def annotated(frame: Frame, node: ast.expr, operand: Operand) -> Operand:
+    """A local variable's value as its annotation says."""
+    return _fitting(frame, node, node, operand, "the variable")
+
+
+def _fitting(frame: Frame, at: ast.AST, node: ast.expr, operand: Operand, what: str) -> Operand:
+    wanted = _meaning(frame, node)
+    if wanted is UNKNOWN:
+        return operand
+    if wanted is language.static:
+        return _known(frame, at, operand, what)
+    if isinstance(wanted, language.Array) or wanted is np.ndarray:
+        return _array(frame, at, operand, wanted, what)
+    if wanted in (int, float, bool) or (
+        isinstance(wanted, type) and issubclass(wanted, np.generic)
+    ):
+        return _scalar(frame, at, operand, wanted, what)
+    if isinstance(wanted, type) and isinstance(operand, Place):
+        operand.view.type()
+        if not isinstance(operand.view.peek(), wanted):
+            _refuse(frame, at, what, wanted.__name__, operand)
+    return operand
+
+
+def _refuse(frame: Frame, at: ast.AST, what: str, wanted: str, operand: Operand) -> None:
+    frame.refuse(
+        at,
+        f"{what} is declared as {wanted}, and is given {describe(looked_at(operand))}",
+        "Pass such a value, or change the annotation.",
+    )
+
+
+def _meaning(frame: Frame, node: ast.expr) -> Any:
+    """What an annotation says; UNKNOWN if that is nothing to a kernel."""
+    match node:
+        case ast.Constant(str(text)):
+            try:
+                return _meaning(frame, ast.copy_location(ast.parse(text, mode="eval").body, node))
+            except SyntaxError:
+                return UNKNOWN
+        case ast.Name() | ast.Attribute():
+            return _class(frame, node)
+        case ast.Subscript(value, parameters):
+            owner = _meaning(frame, value)
+            if owner is language.static:
+                return owner
+            if owner is not language.Array or not isinstance(parameters, ast.Tuple):
+                return UNKNOWN
+            items = [
+                item.value if isinstance(item, ast.Constant) else _meaning(frame, item)
+                for item in parameters.elts
+            ]
+            try:
+                return language.Array.__class_getitem__(tuple(items))
+            except TypeError as error:
+                frame.refuse(node, str(error))
+    return UNKNOWN
+
+
+def _class(frame: Frame, node: ast.expr) -> Any:
+    try:
+        found = expression(frame, node)
+    except AbsentRead:
+        return UNKNOWN
+    match found:
+        case Place(view):
+            value = view.peek()
+            if isinstance(value, type | language.Array) or value is language.static:
+                # A class by its name; the annotation of an array by what it says.
+                view.value() if isinstance(value, language.Array) else view.type()
+                return value
+        case Known(value):
+            return value
+    return UNKNOWN
+
+
+def _known(frame: Frame, at: ast.AST, operand: Operand, what: str) -> Operand:
+    match operand:
+        case Known():
+            return operand
+        case Place(view):
+            return Known(view.value())
+    frame.refuse(
+        at,
+        f"{what} is static, and is given {describe(operand)}, a value of the run",
+        "Pass something that is known at compile time.",
+    )
+
+
+def _array(frame: Frame, at: ast.AST, operand: Operand, wanted: Any, what: str) -> Operand:
+    found = looked_at(operand)
+    name = "an array" if wanted is np.ndarray else repr(wanted)
+    if not isinstance(found, ArrayOf):
+        _refuse(frame, at, what, name, operand)
+    assert isinstance(found, ArrayOf)
+    type = found.array.type
+    if wanted is not np.ndarray and (type.element.dtype.name, type.ndim) != (
+        wanted.dtype,
+        wanted.ndim,
+    ):
+        _refuse(frame, at, what, name, found)
+    return found
+
+
+def _scalar(frame: Frame, at: ast.AST, operand: Operand, wanted: type, what: str) -> Operand:
+    if not is_scalar(operand):
+        _refuse(frame, at, what, wanted.__name__, operand)
+    found = looked_at(operand)
+    given = scalar_type(number(found))
+    if wanted is float:
+        if given.is_float:
+            return found
+        to = WEAK_FLOAT if given.weak else Scalar("f", 64)
+    elif wanted is int:
+        if not given.is_integer:
+            _refuse(frame, at, what, "int", operand)
+        return found
+    elif wanted is bool:
+        if given.kind != "b":
+            _refuse(frame, at, what, "bool", operand)
+        return found
+    else:
+        known = scalar_of_dtype(np.dtype(wanted))
+        if known is None:
+            frame.refuse(at, f"{wanted.__name__} is no type of a kernel")
+        to = known
+        if not np.can_cast(given.dtype, to.dtype, "same_kind") and not (
+            given.weak and given.is_integer and to.is_integer
+        ):
+            _refuse(frame, at, what, str(to), operand)
+    if isinstance(found, Known) and is_scalar_value(found.value):
+        expr: ir.Expr = constant(found.value, to) if scalar_of_value(found.value) != to else number(
+            found)  # fmt: skip
+        return Value(expr)
+    return Value(cast(number(found), to))

@@ -1,0 +1,387 @@
+"""A call in, what it returns out: a row of a table, or the body of the function, followed.
+
+Functions and methods are followed where they are called: their code is a read, their body is
+lowered in place, and what they look at in turn is read as if the kernel had looked.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from dataclasses import replace
+from typing import Any, Final
+
+from whorl.errors import NotStatic
+from whorl.kernels import ir, language
+from whorl.kernels.source import source_tree
+from whorl.reads import CodeView
+from whorl.reads.evaluate import Evaluator
+from whorl.reads.fact import function_behind
+from whorl.reads.view import AbsentRead, View
+
+from .expressions import expression, held, operands_of, parts
+from .frame import Frame, Jump
+from .functions import FUNCTIONS, METHODS, casts
+from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Vec, describe
+from .statements import block, merge
+
+__all__ = ["arguments_of", "call", "function_at", "inline", "special_function"]
+
+DEEPEST: Final = 60  # calls in calls
+_RESULT: Final = "return"  # no name that a program can have
+
+
+def call(frame: Frame, node: ast.Call) -> Operand:
+    """What a call returns."""
+    if isinstance(node.func, ast.Attribute):
+        found = _method(frame, node, node.func)
+        if found is not None:
+            return found
+    callee = function_at(frame, node.func)
+    function = special_function(callee)
+    if function is language.static:
+        return _static(frame, node)
+    if isinstance(callee, Closure):
+        return _follow_closure(frame, node, callee)
+    if function is not None:
+        special = FUNCTIONS.get(function) or casts(function)
+        if special is not None:
+            positional, named = arguments_of(frame, node)
+            return special(frame, node, positional, named)
+    if isinstance(callee, Place):
+        return _follow_place(frame, node, callee)
+    frame.refuse(node, f"{describe(callee)} cannot be called in a kernel")
+
+
+def function_at(frame: Frame, node: ast.expr) -> Operand:
+    """What is called. What only names a function is walked, not decided."""
+    return expression(frame, node)
+
+
+def special_function(callee: Operand) -> Any:
+    """A function that the compiler knows by itself; None for all others."""
+    if isinstance(callee, Known):
+        return callee.value if _is_special(callee.value) else None
+    if not isinstance(callee, Place):
+        return None
+    value = callee.view.peek()
+    if not _is_special(value):
+        return None
+    callee.view.value()  # that this name means this function is a fact
+    return value
+
+
+def _is_special(value: Any) -> bool:
+    try:
+        return value in FUNCTIONS or casts(value) is not None or value in _LOOPS
+    except TypeError:  # unhashable
+        return False
+
+
+_LOOPS: Final = frozenset((range, enumerate, zip, language.prange, language.static))
+
+
+def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
+    """The arguments of a call, stars written out."""
+    nodes = [arg.value if isinstance(arg, ast.Starred) else arg for arg in node.args]
+    operands = operands_of(frame, [*nodes, *(keyword.value for keyword in node.keywords)])
+    positional: list[Operand] = []
+    for argument, operand in zip(node.args, operands, strict=False):
+        if isinstance(argument, ast.Starred):
+            positional.extend(parts(frame, argument, operand))
+        else:
+            positional.append(operand)
+    named: dict[str, Operand] = {}
+    for keyword, operand in zip(node.keywords, operands[len(nodes) :], strict=True):
+        if keyword.arg is None:
+            frame.refuse(node, "**arguments in a call", "Write the keywords out.")
+        named[keyword.arg] = operand
+    return positional, named
+
+
+# -- static -----------------------------------------------------------------------------
+
+
+def _static(frame: Frame, node: ast.Call) -> Operand:
+    """`static(...)`: evaluated now, over views; what it looks at is read by value."""
+    if len(node.args) != 1 or node.keywords:
+        frame.refuse(node, "whorl.static takes one expression")
+    names: dict[str, Any] = {}
+    scope: Frame | None = frame
+    while scope is not None:
+        for name, operand in scope.names.items():
+            if name not in names:
+                names[name] = _static_name(operand)
+        scope = scope.outer
+    for used in ast.walk(node.args[0]):
+        if isinstance(used, ast.Name) and isinstance(names.get(used.id), _Run):
+            frame.refuse(
+                used,
+                f"{used.id!r} is a value of the run ({names[used.id].words}); "
+                "static needs what is known at compile time",
+                "Use a parameter, a member, a global, or a loop over whorl.static(range(...)).",
+            )
+    known = {name: value for name, value in names.items() if not isinstance(value, _Run)}
+    try:
+        found = Evaluator(frame.code, known).value(node.args[0])
+    except NotStatic as error:
+        raise frame.source.error(
+            node, f"{error.what} cannot be evaluated at compile time: {error.reason}",
+            "Compute it outside and pass the result in as an argument, a member or a global.",
+        ) from error  # fmt: skip
+    except AbsentRead as error:
+        raise frame.source.error(node, str(error)) from error
+    return Known(found)
+
+
+class _Run:
+    """Stands for a name whose value belongs to the run."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+
+def _static_name(operand: Operand) -> Any:
+    match operand:
+        case Known(value):
+            return value
+        case Place(view):
+            return view
+        case ArrayOf(view=View() as view):
+            return view
+        case Items(items):
+            found = tuple(map(_static_name, items))
+            return _Run("a tuple") if any(isinstance(item, _Run) for item in found) else found
+    return _Run(describe(operand))
+
+
+# -- methods of arrays and vectors ------------------------------------------------------
+
+
+def _method(frame: Frame, node: ast.Call, func: ast.Attribute) -> Operand | None:
+    """A method of an array or a vector; None if the owner is something else."""
+    if func.attr not in METHODS or not _may_be_local(frame, func.value):
+        return None
+    owner = expression(frame, func.value)
+    if isinstance(owner, Vec):
+        positional, named = arguments_of(frame, node)
+        return METHODS[func.attr](frame, node, [owner, *positional], named)
+    return None
+
+
+def _may_be_local(frame: Frame, node: ast.expr) -> bool:
+    """Whether an expression could be a vector: evaluating it must not be done twice."""
+    return isinstance(node, ast.Name) and isinstance(frame.names.get(node.id), Vec)
+
+
+# -- following --------------------------------------------------------------------------
+
+
+def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
+    value = callee.view.peek()
+    if isinstance(value, type):
+        frame.refuse(
+            node,
+            f"{value.__name__} objects are not made in a kernel",
+            "Make it outside and pass it in; tuples can be made and returned.",
+        )
+    if not callable(value):
+        frame.refuse(node, f"{describe(callee)} cannot be called")
+    behind = function_behind(value)
+    if not isinstance(behind, types.FunctionType):
+        frame.refuse(
+            node,
+            f"{ast.unparse(node.func)} has no Python source to follow",
+            "Kernels call Python functions, math.* and NumPy's scalar functions.",
+        )
+    positional, named = arguments_of(frame, node)
+    code = callee.view.code()
+    positional, named = _unwrapped(frame, node, callee, behind, positional, named)
+    return inline(frame, node, code, behind, positional, named)
+
+
+def _unwrapped(
+    frame: Frame,
+    node: ast.Call,
+    callee: Place,
+    behind: types.FunctionType,
+    positional: list[Operand],
+    named: dict[str, Operand],
+) -> tuple[list[Operand], dict[str, Operand]]:
+    """The arguments with those that partials and bound methods add, from the outside in."""
+    layer, inner = callee, callee.view.peek()
+    while inner is not behind:
+        if isinstance(inner, functools.partial):
+            given = layer.then(layer.view.attr("args"))
+            positional = [*parts(frame, node, given), *positional]
+            keywords = layer.then(layer.view.attr("keywords"))
+            for name in inner.keywords:
+                named.setdefault(name, keywords.then(keywords.view.item(name)))
+            layer, inner = layer.then(layer.view.attr("func")), inner.func
+        elif isinstance(inner, types.MethodType):
+            positional = [_owner(frame, node, layer), *positional]
+            layer, inner = layer.then(layer.view.attr("__func__")), inner.__func__
+        elif getattr(inner, "__whorl_function__", None) is behind:
+            break
+        elif isinstance(inner, staticmethod | classmethod):
+            layer, inner = layer.then(layer.view.attr("__func__")), inner.__func__
+        elif getattr(inner, "__wrapped__", None) is not None:
+            frame.refuse(
+                node,
+                f"{ast.unparse(node.func)} is wrapped by a {type(inner).__name__}",
+                "Call the function that is wrapped.",
+            )
+        else:
+            frame.refuse(node, f"a {type(inner).__name__} cannot be followed")
+    return positional, named
+
+
+def _owner(frame: Frame, node: ast.Call, method: Place) -> Operand:
+    """The object of a bound method: by the shorter path, if it is the one that was written."""
+    if isinstance(node.func, ast.Attribute) and isinstance(
+        node.func.value, ast.Name | ast.Attribute
+    ):
+        written = expression(frame, node.func.value)
+        if isinstance(written, Place) and written.view.peek() is method.view.peek().__self__:
+            return written
+    return method.then(method.view.attr("__self__"))
+
+
+def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
+    positional, named = arguments_of(frame, node)
+    _check_depth(frame, node, callee.node)
+    outer = callee.frame
+    source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
+    inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, (*frame.path, id(node)))
+    inner.names.update(_bound(frame, node, callee.node, positional, named, None, outer))
+    return _run(frame, node, inner)
+
+
+def inline(
+    frame: Frame,
+    node: ast.Call,
+    code: CodeView,
+    function: types.FunctionType,
+    positional: list[Operand],
+    named: dict[str, Operand],
+) -> Operand:
+    """The body of a function, lowered in place."""
+    if function.__code__.co_flags & (0x20 | 0x80 | 0x200):
+        frame.refuse(node, f"{function.__qualname__} is a generator or coroutine")
+    source = source_tree(function, (frame.line(node), *frame.source.called_from))
+    _check_depth(frame, node, function.__code__)
+    inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, id(node)))
+    names = _bound(frame, node, source.tree, positional, named, code, None)
+    inner.names.update(_annotated(inner, source.tree, names))
+    return _run(frame, node, inner)
+
+
+def _annotated(
+    inner: Frame, tree: ast.FunctionDef | ast.Lambda, names: dict[str, Operand]
+) -> dict[str, Operand]:
+    from .annotations import parameter
+
+    every = (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
+    return names | {
+        argument.arg: parameter(inner, argument, names[argument.arg])
+        for argument in every
+        if argument.annotation is not None
+    }
+
+
+def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
+    caller: Frame | None = frame
+    depth = 0
+    while caller is not None:
+        depth += 1
+        if caller.code.function.__code__ is identity or caller.source.tree is identity:
+            frame.refuse(
+                node,
+                f"{ast.unparse(node.func)} calls itself: recursion is not supported in a kernel",
+                "Write a loop, with an array as the stack if need be.",
+            )
+        caller = caller.caller
+    if depth > DEEPEST:
+        frame.refuse(node, f"more than {DEEPEST} calls inside of each other")
+
+
+def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
+    """Lower a function's body, and bring its returns together."""
+    lowering, tree = frame.lowering, inner.source.tree
+    if isinstance(tree, ast.Lambda):
+        return held(inner, expression(inner, tree.body))
+    written: ir.Block = []
+    with lowering.writing(written):
+        has_ended = block(inner, tree.body)
+    frame.at(frame.statement)
+    if not inner.returns:
+        lowering.block.extend(written)
+        return Known(None)
+    only = inner.returns[0]
+    if len(inner.returns) == 1 and has_ended and only.block is written:
+        written.pop()  # it is at the end anyway
+        lowering.block.extend(written)
+        assert only.value is not None
+        return only.value
+    jumps = [Jump(jump.block, {_RESULT: jump.value or Known(None)}) for jump in inner.returns]
+    if not has_ended:
+        jumps.append(Jump(written, {_RESULT: Known(None)}))
+    lowering.emit(ir.Scope(inner.leave, written))
+    found = merge({}, jumps)[_RESULT]
+    if isinstance(found, Unset):
+        frame.refuse(node, f"what is returned {found.reason}")
+    return found
+
+
+def _bound(
+    frame: Frame,
+    node: ast.AST,
+    tree: ast.FunctionDef | ast.Lambda,
+    positional: list[Operand],
+    named: dict[str, Operand],
+    code: CodeView | None,
+    outer: Frame | None,
+) -> dict[str, Operand]:
+    """Parameters and what they are called with."""
+    arguments = tree.args
+    places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    names: dict[str, Operand] = dict(zip(places, positional, strict=False))
+    rest = positional[len(places) :]
+    if arguments.vararg is not None:
+        names[arguments.vararg.arg] = Items(tuple(rest))
+    elif rest:
+        frame.refuse(node, f"{len(positional)} arguments for {len(places)} parameters")
+    wanted = [*places, *(argument.arg for argument in arguments.kwonlyargs)]
+    for name, operand in named.items():
+        if name not in wanted:
+            frame.refuse(node, f"there is no parameter {name!r}", f"There are {', '.join(wanted)}.")
+        if name in names:
+            frame.refuse(node, f"two values for the parameter {name!r}")
+        names[name] = operand
+    for name in wanted:
+        if name not in names:
+            names[name] = _default(frame, node, tree, name, code, outer)
+    return names
+
+
+def _default(
+    frame: Frame,
+    node: ast.AST,
+    tree: ast.FunctionDef | ast.Lambda,
+    name: str,
+    code: CodeView | None,
+    outer: Frame | None,
+) -> Operand:
+    if code is not None:
+        try:
+            return frame.place(code.default(name))
+        except AbsentRead:
+            frame.refuse(node, f"there is no argument for the parameter {name!r}")
+    places = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
+    written = dict(zip(reversed(places), reversed(tree.args.defaults), strict=False))
+    keyword = zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True)
+    written |= {argument.arg: value for argument, value in keyword if value is not None}
+    if name not in written or outer is None:
+        frame.refuse(node, f"there is no argument for the parameter {name!r}")
+    return expression(outer, written[name])

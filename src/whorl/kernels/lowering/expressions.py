@@ -1,0 +1,555 @@
+"""A Python expression in, an operand out: one function per kind of node, by a table."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.errors import UnsupportedRead
+from whorl.kernels import ir
+from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
+from whorl.reads.view import AbsentRead
+
+from . import vectors
+from .arithmetic import (
+    COMPARISONS,
+    OPERATORS,
+    UNARY,
+    NotPossible,
+    binary,
+    cast,
+    compare,
+    truth,
+    unary,
+)
+from .frame import Frame
+from .joins import Apart, all_at_once, join, new_variable, settings
+from .operands import (
+    ArrayOf,
+    Closure,
+    Items,
+    Known,
+    Operand,
+    Place,
+    Value,
+    Vec,
+    describe,
+)
+from .subscripts import subscript, transposed
+from .values import Undecided, decide, is_scalar, number
+
+__all__ = ["condition", "expression", "operands_of", "scalar", "settled"]
+
+UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.Dict: ("a dict", "Use arrays, or parameters of their own."),
+    ast.Set: ("a set", "Use arrays."),
+    ast.ListComp: ("a list comprehension", "Write a loop over an array."),
+    ast.SetComp: ("a set comprehension", "Write a loop over an array."),
+    ast.DictComp: ("a dict comprehension", "Write a loop over an array."),
+    ast.GeneratorExp: ("a generator expression", "Write a loop."),
+    ast.JoinedStr: ("an f-string", "Texts are known at compile time: whorl.static(f'...')."),
+    ast.Await: ("await", ""),
+    ast.Yield: ("yield", "Write results into an array."),
+    ast.YieldFrom: ("yield from", "Write results into an array."),
+    ast.Starred: ("a starred expression", "Write the items out."),
+}
+_PLAIN: Final = (bool, int, float, str, bytes, tuple, type(None), enum.Enum, np.generic, np.dtype)
+
+
+def expression(frame: Frame, node: ast.expr) -> Operand:
+    """What an expression stands for."""
+    lower = EXPRESSIONS.get(type(node))
+    if lower is None:
+        what, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, ""))
+        frame.refuse(node, f"{what} is not supported in a kernel", remedy)
+    try:
+        return lower(frame, node)
+    except NotPossible as error:
+        frame.refuse(node, error.reason, error.remedy)
+    except Undecided as error:
+        frame.refuse(node, error.reason, error.remedy)
+    except UnsupportedRead as error:
+        raise frame.source.error(
+            node, f"{error.path} is a {error.type_name}, of which {error.reason}",
+            "Register a signature with whorl.register_signature, or pass the value as an argument.",
+        ) from error  # fmt: skip
+
+
+def settled(frame: Frame, node: ast.expr) -> Operand:
+    """What an expression stands for, looked at: a place becomes what the run needs of it."""
+    operand = expression(frame, node)
+    if isinstance(operand, Place):
+        try:
+            return decide(operand)
+        except Undecided:
+            return operand
+    return operand
+
+
+def scalar(frame: Frame, node: ast.expr, what: str = "a number") -> ir.Expr:
+    """The number that an expression is."""
+    return number_at(frame, node, expression(frame, node), what)
+
+
+def number_at(frame: Frame, node: ast.AST, operand: Operand, what: str = "a number") -> ir.Expr:
+    """The number that an operand is; a `KernelError` at a node if it is none."""
+    if not is_scalar(operand):
+        frame.refuse(node, f"this is {describe(operand)}, where {what} is needed")
+    try:
+        return number(operand)
+    except (Undecided, NotPossible) as error:
+        frame.refuse(node, error.reason, error.remedy)
+
+
+def condition(frame: Frame, node: ast.expr) -> Known | ir.Expr:
+    """A test: known now, or a bool of the run."""
+    operand = settled(frame, node)
+    if isinstance(operand, Known):
+        return Known(bool(operand.value))
+    if isinstance(operand, Items):
+        return Known(bool(operand.items))
+    return truth(number_at(frame, node, operand, "a truth value"))
+
+
+def operands_of(frame: Frame, nodes: Sequence[ast.expr]) -> list[Operand]:
+    """Operands of expressions that are evaluated one after the other.
+
+    If a later one needs statements, what the earlier ones are is kept before these.
+    """
+    lowering = frame.lowering
+    found: list[Operand] = []
+    for node in nodes:
+        block, before = lowering.block, len(lowering.block)
+        operand = expression(frame, node)
+        if len(block) > before:
+            kept: ir.Block = []
+            with lowering.writing(kept):
+                found = [held(frame, operand) for operand in found]
+            block[before:before] = kept
+        found.append(operand)
+    return found
+
+
+def held(frame: Frame, operand: Operand) -> Operand:
+    """An operand whose value is that of this moment."""
+    match operand:
+        case Value(expr):
+            return Value(frame.lowering.keep(expr))
+        case Items(items):
+            return Items(tuple(held(frame, item) for item in items))
+    return operand
+
+
+# -- leaves -----------------------------------------------------------------------------
+
+
+def _constant(frame: Frame, node: ast.Constant) -> Operand:
+    return Known(node.value)
+
+
+def _name(frame: Frame, node: ast.Name) -> Operand:
+    return frame.find(node)
+
+
+def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Operand:
+    items: list[Operand] = []
+    plain = [item.value if isinstance(item, ast.Starred) else item for item in node.elts]
+    for item, operand in zip(node.elts, operands_of(frame, plain), strict=True):
+        if isinstance(item, ast.Starred):
+            items.extend(parts(frame, item, operand))
+        else:
+            items.append(operand)
+    return Items(tuple(items))
+
+
+def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> list[Operand]:
+    """The items of something whose length is known now."""
+    match operand:
+        case Items(items):
+            return list(items)
+        case Vec():
+            return vectors.rows(operand)
+        case Known(value) if isinstance(value, tuple | list | range | str | frozenset | dict):
+            if len(value) > limit:
+                frame.refuse(
+                    node,
+                    f"it has {len(value)} items, and each becomes code of its own",
+                    "Loop over range(...) instead.",
+                )
+            return [Known(item) for item in value]
+        case Place(view) if isinstance(view.peek(), tuple | list):
+            return [operand.then(view.item(i)) for i in range(view.len())]
+        case Place(view) if isinstance(view.peek(), range | frozenset | dict | enum.EnumMeta):
+            return [Known(item) for item in view.value()]
+        case Known(enum.EnumMeta() as value):
+            return [Known(member) for member in vars(value)["_member_map_"].values()]
+    frame.refuse(
+        node,
+        f"{describe(operand)} has no length that is known at compile time",
+        "Loop over range(len(...)) and use an index.",
+    )
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
+    owner, name = expression(frame, node.value), node.attr
+    if isinstance(owner, Place) and isinstance(owner.view.peek(), np.ndarray):
+        if name not in ARRAY_ATTRIBUTES:
+            return _member(frame, node, owner)
+        owner = decide(owner)
+    match owner:
+        case Place():
+            return _member(frame, node, owner)
+        case ArrayOf(array, view):
+            if name in ARRAY_ATTRIBUTES:
+                return ARRAY_ATTRIBUTES[name](frame, array)
+            if view is not None:
+                return _member(frame, node, Place(view, frame.lowering))
+        case Vec() if name in vectors.ATTRIBUTES:
+            return vectors.ATTRIBUTES[name](owner)
+        case Known(value) if isinstance(value, _PLAIN) and hasattr(value, name):
+            return Known(getattr(value, name))
+        case Value() if name in ("real", "imag"):
+            return owner if name == "real" else Known(0)
+    what = f"{describe(owner)} has no attribute {name!r} in a kernel"
+    remedy = ""
+    if isinstance(owner, ArrayOf | Vec):
+        remedy = "Arrays have .shape, .ndim, .size, .dtype and .T; write loops for the rest."
+    frame.refuse(node, what, remedy)
+
+
+def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
+    try:
+        return owner.then(owner.view.attr(node.attr))
+    except AbsentRead:
+        kind = type(owner.view.peek()).__name__
+        frame.refuse(node, f"{owner.view.path} is a {kind} without an attribute {node.attr!r}")
+
+
+def _shape(frame: Frame, array: ir.Array) -> Operand:
+    return Items(tuple(Value(extent) for extent in array.extents))
+
+
+def _size(frame: Frame, array: ir.Array) -> Operand:
+    size: ir.Expr = ir.Const(WEAK_INT, 1)
+    for extent in array.extents:
+        size = extent if isinstance(size, ir.Const) else ir.Op("mul", WEAK_INT, (size, extent))
+    return Value(frame.lowering.keep(size))
+
+
+ARRAY_ATTRIBUTES: Final[dict[str, Callable[[Frame, ir.Array], Operand]]] = {
+    "shape": _shape,
+    "size": _size,
+    "ndim": lambda frame, array: Known(array.type.ndim),
+    "dtype": lambda frame, array: Known(array.type.element.dtype),
+    "itemsize": lambda frame, array: Known(array.type.element.bits // 8),
+    "T": lambda frame, array: ArrayOf(transposed(array)),
+}
+
+
+# -- operators --------------------------------------------------------------------------
+
+
+def _binop(frame: Frame, node: ast.BinOp) -> Operand:
+    left, right = operands_of(frame, (node.left, node.right))
+    return apply(frame, node, node.op, left, right)
+
+
+def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: Operand) -> Operand:
+    """What an operator makes of two operands."""
+    left, right = looked_at(left), looked_at(right)
+    if isinstance(left, Known) and isinstance(right, Known):
+        return _known_binary(frame, node, op, left.value, right.value)
+    if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
+        return Items((*left.items, *right.items))
+    if isinstance(left, Vec) or isinstance(right, Vec):
+        return vectors.binary_of(frame, node, op, left, right)
+    if isinstance(op, ast.MatMult):
+        frame.refuse(
+            node, f"`@` of {describe(left)} and {describe(right)}",
+            "Write the loops, or use small vectors: whorl.vec(...).",
+        )  # fmt: skip
+    name, sign, _ = OPERATORS[type(op)]
+    for side in (left, right):
+        if not is_scalar(side):
+            remedy = "Write a loop over the elements." if isinstance(side, ArrayOf) else ""
+            frame.refuse(
+                node,
+                f"`{sign}` of {describe(left)} and {describe(right)}: {describe(side)} "
+                "is no number",
+                remedy,
+            )
+    site = -1
+    if frame.lowering.debug and name in ("floordiv", "mod"):
+        site = frame.lowering.site(
+            "ZeroDivisionError", "integer division by zero", frame.line(node)
+        )
+    try:
+        first = number(left)
+        if name == "pow":  # it may be used more than once
+            first = frame.lowering.keep(first)
+        return Value(binary(name, first, number(right), site))
+    except NotPossible as error:
+        frame.refuse(node, f"`{sign}`: {error.reason}", error.remedy, _origins(left, right))
+
+
+def _origins(*operands: Operand) -> tuple[str, ...]:
+    return tuple(f"{side} is {describe(operand)}" for side, operand in zip(
+        ("the left side", "the right side"), operands, strict=False))  # fmt: skip
+
+
+def looked_at(operand: Operand) -> Operand:
+    """A place as what it is to the run, where it is something to the run."""
+    if isinstance(operand, Place):
+        try:
+            return decide(operand)
+        except Undecided:
+            return operand
+    return operand
+
+
+def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Operand:
+    for side in (left, right):
+        if not isinstance(side, _PLAIN):
+            frame.refuse(node, f"a {type(side).__name__} is no operand in a kernel")
+    try:
+        with np.errstate(all="ignore"):
+            return Known(OPERATORS[type(op)][2](left, right))
+    except Exception as error:
+        frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+
+
+def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
+    operand = settled(frame, node.operand)
+    name, known = UNARY[type(node.op)]
+    if isinstance(operand, Known) and isinstance(operand.value, _PLAIN):
+        try:
+            return Known(known(operand.value))
+        except Exception as error:
+            frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+    if name == "not" and isinstance(operand, Items):
+        return Known(not operand.items)
+    if isinstance(operand, Vec):
+        return vectors.unary_of(frame, name, operand)
+    return Value(unary(name, number_at(frame, node, operand)))
+
+
+def _compare(frame: Frame, node: ast.Compare) -> Operand:
+    if len(node.ops) == 1:
+        left, right = operands_of(frame, (node.left, node.comparators[0]))
+        return _compared(frame, node, node.ops[0], left, right)
+    # A chain: each side is evaluated once, and the rest only if the first holds.
+    left, right = operands_of(frame, (node.left, node.comparators[0]))
+    right = held(frame, looked_at(right))
+    first = _compared(frame, node, node.ops[0], left, right)
+    name = f"*{id(node)}"  # no name that a program can have
+    frame.names[name] = right
+    rest = ast.Compare(ast.Name(name, ast.Load()), node.ops[1:], node.comparators[1:])
+    ast.copy_location(rest, node)
+    ast.copy_location(rest.left, node)
+    try:
+        return _short_circuit(frame, node, False, first, rest)
+    finally:
+        del frame.names[name]
+
+
+def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: Operand) -> Operand:
+    if isinstance(op, ast.Is | ast.IsNot):
+        return _identical(frame, node, left, right, isinstance(op, ast.IsNot))
+    left, right = looked_at(left), looked_at(right)
+    if isinstance(op, ast.In | ast.NotIn):
+        return _contained(frame, node, left, right, isinstance(op, ast.NotIn))
+    name, known = COMPARISONS[type(op)]
+    if isinstance(left, Known) and isinstance(right, Known):
+        try:
+            return Known(bool(known(left.value, right.value)))
+        except Exception as error:
+            frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+    if isinstance(left, Items) and isinstance(right, Items) and name in ("eq", "ne"):
+        return _equal_items(frame, node, left, right, name)
+    for side, other in ((left, right), (right, left)):
+        if not is_scalar(side):
+            if isinstance(side, Known) and name in ("eq", "ne") and is_scalar(other):
+                return Known(name == "ne")  # a number is never a text, nor None
+            frame.refuse(node, f"{describe(left)} cannot be compared with {describe(right)}")
+    return Value(compare(name, number(left), number(right)))
+
+
+def _equal_items(frame: Frame, node: ast.AST, left: Items, right: Items, name: str) -> Operand:
+    if len(left.items) != len(right.items):
+        return Known(name == "ne")
+    result: ir.Expr = ir.Const(WEAK_BOOL, True)
+    for a, b in zip(left.items, right.items, strict=True):
+        found = _compared(frame, node, ast.Eq(), a, b)
+        result = ir.Op("and", WEAK_BOOL, (result, cast(number(found), WEAK_BOOL)))
+    return Value(unary("not", result) if name == "ne" else result)
+
+
+def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_not: bool) -> Operand:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(other, Known) and other.value is None:
+            if isinstance(one, Place):
+                return Known(one.view.is_none() is not is_not)
+            return Known((isinstance(one, Known) and one.value is None) is not is_not)
+    left, right = looked_at(left), looked_at(right)
+    known = [side.value for side in (left, right) if isinstance(side, Known)]
+    if len(known) == 2 and any(isinstance(value, bool | enum.Enum) for value in known):
+        return Known((known[0] is known[1]) is not is_not)
+    if isinstance(left, Place) and isinstance(right, Place):
+        values = left.view.value(), right.view.value()
+        return Known((values[0] is values[1]) is not is_not)
+    frame.refuse(
+        node, "`is` is for None, bools, enum members and classes", "Write == to compare numbers."
+    )
+
+
+def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_not: bool) -> Operand:
+    if isinstance(left, Known) and isinstance(right, Known):
+        return Known((left.value in right.value) is not is_not)
+    result: Operand = Known(False)
+    for item in parts(frame, node, right):
+        found = _compared(frame, node, ast.Eq(), left, item)
+        if isinstance(found, Known):
+            if found.value:
+                return Known(not is_not)
+            continue
+        assert isinstance(found, Value)
+        result = found if isinstance(result, Known) else Value(
+            ir.Op("or", WEAK_BOOL, (number(result), found.expr)))  # fmt: skip
+    if isinstance(result, Known):
+        return Known(is_not)
+    return Value(unary("not", number(result))) if is_not else result
+
+
+def _boolop(frame: Frame, node: ast.BoolOp) -> Operand:
+    is_or = isinstance(node.op, ast.Or)
+    first, *others = node.values
+    rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
+    ast.copy_location(rest, others[0])
+    return _short_circuit(frame, node, is_or, settled(frame, first), rest)
+
+
+def _short_circuit(
+    frame: Frame, node: ast.AST, is_or: bool, first: Operand, rest: ast.expr
+) -> Operand:
+    """`first and rest`, `first or rest`: the rest is only evaluated if need be."""
+    if isinstance(first, Known):
+        return first if bool(first.value) is is_or else expression(frame, rest)
+    if isinstance(first, Items):
+        return first if bool(first.items) is is_or else expression(frame, rest)
+    left = number_at(frame, node, first, "a truth value")
+    written: ir.Block = []
+    with frame.lowering.writing(written):
+        second = settled(frame, rest)
+        right = number_at(frame, rest, second, "a truth value")
+    are_bools = _kind(left) == "b" and _kind(right) == "b"
+    if are_bools and not written:
+        return Value(ir.Both(is_or, left, right))
+    left = frame.lowering.keep(left)
+    test = truth(left)
+    blocks: tuple[ir.Block, ir.Block] = ([], written) if is_or else (written, [])
+    return _either(frame, test, blocks, (Value(left), Value(right)) if is_or else
+                   (Value(right), Value(left)))  # fmt: skip
+
+
+def _kind(expr: ir.Expr) -> str:
+    assert isinstance(expr.type, Scalar)
+    return expr.type.kind
+
+
+def _ifexp(frame: Frame, node: ast.IfExp) -> Operand:
+    test = condition(frame, node.test)
+    if isinstance(test, Known):
+        return expression(frame, node.body if test.value else node.orelse)
+    test = frame.lowering.keep(test)
+    blocks: tuple[ir.Block, ir.Block] = ([], [])
+    sides = []
+    for block, side in zip(blocks, (node.body, node.orelse), strict=True):
+        with frame.lowering.writing(block):
+            sides.append(settled(frame, side))
+    try:
+        return _either(frame, test, blocks, (sides[0], sides[1]))
+    except Apart as error:
+        frame.refuse(node, f"this {error}")
+
+
+def _either(
+    frame: Frame,
+    test: ir.Expr,
+    blocks: tuple[ir.Block, ir.Block],
+    sides: tuple[Operand, Operand],
+) -> Operand:
+    """One of two operands, by a test of the run."""
+    template = join(sides)
+    found = new_variable(template, "either")
+    for block, side in zip(blocks, sides, strict=True):
+        block.extend(all_at_once(settings(found, side)))
+    frame.lowering.emit(ir.If(test, *blocks))
+    return found
+
+
+# -- the rest ---------------------------------------------------------------------------
+
+
+def _lambda(frame: Frame, node: ast.Lambda) -> Operand:
+    return Closure(node, frame)
+
+
+def _namedexpr(frame: Frame, node: ast.NamedExpr) -> Operand:
+    from .statements import assign
+
+    operand = settled(frame, node.value)
+    assign(frame, node.target, operand)
+    return frame.names[node.target.id]
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
+    return subscript(frame, node, *index_operands(frame, node))
+
+
+def index_operands(frame: Frame, node: ast.Subscript) -> tuple[Operand, list[Any]]:
+    """What is indexed, and by what: operands, and slices of operands."""
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    nodes: list[ast.expr] = [node.value]
+    for index in indices:
+        if isinstance(index, ast.Slice):
+            nodes += [part for part in (index.lower, index.upper, index.step) if part is not None]
+        else:
+            nodes.append(index)
+    owner, *operands = operands_of(frame, nodes)
+    found: list[Any] = []
+    rest = iter(operands)
+    for index in indices:
+        if isinstance(index, ast.Slice):
+            sides = (index.lower, index.upper, index.step)
+            found.append(tuple(None if side is None else next(rest) for side in sides))
+        else:
+            found.append(next(rest))
+    return owner, found
+
+
+def _call(frame: Frame, node: ast.Call) -> Operand:
+    from .calls import call
+
+    return call(frame, node)
+
+
+EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Frame, Any], Operand]]] = {
+    ast.Attribute: _attribute,
+    ast.BinOp: _binop,
+    ast.BoolOp: _boolop,
+    ast.Call: _call,
+    ast.Compare: _compare,
+    ast.Constant: _constant,
+    ast.IfExp: _ifexp,
+    ast.Lambda: _lambda,
+    ast.List: _tuple,
+    ast.Name: _name,
+    ast.NamedExpr: _namedexpr,
+    ast.Subscript: _subscript,
+    ast.Tuple: _tuple,
+    ast.UnaryOp: _unaryop,
+}

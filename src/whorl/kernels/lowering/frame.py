@@ -1,0 +1,208 @@
+"""The state of lowering one kernel: the block that is written, and a frame per followed call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from whorl.kernels import ir
+from whorl.kernels.source import Source
+from whorl.kernels.types import ArrayType, Scalar, Type
+from whorl.reads import CodeView, Inputs, Path
+from whorl.reads.view import AbsentRead, View
+
+from .operands import Operand, Place, Unset
+
+__all__ = ["Frame", "Jump", "Loop", "Lowering"]
+
+
+@dataclass(slots=True)
+class Jump:
+    """A way out of a block: where it is written, and the names as they are there.
+
+    What has to be set before it goes to the end of the block, before a `Leave` or `Next`.
+    """
+
+    block: ir.Block
+    names: dict[str, Operand]
+    value: Operand | None = None  # of a return
+
+    def set(self, *statements: ir.Stmt) -> None:
+        """Write statements that run on the way."""
+        ends = bool(self.block) and isinstance(self.block[-1], ir.Leave | ir.Next)
+        self.block[len(self.block) - ends : len(self.block) - ends] = statements
+
+
+@dataclass(slots=True)
+class Loop:
+    """A loop that is being lowered, and the ways out of its rounds."""
+
+    leave: str
+    next: str
+    is_unrolled: bool = False
+    is_parallel: bool = False
+    breaks: list[Jump] = field(default_factory=list)
+    continues: list[Jump] = field(default_factory=list)
+
+
+class Lowering:
+    """What is being made of one kernel."""
+
+    def __init__(self, inputs: Inputs, name: str, *, debug: bool) -> None:
+        self.inputs = inputs
+        self.function = ir.Function(name)
+        self.debug = debug
+        self.block: ir.Block = self.function.body
+        self.parallel_depth = 0
+        self.outside: set[ir.Local] = set()  # vectors that belong to all rounds of a prange
+        self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
+        self._slots: dict[Path, ir.Slot] = {}
+        self._labels = 0
+
+    def emit(self, statement: ir.Stmt) -> None:
+        """Write a statement."""
+        self.block.append(statement)
+
+    @contextmanager
+    def writing(self, block: ir.Block) -> Iterator[ir.Block]:
+        """Write into another block for a while."""
+        before, self.block = self.block, block
+        try:
+            yield block
+        finally:
+            self.block = before
+
+    def keep(self, expr: ir.Expr, name: str = "t") -> ir.Expr:
+        """An expression that can be used later, and more than once."""
+        if isinstance(expr, ir.Const | ir.Get | ir.SlotUse | ir.Extent | ir.Stride):
+            return expr
+        local = ir.Local(name, expr.type)
+        self.emit(ir.Set(local, expr))
+        return ir.Get(local)
+
+    def local(self, name: str, type: Type) -> ir.Local:
+        """A new variable."""
+        return ir.Local(name, type)
+
+    def label(self, name: str) -> str:
+        """A label that no other scope has."""
+        self._labels += 1
+        return f"{name}{self._labels}"
+
+    @property
+    def paths(self) -> list[Path]:
+        """Where the slots are found, in order."""
+        return list(self._slots)
+
+    def slot(self, path: Path, type: Scalar | ArrayType) -> ir.Slot:
+        """The place in the launch record for what is at a path."""
+        found = self._slots.get(path)
+        if found is None:
+            found = self._slots[path] = ir.Slot(len(self._slots), type, str(path))
+            self.function.slots.append(found)
+        return found
+
+    def site(self, error: str, text: str, line: str, types: tuple[Scalar, ...] = ()) -> int:
+        """The number of a place that can fail, or prints."""
+        self.function.sites.append(ir.Site(error, text, line, types))
+        return len(self.function.sites) - 1
+
+
+class Frame:
+    """A function that is being followed: its names, and the ways out of it."""
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        code: CodeView,
+        source: Source,
+        names: dict[str, Operand],
+        caller: Frame | None = None,
+        outer: Frame | None = None,
+        path: tuple[int, ...] = (),
+    ) -> None:
+        self.lowering = lowering
+        self.code = code
+        self.source = source
+        self.names = names
+        self.caller = caller
+        self.outer = outer  # the frame that a nested function is defined in
+        self.path = list(path)  # which calls and unrolled rounds this is inside of
+        self.loops: list[Loop] = []
+        self.returns: list[Jump] = []
+        self.leave = lowering.label("return")
+        self.statement: ast.AST = source.tree
+        self.bound = bound_names(source.tree)
+
+    def find(self, node: ast.Name) -> Operand:
+        """What a name stands for here."""
+        name = node.id
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.names:
+                found = frame.names[name]
+                if isinstance(found, Unset):
+                    self.refuse(node, f"{name!r} {found.reason}", "Give it a value before.")
+                return found
+            if name in frame.bound:
+                self.refuse(node, f"{name!r} has no value here", "Give it a value before.")
+            frame = frame.outer
+        if name in self.code.cell_names:
+            return self.place(self.code.cell(name))
+        try:
+            return self.place(self.code.glob(name))
+        except AbsentRead:
+            self.refuse(node, f"the name {name!r} is not defined")
+
+    def place(self, view: View) -> Place:
+        """An operand for something in the world."""
+        return Place(view, self.lowering)
+
+    def refuse(
+        self, node: ast.AST, what: str, remedy: str = "", notes: tuple[str, ...] = ()
+    ) -> NoReturn:
+        """Say what cannot be done at a node."""
+        self.source.refuse(node, what, remedy, notes)
+
+    def line(self, node: ast.AST) -> str:
+        """A node's line for people."""
+        return self.source.line(node)
+
+    def at(self, node: ast.AST) -> None:
+        """From here on, reads are for this node's line."""
+        self.statement = node
+        self.lowering.inputs.asking(self.source.line(node))
+
+
+def bound_names(tree: ast.AST) -> frozenset[str]:
+    """The names that a function gives values to: they are never globals in it."""
+    arguments = getattr(tree, "args", None)
+    names: set[str] = set()
+    if isinstance(arguments, ast.arguments):
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        names.update(argument.arg for argument in every)
+        for extra in (arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                names.add(extra.arg)
+    body = getattr(tree, "body", [])
+    return frozenset(names | assigned_names(body if isinstance(body, list) else [body]))
+
+
+def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set[str]:
+    """The names that some statements give values to, functions nested in them aside."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+            continue
+        if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return names

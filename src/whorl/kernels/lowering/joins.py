@@ -1,0 +1,245 @@
+"""Several ways to one place in, one operand per name out.
+
+Where control comes together, a name may stand for different things: then it becomes a
+variable, which every way sets. A template says what kind of variable: a number of a type,
+an array, a vector, a tuple of these; or the very operand, if it is the same on every way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from whorl.kernels import ir
+from whorl.kernels.types import (
+    POINTER,
+    WEAK_INT,
+    ArrayType,
+    Scalar,
+    VectorType,
+    is_scalar_value,
+    promote,
+)
+
+from .arithmetic import cast
+from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, Vec, describe, same
+from .values import Undecided, array_strides, decide, is_scalar, number
+
+__all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "template_of"]
+
+
+class Apart(Exception):
+    """Operands that no variable can hold both of."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneScalar:
+    """A number."""
+
+    type: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class OneArray:
+    """An array; strided if the ways have different layouts."""
+
+    type: ArrayType
+
+
+@dataclass(frozen=True, slots=True)
+class OneVector:
+    """A small vector."""
+
+    type: VectorType
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A tuple."""
+
+    items: tuple[Template, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Itself:
+    """The operand, on every way."""
+
+    operand: Operand
+
+
+Template: TypeAlias = OneScalar | OneArray | OneVector | Several | Itself
+Pairs: TypeAlias = list[tuple[ir.Local | ir.Component, ir.Expr]]
+"""What to set to what, all at once."""
+
+
+def template_of(operand: Operand) -> Template:
+    """The kind of variable that can hold an operand."""
+    operand = _decided(operand)
+    match operand:
+        case Value():
+            return OneScalar(operand.type)
+        case Known(value) if is_scalar_value(value):
+            found = number(operand).type
+            assert isinstance(found, Scalar)
+            return OneScalar(found)
+        case ArrayOf(array):
+            return OneArray(array.type)
+        case Vec():
+            return OneVector(VectorType(operand.element, operand.shape))
+        case Items(items):
+            return Several(tuple(map(template_of, items)))
+    return Itself(operand)
+
+
+def _decided(operand: Operand) -> Operand:
+    if not isinstance(operand, Place):
+        return operand
+    try:
+        return decide(operand)
+    except Undecided:
+        return operand
+
+
+def join(operands: Sequence[Operand]) -> Template:
+    """The kind of variable for what comes from several ways; `Apart` if there is none."""
+    first = operands[0]
+    if all(same(first, other) for other in operands[1:]):
+        return Itself(first)
+    found = template_of(first)
+    for operand in operands[1:]:
+        found = _together(found, template_of(operand))
+    return found
+
+
+def _together(left: Template, right: Template) -> Template:
+    match left, right:
+        case OneScalar(a), OneScalar(b):
+            return OneScalar(promote(a, b))
+        case OneArray(a), OneArray(b) if (a.element, a.ndim) == (b.element, b.ndim):
+            layout = a.layout if a.layout == b.layout else "strided"
+            return OneArray(replace(a, layout=layout, writeable=a.writeable and b.writeable))
+        case OneVector(a), OneVector(b) if a.shape == b.shape:
+            return OneVector(VectorType(promote(a.element, b.element), a.shape))
+        case Several(a), Several(b) if len(a) == len(b):
+            return Several(tuple(map(_together, a, b)))
+        case Itself(a), Itself(b) if same(a, b):
+            return left
+    raise Apart(f"is {_words(left)} on one way here and {_words(right)} on another")
+
+
+def _words(template: Template) -> str:
+    match template:
+        case Itself(operand):
+            return describe(operand)
+        case Several(items):
+            return f"({', '.join(map(_words, items))})"
+        case OneArray(type):
+            return f"an array {type}"
+        case OneScalar(type) | OneVector(type):
+            return str(type)
+
+
+def new_variable(template: Template, name: str) -> Operand:
+    """A variable of a kind."""
+    match template:
+        case Itself(operand):
+            return operand
+        case OneScalar(type):
+            return Value(ir.Get(ir.Local(name, type)))
+        case OneVector(type):
+            return whole(ir.Local(name, type))
+        case Several(items):
+            parts = (new_variable(item, f"{name}.{i}") for i, item in enumerate(items))
+            return Items(tuple(parts))
+        case OneArray(type):
+            extents = tuple(ir.Get(ir.Local(f"{name}.n{i}", WEAK_INT)) for i in range(type.ndim))
+            strides = tuple(ir.Get(ir.Local(f"{name}.s{i}", WEAK_INT)) for i in range(type.ndim))
+            base = ir.Get(ir.Local(f"{name}.at", POINTER))
+            known = None if type.layout in ("C", "F") else strides
+            return ArrayOf(ir.Array(type, base, extents, known, name))
+
+
+def whole(local: ir.Local) -> Vec:
+    """The vector that a variable is."""
+    assert isinstance(local.type, VectorType)
+    shape = local.type.shape
+    steps = []
+    step = 1
+    for extent in reversed(shape):
+        steps.append(step)
+        step *= extent
+    return Vec(local, shape, 0, tuple(reversed(steps)))
+
+
+def settings(variable: Operand, operand: Operand) -> Pairs:
+    """How a variable is set to an operand that its template was made for."""
+    if same(variable, operand):
+        return []
+    operand = _decided(operand)
+    match variable, operand:
+        case Value(ir.Get(local)), _ if is_scalar(operand):
+            assert isinstance(local.type, Scalar)
+            return [(local, cast(number(operand), local.type))]
+        case Items(variables), Items(items):
+            return [
+                pair
+                for part, item in zip(variables, items, strict=True)
+                for pair in settings(part, item)
+            ]
+        case Vec(), Vec():
+            return [
+                (target, cast(source, variable.element))
+                for target, source in zip(components(variable), components(operand), strict=True)
+            ]
+        case ArrayOf(into), ArrayOf(array):
+            pairs = list(zip((into.base, *into.extents), (array.base, *array.extents), strict=True))
+            if into.strides is not None:
+                pairs += zip(into.strides, array_strides(array), strict=True)
+            return [(place.local, expr) for place, expr in pairs if isinstance(place, ir.Get)]
+    raise Apart(f"cannot be {describe(operand)}")
+
+
+def components(vec: Vec) -> list[ir.Component]:
+    """The components of a vector, in order."""
+    places = [vec.begin]
+    for extent, step in zip(vec.shape, vec.steps, strict=True):
+        places = [place + i * step for place in places for i in range(extent)]
+    return [ir.Component(vec.local, ir.Const(WEAK_INT, place)) for place in places]
+
+
+def all_at_once(pairs: Pairs) -> list[ir.Stmt]:
+    """Statements that set variables as if at one moment: what is both read and set is kept."""
+    targets = {target.local if isinstance(target, ir.Component) else target for target, _ in pairs}
+    first: list[ir.Stmt] = []
+    then: list[ir.Stmt] = []
+    for target, expr in pairs:
+        if len(pairs) > 1 and _reads(expr, targets):
+            kept = ir.Local("was", expr.type)
+            first.append(ir.Set(kept, expr))
+            expr = ir.Get(kept)
+        if isinstance(target, ir.Component):
+            then.append(ir.SetComponent(target, expr))
+        else:
+            then.append(ir.Set(target, expr))
+    return first + then
+
+
+def _reads(expr: ir.Expr, locals: set[ir.Local]) -> bool:
+    match expr:
+        case ir.Get(local):
+            return local in locals
+        case ir.Component(local, index):
+            return local in locals or _reads(index, locals)
+        case ir.Op(args=args):
+            return any(_reads(arg, locals) for arg in args)
+        case ir.Both(left=left, right=right):
+            return _reads(left, locals) or _reads(right, locals)
+        case ir.Element():
+            return True
+    return False
+
+
+def unset(name: str, reason: str) -> Unset:
+    """A name that cannot be read after this."""
+    return Unset(reason)

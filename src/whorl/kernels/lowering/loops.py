@@ -1,0 +1,454 @@
+"""Python loops in, loops of the program out.
+
+A name that a round leaves different from how it found it becomes a variable. Its type is found
+by trying: the body is lowered with the types of the beginning, and if a round ends with wider
+ones, again with those. A loop over things that are known now is written out, round by round.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from whorl.kernels import ir, language
+from whorl.kernels.types import WEAK_INT, Scalar
+
+from .arithmetic import cast, scalar_type
+from .calls import function_at, special_function
+from .expressions import condition, expression, held, looked_at, number_at, operands_of, parts
+from .frame import Frame, Jump, Loop, assigned_names
+from .joins import (
+    Apart,
+    Itself,
+    OneScalar,
+    Template,
+    all_at_once,
+    new_variable,
+    settings,
+    template_of,
+)
+from .joins import join as join_operands
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec
+from .statements import assign, block, merge
+from .subscripts import array_part
+from .values import is_scalar
+
+__all__ = ["for_loop", "while_loop"]
+
+ZERO: Final = ir.Const(WEAK_INT, 0)
+ONE: Final = ir.Const(WEAK_INT, 1)
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The lowered rounds of a loop: its block, the names at its head, the ways out."""
+
+    body: ir.Block
+    loop: Loop
+    heads: dict[str, Operand]
+    local: ir.Local | None = None
+    extra: Any = None
+    after: dict[str, Operand] = field(default_factory=dict)
+
+
+def for_loop(frame: Frame, node: ast.For) -> bool:
+    """`for target in iterable`."""
+    if isinstance(node.iter, ast.Call):
+        function = special_function(function_at(frame, node.iter.func))
+        if function is range or function is language.prange:
+            return _counted(frame, node, is_parallel=function is language.prange)
+        if function is enumerate and len(node.iter.args) in (1, 2):
+            return _enumerated(frame, node)
+        if function is zip and node.iter.args and not node.iter.keywords:
+            return _zipped(frame, node)
+    operand = looked_at(expression(frame, node.iter))
+    if isinstance(operand, ArrayOf):
+        return _over_arrays(frame, node, [operand], lambda items, count: items[0])
+    return _unrolled(frame, node, parts(frame, node.iter, operand))
+
+
+# -- counted loops ----------------------------------------------------------------------
+
+
+def _range(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
+    if call.keywords or not 1 <= len(call.args) <= 3:
+        frame.refuse(call, "range takes one to three ints")
+    exprs = []
+    for argument, operand in zip(call.args, operands_of(frame, call.args), strict=True):
+        if not is_scalar(operand) or scalar_type(number_at(frame, argument, operand)).is_float:
+            frame.refuse(argument, "range takes ints", "Convert it with int(...).")
+        exprs.append(frame.lowering.keep(cast(number_at(frame, argument, operand), WEAK_INT)))
+    if len(exprs) == 1:
+        return ZERO, exprs[0], ONE
+    start, stop = exprs[:2]
+    step = exprs[2] if len(exprs) == 3 else ONE
+    if isinstance(step, ir.Const) and step.value == 0:
+        frame.refuse(call, "the step of a range is not zero")
+    return start, stop, step
+
+
+def _counted(frame: Frame, node: ast.For, *, is_parallel: bool) -> bool:
+    assert isinstance(node.iter, ast.Call)
+    bounds = _range(frame, node.iter)
+    if is_parallel and frame.lowering.parallel_depth == 0:
+        return _parallel(frame, node, bounds)
+    return _count(frame, node, bounds, Value)
+
+
+def _count(
+    frame: Frame,
+    node: ast.For,
+    bounds: tuple[ir.Expr, ir.Expr, ir.Expr],
+    item: Callable[[ir.Expr], Operand],
+) -> bool:
+    """A loop over numbers; `item` is what each becomes for the body."""
+    label = frame.lowering.label("for")
+    name = node.target.id if isinstance(node.target, ast.Name) else "i"
+    count = ir.Local(name, WEAK_INT)
+
+    def body(loop: Loop) -> bool:
+        assign(frame, node.target, item(ir.Get(count)))
+        return block(frame, node.body)
+
+    assigned = assigned_names([node.target, *node.body])
+    rounds = _stable(frame, node, assigned, label, body)
+    frame.lowering.emit(ir.For(label, count, *bounds, rounds.body))
+    return _after(frame, rounds, node.orelse)
+
+
+def _over_arrays(
+    frame: Frame,
+    node: ast.For,
+    operands: list[Operand],
+    item: Callable[[list[Operand], ir.Expr], Operand],
+) -> bool:
+    """A loop over the first axes of arrays."""
+    stop: ir.Expr | None = None
+    for operand in operands:
+        if not isinstance(operand, ArrayOf) or operand.array.type.ndim == 0:
+            frame.refuse(node.iter, "only arrays can be looped over here")
+        extent = operand.array.extents[0]
+        stop = extent if stop is None else ir.Op("min", WEAK_INT, (stop, extent))
+    assert stop is not None
+
+    def made(count: ir.Expr) -> Operand:
+        items: list[Operand] = []
+        for operand in operands:
+            assert isinstance(operand, ArrayOf)
+            part = array_part(frame, node, operand.array, [Value(count)])
+            items.append(held(frame, part))
+        return item(items, count)
+
+    return _count(frame, node, (ZERO, frame.lowering.keep(stop), ONE), made)
+
+
+def _enumerated(frame: Frame, node: ast.For) -> bool:
+    assert isinstance(node.iter, ast.Call)
+    operands = [looked_at(operand) for operand in operands_of(frame, node.iter.args)]
+    begin = operands[1] if len(operands) > 1 else Known(0)
+    if isinstance(operands[0], ArrayOf):
+        first = cast(number_at(frame, node.iter, begin), WEAK_INT)
+
+        def pair(items: list[Operand], count: ir.Expr) -> Operand:
+            number = ir.Op("add", WEAK_INT, (count, first))
+            return Items((Value(frame.lowering.keep(number)), items[0]))
+
+        return _over_arrays(frame, node, operands[:1], pair)
+    if not isinstance(begin, Known):
+        frame.refuse(node.iter, "enumerate begins with an int that is known at compile time")
+    items = parts(frame, node.iter, operands[0])
+    pairs = [Items((Known(begin.value + i), item)) for i, item in enumerate(items)]
+    return _unrolled(frame, node, list(pairs))
+
+
+def _zipped(frame: Frame, node: ast.For) -> bool:
+    assert isinstance(node.iter, ast.Call)
+    operands = [looked_at(operand) for operand in operands_of(frame, node.iter.args)]
+    if any(isinstance(operand, ArrayOf) for operand in operands):
+        return _over_arrays(frame, node, operands, lambda items, count: Items(tuple(items)))
+    columns = [parts(frame, node.iter, operand) for operand in operands]
+    return _unrolled(frame, node, [Items(row) for row in zip(*columns, strict=False)])
+
+
+# -- rounds until the types are stable --------------------------------------------------
+
+
+def _stable(
+    frame: Frame,
+    node: ast.stmt,
+    assigned: set[str],
+    label: str,
+    body: Callable[[Loop], bool],
+    *,
+    is_parallel: bool = False,
+) -> Rounds:
+    """Lower a round as often as it takes until every name begins it as the last one left it."""
+    lowering, before = frame.lowering, frame.names
+    key = (id(node), *frame.path)
+    known = lowering.guesses.setdefault(key, {})
+    templates: dict[str, Template] = {}
+    for name in sorted(assigned & before.keys()):
+        templates[name] = _first_template(before[name], known.get(name))
+    returns = len(frame.returns)
+    while True:
+        del frame.returns[returns:]  # of the try before
+        heads = {name: new_variable(found, name) for name, found in templates.items()}
+        frame.names = {**before, **heads}
+        leave = lowering.label("leave")
+        loop = Loop(leave, label, is_parallel=is_parallel)
+        frame.loops.append(loop)
+        written: ir.Block = []
+        with lowering.writing(written):
+            has_ended = body(loop)
+        frame.loops.pop()
+        backs = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
+        wider = {
+            name: _widened(found, before[name], [jump.names[name] for jump in backs])
+            for name, found in templates.items()
+        }
+        if wider == templates:
+            break
+        templates = wider
+    known.update(templates)
+    for jump in backs:
+        pairs = [pair for name, head in heads.items() for pair in _settings(head, jump.names[name])]
+        jump.set(*all_at_once(pairs))
+    begin = [pair for name, head in heads.items() for pair in _settings(head, before[name])]
+    for statement in all_at_once(begin):
+        lowering.emit(statement)
+    after = {**before, **heads}
+    for name in assigned - before.keys():
+        after[name] = Unset("has a value only if the loop before has a round")
+    return Rounds(written, loop, heads, after=after)
+
+
+def _settings(head: Operand, operand: Operand) -> Any:
+    return [] if isinstance(head, Unset) else settings(head, operand)
+
+
+def _first_template(operand: Operand, known: Any) -> Template:
+    """What a name is at the head of a loop, for a first try: a number will change its value."""
+    first = template_of(operand) if is_scalar(operand) else Itself(operand)
+    if isinstance(known, OneScalar) and isinstance(first, OneScalar):
+        return _widened(first, operand, [new_variable(known, "known")])
+    return first
+
+
+def _widened(template: Template, first: Operand, operands: list[Operand]) -> Template:
+    for operand in operands:
+        if isinstance(operand, Unset):
+            return Itself(operand)
+    if isinstance(template, Itself):
+        if isinstance(template.operand, Unset):
+            return template
+        try:
+            return join_operands([first, *operands])
+        except Apart as error:
+            return Itself(Unset(str(error)))
+    try:
+        return join_operands([new_variable(template, "head"), first, *operands])
+    except Apart as error:
+        return Itself(Unset(str(error)))
+
+
+def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
+    """What follows a loop whose statement was just written: its `else`, and its breaks."""
+    lowering, loop = frame.lowering, rounds.loop
+    frame.names = dict(rounds.after)
+    if not loop.breaks:
+        return block(frame, orelse)
+    inner: ir.Block = [lowering.block.pop()]
+    jumps = list(loop.breaks)
+    tail: ir.Block = []
+    with lowering.writing(tail):
+        if not block(frame, orelse):
+            jumps.append(Jump(tail, frame.names))
+    # what is set at the end of `tail` is set after the loop, before the scope ends
+    lowering.emit(ir.Scope(loop.leave, inner))
+    frame.names = merge(rounds.after, jumps)
+    inner.extend(tail)
+    return False
+
+
+# -- while ------------------------------------------------------------------------------
+
+
+def while_loop(frame: Frame, node: ast.While) -> bool:
+    """`while test`."""
+    lowering = frame.lowering
+    label = lowering.label("while")
+    found: dict[str, Any] = {}
+
+    def body(loop: Loop) -> bool:
+        before: ir.Block = []
+        with lowering.writing(before):
+            test = condition(frame, node.test)
+        found.update(before=before, test=test, names=dict(frame.names))
+        if isinstance(test, Known) and not test.value:
+            return True
+        return block(frame, node.body)
+
+    names_before = frame.names
+    probe = _known_test(frame, node)
+    if probe is not None and not probe:
+        frame.names = names_before
+        return block(frame, node.orelse)
+    rounds = _stable(frame, node, assigned_names([node.test, *node.body]), label, body)
+    test = found["test"]
+    is_endless = isinstance(test, Known) and bool(test.value)
+    expr = ir.Const(_BOOL, True) if isinstance(test, Known) else test
+    lowering.emit(ir.While(label, found["before"], expr, rounds.body))
+    if not is_endless:
+        rounds.after = {**rounds.after, **{
+            name: operand for name, operand in found["names"].items() if name in rounds.after
+            and not isinstance(rounds.after[name], Unset)
+        }}  # fmt: skip
+        return _after(frame, rounds, node.orelse)
+    if not rounds.loop.breaks:
+        return True
+    inner: ir.Block = [lowering.block.pop()]
+    lowering.emit(ir.Scope(rounds.loop.leave, inner))
+    frame.names = merge(rounds.after, rounds.loop.breaks)
+    return False
+
+
+_BOOL: Final = Scalar("b", 8, weak=True)
+
+
+def _known_test(frame: Frame, node: ast.While) -> bool | None:
+    """Whether the test is a literal, so that the loop is endless or nothing."""
+    return bool(node.test.value) if isinstance(node.test, ast.Constant) else None
+
+
+# -- written out ------------------------------------------------------------------------
+
+
+def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
+    """A loop over known things: its rounds one after the other."""
+    lowering = frame.lowering
+    leave = lowering.label("leave")
+    breaks: list[Jump] = []
+    everything: ir.Block = []
+    has_ended = False
+    with lowering.writing(everything):
+        for number, item in enumerate(items):
+            loop = Loop(leave, lowering.label("round"), is_unrolled=True)
+            frame.loops.append(loop)
+            frame.path.append(number)
+            written: ir.Block = []
+            with lowering.writing(written):
+                assign(frame, node.target, item)
+                has_ended = block(frame, node.body)
+            frame.path.pop()
+            frame.loops.pop()
+            breaks += loop.breaks
+            ways = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
+            if loop.continues:
+                lowering.emit(ir.Scope(loop.next, written))
+                frame.names = merge(frame.names, ways)
+                has_ended = not ways
+            else:
+                lowering.block.extend(written)
+            if has_ended:
+                break
+        if not has_ended:
+            has_ended = block(frame, node.orelse)
+    if not breaks:
+        lowering.block.extend(everything)
+        return has_ended
+    jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
+    lowering.emit(ir.Scope(leave, everything))
+    frame.names = merge(frame.names, jumps)
+    return not jumps
+
+
+# -- parallel ---------------------------------------------------------------------------
+
+
+def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Expr]) -> bool:
+    """Rounds that may run at the same time: each has its own names, except for reductions."""
+    if node.orelse:
+        frame.refuse(node, "prange with else", "Write the statements after the loop.")
+    lowering = frame.lowering
+    assigned = assigned_names([node.target, *node.body])
+    reductions = _reductions(frame, node, assigned & frame.names.keys())
+    before = dict(frame.names)
+    outside = lowering.outside
+    lowering.outside = outside | set(_vectors_in(list(before.values())))
+    own = Unset("is set inside of prange, where every round has its own")
+    for name in assigned - reductions.keys():
+        frame.names[name] = own
+    for name, how in reductions.items():
+        if not is_scalar(frame.names[name]):
+            frame.refuse(node, f"{name!r} is {how}-ed up in prange, and is no number")
+    label = lowering.label("prange")
+    count = ir.Local(node.target.id if isinstance(node.target, ast.Name) else "i", WEAK_INT)
+
+    def body(loop: Loop) -> bool:
+        assign(frame, node.target, Value(ir.Get(count)))
+        return block(frame, node.body)
+
+    lowering.parallel_depth += 1
+    try:
+        rounds = _stable(frame, node, set(reductions), label, body, is_parallel=True)
+    finally:
+        lowering.parallel_depth -= 1
+        lowering.outside = outside
+    found = []
+    for name, how in reductions.items():
+        head = rounds.heads[name]
+        assert isinstance(head, Value)
+        assert isinstance(head.expr, ir.Get)
+        found.append(ir.Reduction(how, head.expr.local))
+    inner: ir.Block = [ir.Scope(label, rounds.body)]
+    lowering.emit(ir.Parallel(label, count, *bounds, inner, tuple(found)))
+    frame.names = {**before, **rounds.heads}
+    for name in assigned - reductions.keys():
+        frame.names[name] = own
+    return False
+
+
+def _vectors_in(operands: list[Operand]) -> Iterator[ir.Local]:
+    for operand in operands:
+        match operand:
+            case Vec(local):
+                yield local
+            case Items(items):
+                yield from _vectors_in(list(items))
+
+
+_AUGMENTED: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "add",
+    ast.Mult: "mul",
+}
+
+
+def _reductions(frame: Frame, node: ast.For, names: set[str]) -> dict[str, str]:
+    """The names that every use in the body adds to, multiplies, or takes the least of."""
+    found: dict[str, str] = {}
+    allowed: set[ast.AST] = set()
+    for statement in (each for part in node.body for each in ast.walk(part)):
+        match statement:
+            case ast.AugAssign(ast.Name(name) as target, op) if type(op) in _AUGMENTED:
+                how = _AUGMENTED[type(op)]
+                uses: tuple[ast.AST, ...] = (target,)
+            case ast.Assign(
+                [ast.Name(name) as target], ast.Call(func, [ast.Name() as first, _], [])
+            ) if first.id == name:
+                function = special_function(function_at(frame, func))
+                if function is not min and function is not max:
+                    continue
+                how = "min" if function is min else "max"
+                uses = (target, first)
+            case _:
+                continue
+        if name in names and found.setdefault(name, how) == how:
+            allowed.update(uses)
+    for part in node.body:
+        for use in ast.walk(part):
+            if isinstance(use, ast.Name) and use.id in found and use not in allowed:
+                del found[use.id]
+    return found

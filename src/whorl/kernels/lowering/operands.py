@@ -1,0 +1,173 @@
+"""What a Python expression stands for while a kernel is lowered.
+
+Known       a value that is known now: a literal, what `static` worked out, a global number
+Place       something in the world that nobody has looked at yet: a view
+Value       a number of the run
+ArrayOf     an array of the run
+Vec         a small vector that lives in the kernel
+Items       a tuple or list of operands
+Closure     a function that is defined in the kernel
+Unset       a name that has no value, or no single one, and why
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from whorl.fingerprint import fingerprint
+from whorl.kernels import ir
+from whorl.kernels.types import Scalar, VectorType
+from whorl.reads.view import View
+
+if TYPE_CHECKING:
+    from .frame import Frame, Lowering
+
+__all__ = [
+    "ArrayOf",
+    "Closure",
+    "Items",
+    "Known",
+    "Operand",
+    "Place",
+    "Unset",
+    "Value",
+    "Vec",
+    "describe",
+    "same",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value that is known now."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something in the world. Looking at it is a read, so that is done as late as possible."""
+
+    view: View
+    lowering: Lowering
+
+    def then(self, view: View) -> Place:
+        """Something that was reached from here."""
+        return Place(view, self.lowering)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number of the run."""
+
+    expr: ir.Expr
+
+    @property
+    def type(self) -> Scalar:
+        """The number's type."""
+        found = self.expr.type
+        assert isinstance(found, Scalar)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOf:
+    """An array of the run; `view` is where it was found, if it is a whole one."""
+
+    array: ir.Array
+    view: View | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vec:
+    """A small vector: part of a variable, by where it begins there, its shape and its steps."""
+
+    local: ir.Local
+    shape: tuple[int, ...]
+    begin: int
+    steps: tuple[int, ...]
+
+    @property
+    def element(self) -> Scalar:
+        """The type of its components."""
+        assert isinstance(self.local.type, VectorType)
+        return self.local.type.element
+
+    def __str__(self) -> str:
+        return str(VectorType(self.element, self.shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple, or a list display, of operands."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A function or lambda that is defined inside of the kernel."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """No value, or not a single one: reading it is an error that says why."""
+
+    reason: str
+
+
+Operand: TypeAlias = Known | Place | Value | ArrayOf | Vec | Items | Closure | Unset
+
+
+def same(left: Operand, right: Operand) -> bool:
+    """Whether two operands stand for the very same thing."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    match left, right:
+        case Known(a), Known(b):
+            return a is b or (type(a) is type(b) and fingerprint_or_id(a) == fingerprint_or_id(b))
+        case Place(a), Place(b):
+            return bool(a.path == b.path)
+        case Items(a), Items(b):
+            return len(a) == len(b) and all(map(same, a, b))
+        case ArrayOf(a), ArrayOf(b):
+            return bool(a == b)
+        case _:
+            return left == right
+
+
+def fingerprint_or_id(value: Any) -> Any:
+    """What tells two known values apart."""
+    try:
+        return fingerprint(value)
+    except TypeError:
+        return id(value)
+
+
+def describe(operand: Operand) -> str:
+    """An operand's type for people."""
+    match operand:
+        case Known(value):
+            name = type(value).__name__
+            return f"{name} ({value!r})" if isinstance(value, bool | int | float | str) else name
+        case Place(view):
+            return f"{view.path}, a {type(view.peek()).__name__}"
+        case Value():
+            return str(operand.type)
+        case ArrayOf(array):
+            return f"an array {array.type}" + (f" ({array.path})" if array.path else "")
+        case Vec():
+            return f"a vector {operand}"
+        case Items(items):
+            return f"({', '.join(map(describe, items))})"
+        case Closure(node):
+            return getattr(node, "name", "a lambda")
+        case Unset(reason):
+            return reason

@@ -1,0 +1,410 @@
+"""A Python statement in, statements of the program out: one function per kind, by a table."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.errors import UnsupportedRead
+from whorl.kernels import ir
+from whorl.kernels.types import WEAK_INT
+
+from . import vectors
+from .arithmetic import NotPossible, cast, unary
+from .expressions import (
+    apply,
+    condition,
+    expression,
+    held,
+    index_operands,
+    looked_at,
+    number_at,
+    parts,
+    settled,
+)
+from .frame import Frame, Jump
+from .joins import Apart, all_at_once, join, new_variable, settings
+from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
+from .subscripts import array_part, element_of, spread, subscript
+from .values import Undecided, decide, is_scalar
+
+__all__ = ["assign", "block", "merge"]
+
+UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.Try: ("try", "Kernels raise nothing; check before."),
+    ast.Raise: ("raise", "Return a status, or use assert with debug=True."),
+    ast.With: ("with", ""),
+    ast.ClassDef: ("a class", "Define it outside of the kernel."),
+    ast.Import: ("import", "Import at the top of the module."),
+    ast.ImportFrom: ("import", "Import at the top of the module."),
+    ast.Global: ("global", "Write into an array, or return the value."),
+    ast.Nonlocal: ("nonlocal", "Return the value."),
+    ast.Delete: ("del", ""),
+    ast.Match: ("match", "Write if, elif and else."),
+}
+
+
+def block(frame: Frame, body: list[ast.stmt]) -> bool:
+    """Lower statements; whether control never comes to their end."""
+    for statement in body:
+        frame.at(statement)
+        lower = STATEMENTS.get(type(statement))
+        if lower is None:
+            what, remedy = UNSUPPORTED.get(type(statement), (type(statement).__name__, ""))
+            frame.refuse(statement, f"{what} is not supported in a kernel", remedy)
+        try:
+            if lower(frame, statement):
+                return True
+        except (NotPossible, Undecided) as error:
+            frame.refuse(statement, error.reason, error.remedy)
+        except UnsupportedRead as error:
+            raise frame.source.error(
+                statement, f"{error.path} is a {error.type_name}, of which {error.reason}",
+                "Register a signature with whorl.register_signature, or pass it as an argument.",
+            ) from error  # fmt: skip
+    return False
+
+
+# -- assignments ------------------------------------------------------------------------
+
+
+def _assign(frame: Frame, node: ast.Assign) -> bool:
+    operand = expression(frame, node.value)
+    if len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List):
+        operand = held(frame, operand)
+    for target in node.targets:
+        assign(frame, target, operand)
+    return False
+
+
+def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
+    """Give a name, an element, or several of these a value."""
+    match target:
+        case ast.Name(name):
+            frame.names[name] = named(frame, name, operand)
+        case ast.Tuple(targets) | ast.List(targets):
+            _unpack(frame, target, targets, operand)
+        case ast.Subscript():
+            owner, indices = index_operands(frame, target)
+            store(frame, target, owner, indices, operand)
+        case ast.Attribute():
+            frame.refuse(
+                target,
+                "attributes of objects are read in a kernel, never written",
+                "Return the value, or keep it in an array: x[()] = value for a 0-d array.",
+            )
+        case _:
+            frame.refuse(target, "this cannot be assigned to")
+
+
+def named(frame: Frame, name: str, operand: Operand) -> Operand:
+    """An operand under a name: a number of the run is worked out now."""
+    match operand:
+        case Value(expr):
+            return Value(frame.lowering.keep(expr, name))
+        case Items(items):
+            return Items(tuple(named(frame, f"{name}.{i}", item) for i, item in enumerate(items)))
+    return operand
+
+
+def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Operand) -> None:
+    items = parts(frame, node, operand)
+    starred = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    if starred:
+        i = starred[0]
+        after = len(targets) - i - 1
+        if len(items) < len(targets) - 1:
+            frame.refuse(node, f"{len(items)} values for {len(targets) - 1} or more names")
+        middle = Items(tuple(items[i : len(items) - after]))
+        items = [*items[:i], middle, *items[len(items) - after :]]
+    elif len(items) != len(targets):
+        frame.refuse(node, f"{len(items)} values for {len(targets)} names")
+    for target, item in zip(targets, items, strict=True):
+        assign(frame, target.value if isinstance(target, ast.Starred) else target, item)
+
+
+def store(
+    frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any], value: Operand
+) -> None:
+    """Set an element, a component, or a whole part."""
+    if isinstance(owner, Place) and isinstance(owner.view.peek(), np.ndarray):
+        owner = decide(owner)
+    value = looked_at(value)
+    match owner:
+        case ArrayOf(array):
+            if not array.type.writeable:
+                frame.refuse(node, f"{array.path or 'this array'} is read-only")
+            _store_into(frame, node, array, spread(indices), value)
+        case Vec():
+            _check_own(frame, node, owner)
+            part = vectors.part_of(frame, node, owner, spread(indices))
+            if isinstance(part, Vec):
+                vectors.set_all(frame, part, value)
+                return
+            assert isinstance(part, Value)
+            assert isinstance(part.expr, ir.Component)
+            number = cast(number_at(frame, node, value), part.type)
+            frame.lowering.emit(ir.SetComponent(part.expr, number))
+        case _:
+            frame.refuse(
+                node,
+                f"{describe(owner)} has no items that can be set",
+                "Use an array, or whorl.vec(...).",
+            )
+
+
+def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
+    if vec.local in frame.lowering.outside:
+        frame.refuse(
+            node,
+            "a vector from outside of prange is changed inside: all rounds would share it",
+            "Copy it inside of the loop, or use an array and atomics.",
+        )
+
+
+def _store_into(
+    frame: Frame, node: ast.Subscript, array: ir.Array, indices: list[Any], value: Operand
+) -> None:
+    part = array_part(frame, node, array, indices)
+    if isinstance(part, Value):
+        assert isinstance(part.expr, ir.Element)
+        number = cast(number_at(frame, node, value), array.type.element)
+        frame.lowering.emit(ir.Store(part.expr, number))
+        return
+    assert isinstance(part, ArrayOf)
+    if isinstance(value, Items):
+        value = vectors.vector_of(frame, value.items)
+    if isinstance(value, Vec) and len(value.shape) == part.array.type.ndim:
+        _store_vector(frame, node, part.array, value)
+        return
+    if is_scalar(value):
+        _fill(frame, node, part.array, number_at(frame, node, value))
+        return
+    frame.refuse(
+        node,
+        f"{describe(value)} cannot be stored into {describe(part)}",
+        "Write a loop over the elements.",
+    )
+
+
+def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
+    kept = vectors.copy_of(frame, value)
+    places: list[tuple[int, ...]] = [()]
+    for extent in value.shape:
+        places = [(*place, i) for place in places for i in range(extent)]
+    for place in places:
+        indices = [Known(i) for i in place]
+        component = vectors.component_of(frame, node, kept, indices)
+        element = element_of(frame, node, array, indices)
+        frame.lowering.emit(ir.Store(element, cast(component, array.type.element)))
+
+
+def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
+    lowering = frame.lowering
+    value = lowering.keep(cast(value, array.type.element))
+    counts = [ir.Local(f"i{axis}", WEAK_INT) for axis in range(array.type.ndim)]
+    indices = [Value(ir.Get(count)) for count in counts]
+    inner: ir.Block = [ir.Store(element_of(frame, node, array, indices), value)]
+    for count, extent in zip(reversed(counts), reversed(array.extents), strict=True):
+        zero, one = ir.Const(WEAK_INT, 0), ir.Const(WEAK_INT, 1)
+        inner = [ir.For(lowering.label("fill"), count, zero, extent, one, inner)]
+    for statement in inner:
+        lowering.emit(statement)
+
+
+def _annassign(frame: Frame, node: ast.AnnAssign) -> bool:
+    from .annotations import annotated
+
+    if node.value is None:
+        return False
+    operand = annotated(frame, node.annotation, settled(frame, node.value))
+    assign(frame, node.target, operand)
+    return False
+
+
+def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
+    match node.target:
+        case ast.Name(name):
+            read = ast.copy_location(ast.Name(name, ast.Load()), node.target)
+            left = looked_at(expression(frame, read))
+            right = expression(frame, node.value)
+            if isinstance(left, Vec):  # in place, as NumPy: other names of it see the change
+                _check_own(frame, node, left)
+                vectors.set_all(frame, left, apply(frame, node, node.op, left, right))
+                return False
+            if isinstance(left, ArrayOf) and not is_scalar(left):
+                frame.refuse(
+                    node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
+                )
+            frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
+        case ast.Subscript():
+            owner, indices = index_operands(frame, node.target)
+            kept = [_held_index(frame, index) for index in indices]
+            read_target = held(frame, subscript(frame, node.target, owner, kept))
+            right = expression(frame, node.value)
+            store(frame, node.target, owner, kept, apply(frame, node, node.op, read_target, right))
+        case _:
+            assign(frame, node.target, Known(None))  # says why not
+    return False
+
+
+def _held_index(frame: Frame, index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(None if side is None else held(frame, side) for side in index)
+    return held(frame, index)
+
+
+# -- control ----------------------------------------------------------------------------
+
+
+def _if(frame: Frame, node: ast.If) -> bool:
+    test = condition(frame, node.test)
+    if isinstance(test, Known):
+        return block(frame, node.body if test.value else node.orelse)
+    before = frame.names
+    jumps: list[Jump] = []
+    blocks: list[ir.Block] = []
+    for body in (node.body, node.orelse):
+        frame.names = dict(before)
+        written: ir.Block = []
+        blocks.append(written)
+        with frame.lowering.writing(written):
+            if not block(frame, body):
+                jumps.append(Jump(written, frame.names))
+    frame.lowering.emit(ir.If(test, *blocks))
+    frame.names = merge(before, jumps)
+    return not jumps
+
+
+def merge(before: dict[str, Operand], jumps: list[Jump]) -> dict[str, Operand]:
+    """The names where several ways come together; each way sets what it has to."""
+    if not jumps:
+        return before
+    if len(jumps) == 1:
+        return jumps[0].names
+    names: dict[str, Operand] = {}
+    changed = [name for jump in jumps for name in jump.names]
+    pairs: list[Any] = [[] for _ in jumps]
+    for name in dict.fromkeys(changed):
+        operands = [jump.names.get(name) for jump in jumps]
+        names[name] = _merged(name, operands, pairs)
+    for jump, settings_of_jump in zip(jumps, pairs, strict=True):
+        jump.set(*all_at_once(settings_of_jump))
+    return names
+
+
+def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Operand:
+    there = [operand for operand in operands if operand is not None]
+    for operand in there:
+        if isinstance(operand, Unset):
+            return operand
+    if len(there) < len(operands):
+        return Unset("has a value on some ways to here, but not on all")
+    try:
+        template = join(there)
+    except Apart as error:
+        return Unset(str(error))
+    found = new_variable(template, name)
+    for each, operand in zip(pairs, there, strict=True):
+        each.extend(settings(found, operand))
+    return found
+
+
+def _return(frame: Frame, node: ast.Return) -> bool:
+    operand: Operand = Known(None)
+    if node.value is not None:
+        operand = held(frame, settled(frame, node.value))
+    for at in range(len(frame.loops)):
+        if frame.loops[at].is_parallel:
+            frame.refuse(node, "return inside of prange", "The rounds run at the same time.")
+    frame.lowering.emit(ir.Leave(frame.leave))
+    frame.returns.append(Jump(frame.lowering.block, frame.names, operand))
+    return True
+
+
+def _break(frame: Frame, node: ast.Break) -> bool:
+    loop = frame.loops[-1]
+    if loop.is_parallel:
+        frame.refuse(node, "break inside of prange", "The rounds run at the same time.")
+    frame.lowering.emit(ir.Leave(loop.leave))
+    loop.breaks.append(Jump(frame.lowering.block, dict(frame.names)))
+    return True
+
+
+def _continue(frame: Frame, node: ast.Continue) -> bool:
+    loop = frame.loops[-1]
+    frame.lowering.emit(
+        ir.Leave(loop.next) if loop.is_unrolled or loop.is_parallel else ir.Next(loop.next)
+    )
+    loop.continues.append(Jump(frame.lowering.block, dict(frame.names)))
+    return True
+
+
+# -- the rest ---------------------------------------------------------------------------
+
+
+def _expr(frame: Frame, node: ast.Expr) -> bool:
+    if isinstance(node.value, ast.Constant):
+        return False
+    operand = expression(frame, node.value)
+    if isinstance(operand, Value):
+        held(frame, operand)
+    return False
+
+
+def _assert(frame: Frame, node: ast.Assert) -> bool:
+    if not frame.lowering.debug:
+        return False
+    test = condition(frame, node.test)
+    message = "assertion failed"
+    if node.msg is not None:
+        said = settled(frame, node.msg)
+        if isinstance(said, Known):
+            message = str(said.value).replace("{", "{{").replace("}", "}}")
+    site = frame.lowering.site("AssertionError", message, frame.line(node))
+    fail: ir.Block = [ir.Raise(site, ())]
+    if isinstance(test, Known):
+        if not test.value:
+            frame.lowering.emit(fail[0])
+        return False
+    frame.lowering.emit(ir.If(unary("not", test), fail, []))
+    return False
+
+
+def _functiondef(frame: Frame, node: ast.FunctionDef) -> bool:
+    if node.decorator_list:
+        frame.refuse(node, "a decorated function inside of a kernel", "Define it outside.")
+    frame.names[node.name] = Closure(node, frame)
+    return False
+
+
+def _for(frame: Frame, node: ast.For) -> bool:
+    from .loops import for_loop
+
+    return for_loop(frame, node)
+
+
+def _while(frame: Frame, node: ast.While) -> bool:
+    from .loops import while_loop
+
+    return while_loop(frame, node)
+
+
+STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
+    ast.AnnAssign: _annassign,
+    ast.Assert: _assert,
+    ast.Assign: _assign,
+    ast.AugAssign: _augassign,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Expr: _expr,
+    ast.For: _for,
+    ast.FunctionDef: _functiondef,
+    ast.If: _if,
+    ast.Pass: lambda frame, node: False,
+    ast.Return: _return,
+    ast.While: _while,
+}

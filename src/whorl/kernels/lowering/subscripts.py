@@ -1,0 +1,320 @@
+"""Something indexed and the indices in, an element, a part of an array, or an item out."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from whorl.kernels import ir
+from whorl.kernels.types import WEAK_BOOL, WEAK_INT, is_scalar_value
+from whorl.reads.view import AbsentRead
+
+from . import vectors
+from .arithmetic import cast, scalar_type
+from .frame import Frame
+from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
+from .values import array_strides, decide, is_scalar, number
+
+__all__ = ["element_of", "subscript", "transposed"]
+
+ZERO = ir.Const(WEAK_INT, 0)
+ONE = ir.Const(WEAK_INT, 1)
+
+
+def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any]) -> Operand:
+    """What an index leads to. A slice is a triple of operands or None."""
+    if isinstance(owner, Place):
+        if isinstance(owner.view.peek(), np.ndarray):
+            owner = decide(owner)
+        else:
+            return _item_of_place(frame, node, owner, indices)
+    match owner:
+        case ArrayOf(array):
+            return array_part(frame, node, array, spread(indices))
+        case Vec():
+            return vectors.part_of(frame, node, owner, spread(indices))
+        case Items(items):
+            return _item(frame, node, items, indices)
+        case Known(value):
+            return _item_of_known(frame, node, value, indices)
+    frame.refuse(node, f"{describe(owner)} has no items")
+
+
+def spread(indices: list[Any]) -> list[Any]:
+    """Indices with tuples of indices written out."""
+    found: list[Any] = []
+    for index in indices:
+        match index:
+            case Items(items):
+                found += spread(list(items))
+            case Known(value) if isinstance(value, tuple):
+                found += [Known(item) for item in value]
+            case Place(view) if isinstance(view.peek(), tuple):
+                found += [index.then(view.item(i)) for i in range(view.len())]
+            case _:
+                found.append(index)
+    return found
+
+
+# -- items of tuples, lists and dicts ---------------------------------------------------
+
+
+def _item_of_place(frame: Frame, node: ast.Subscript, owner: Place, indices: list[Any]) -> Operand:
+    value = owner.view.peek()
+    key = _known_key(indices)
+    if key is None:
+        if isinstance(value, tuple | list) and owner.view.path.root != "arg":
+            return _item_of_known(frame, node, owner.view.value(), indices)
+        frame.refuse(
+            node,
+            f"{describe(owner)} is indexed by a value of the run",
+            "Make it a NumPy array, or index it by something known at compile time.",
+        )
+    if isinstance(key.value, slice):
+        return Known(owner.view.value()[key.value])
+    try:
+        return owner.then(owner.view.item(key.value))
+    except AbsentRead:
+        frame.refuse(node, f"{owner.view.path} has no item {key.value!r}")
+
+
+def _known_key(indices: list[Any]) -> Known | None:
+    """The key, if it is known now."""
+    keys = []
+    for index in indices:
+        sides = index if isinstance(index, tuple) else (index,)
+        values = [None if side is None else _known_index(side) for side in sides]
+        if any(value is _RUN for value in values):
+            return None
+        keys.append(slice(*values) if isinstance(index, tuple) else values[0])
+    return Known(keys[0] if len(keys) == 1 else tuple(keys))
+
+
+_RUN = object()
+
+
+def _known_index(operand: Operand) -> Any:
+    """The value of an index, or _RUN if only the run knows it."""
+    if isinstance(operand, Place):
+        operand = decide(operand)
+    match operand:
+        case Known(value):
+            return value
+        case Items(items):
+            values = tuple(map(_known_index, items))
+            return _RUN if any(value is _RUN for value in values) else values
+    return _RUN
+
+
+def _item(
+    frame: Frame, node: ast.Subscript, items: tuple[Operand, ...], indices: list[Any]
+) -> Operand:
+    key = _known_key(indices)
+    if key is None:
+        frame.refuse(
+            node,
+            "a tuple is indexed by a value of the run",
+            "Make it a vector: whorl.vec(...) can be indexed by any int.",
+        )
+    try:
+        found = items[key.value]
+    except (TypeError, IndexError) as error:
+        frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+    return Items(found) if isinstance(found, tuple) else found
+
+
+def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[Any]) -> Operand:
+    key = _known_key(indices)
+    if key is not None:
+        try:
+            return Known(value[key.value])
+        except Exception as error:
+            frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+    items = [Known(item) for item in value] if isinstance(value, tuple | list) else []
+    if not items or not all(is_scalar_value(item.value) for item in items):
+        frame.refuse(
+            node,
+            f"a {type(value).__name__} is indexed by a value of the run",
+            "Make it a NumPy array, or a tuple of numbers.",
+        )
+    table = vectors.vector_of(frame, items)
+    return vectors.part_of(frame, node, table, spread(indices))
+
+
+# -- elements and parts of arrays -------------------------------------------------------
+
+
+def index_of(frame: Frame, node: ast.AST, operand: Operand) -> ir.Expr:
+    """An index as a 64-bit integer."""
+    if not is_scalar(operand) or not scalar_type(number(operand)).is_integer:
+        frame.refuse(
+            node, f"an index is an int, not {describe(operand)}", "Convert it with int(...)."
+        )
+    return cast(number(operand), WEAK_INT)
+
+
+def element_of(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Element:
+    """One element of an array."""
+    exprs = tuple(index_of(frame, node, index) for index in indices)
+    unsigned = tuple(
+        is_scalar(index) and scalar_type(number(index)).kind == "u" for index in indices
+    )
+    site = -1
+    if frame.lowering.debug and exprs:
+        text = (
+            f"index {{}} is out of bounds for axis {{}} of {array.path or 'an array'}, of size {{}}"
+        )
+        site = frame.lowering.site("IndexError", text, frame.line(node))
+    return ir.Element(array, exprs, unsigned, site)
+
+
+def array_part(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> Operand:
+    """An element, or the part of an array that some indices leave."""
+    indices = _without_ellipsis(indices, array.type.ndim)
+    if len(indices) > array.type.ndim:
+        frame.refuse(
+            node, f"{len(indices)} indices for {array.path or 'an array'} of type {array.type}"
+        )
+    if len(indices) == array.type.ndim and not any(isinstance(i, tuple) for i in indices):
+        return Value(element_of(frame, node, array, indices))
+    return ArrayOf(_slice(frame, node, array, indices))
+
+
+def _without_ellipsis(indices: list[Any], ndim: int) -> list[Any]:
+    for place, index in enumerate(indices):
+        if isinstance(index, Known) and index.value is ...:
+            everything = [(None, None, None)] * (ndim - len(indices) + 1)
+            return [*indices[:place], *everything, *indices[place + 1 :]]
+    return indices
+
+
+def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Array:
+    """A part of an array, as NumPy would: a view of the same memory."""
+    keep = frame.lowering.keep
+    strides = [keep(stride) for stride in array_strides(array)]
+    offset: ir.Expr = ZERO
+    extents: list[ir.Expr] = []
+    kept: list[ir.Expr] = []
+    indices = indices + [(None, None, None)] * (array.type.ndim - len(indices))
+    for index, extent, stride in zip(indices, array.extents, strides, strict=True):
+        if isinstance(index, tuple):
+            begin, length, step = _bounds(frame, node, index, extent)
+            extents.append(length)
+            kept.append(keep(_times(stride, step)))
+        else:
+            begin = keep(wrapped(index_of(frame, node, index), extent))
+            if frame.lowering.debug:
+                _check(frame, node, array, begin, extent)
+        offset = _plus(offset, _times(begin, stride))
+    base = array.base
+    if not _is_zero(offset):
+        base = keep(ir.Op("offset", array.base.type, (array.base, offset)))
+    layout = _layout_of_part(array.type.layout, indices)
+    type = replace(array.type, ndim=len(extents), layout=layout)
+    strides_left = None if layout in ("C", "F") else tuple(kept)
+    return ir.Array(type, base, tuple(extents), strides_left, array.path)
+
+
+def _check(frame: Frame, node: ast.AST, array: ir.Array, index: ir.Expr, extent: ir.Expr) -> None:
+    text = f"index {{}} is out of bounds for {array.path or 'an array'}, of size {{}}"
+    site = frame.lowering.site("IndexError", text, frame.line(node), (WEAK_INT, WEAK_INT))
+    inside = ir.Op("ult", WEAK_BOOL, (index, extent))
+    test = ir.Op("not", WEAK_BOOL, (inside,))
+    frame.lowering.emit(ir.If(test, [ir.Raise(site, (index, extent))], []))
+
+
+def _layout_of_part(layout: str, indices: list[Any]) -> str:
+    """Whether what is left lies without gaps."""
+
+    def is_whole(index: Any) -> bool:
+        return isinstance(index, tuple) and all(part is None for part in index)
+
+    def is_run(index: Any) -> bool:
+        return isinstance(index, tuple) and index[2] is None
+
+    ordered = indices if layout == "C" else indices[::-1]
+    if layout not in ("C", "F"):
+        return "strided"
+    rest = list(ordered)
+    while rest and not isinstance(rest[0], tuple):
+        rest.pop(0)
+    if not rest or (is_run(rest[0]) and all(map(is_whole, rest[1:]))):
+        return layout
+    return "strided"
+
+
+def wrapped(index: ir.Expr, extent: ir.Expr) -> ir.Expr:
+    """An index with negative ones counted from the end."""
+    if isinstance(index, ir.Const):
+        return index if index.value >= 0 else _plus(extent, index)
+    is_negative = ir.Op("lt", WEAK_BOOL, (index, ZERO))
+    return ir.Op("select", WEAK_INT, (is_negative, _plus(index, extent), index))
+
+
+def _bounds(
+    frame: Frame, node: ast.AST, index: tuple[Any, ...], extent: ir.Expr
+) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
+    """Begin, length and step of a slice, clamped as Python does it."""
+    keep = frame.lowering.keep
+    lower, upper, step_operand = index
+    step = 1
+    if step_operand is not None:
+        key = _known_key([step_operand])
+        if key is None or type(key.value) is not int or key.value == 0:
+            frame.refuse(node, "the step of a slice is an int that is known at compile time, not 0")
+        step = key.value
+    if lower is None and upper is None and step == 1:
+        return ZERO, extent, ONE
+
+    last = extent if step > 0 else _plus(extent, ir.Const(WEAK_INT, -1))
+    least = ZERO if step > 0 else ir.Const(WEAK_INT, -1)
+
+    def clamped(operand: Operand | None, default: ir.Expr) -> ir.Expr:
+        if operand is None:
+            return default
+        found = keep(wrapped(keep(index_of(frame, node, operand)), extent))
+        low = ir.Op("max", WEAK_INT, (found, least))
+        return keep(ir.Op("min", WEAK_INT, (low, last)))
+
+    begin = clamped(lower, ZERO if step > 0 else last)
+    end = clamped(upper, extent if step > 0 else ir.Const(WEAK_INT, -1))
+    room = ir.Op("sub", WEAK_INT, (end, begin) if step > 0 else (begin, end))
+    if abs(step) != 1:
+        rounded = _plus(room, ir.Const(WEAK_INT, abs(step) - 1))
+        room = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, abs(step))))
+    length = keep(ir.Op("max", WEAK_INT, (room, ZERO)))
+    return begin, length, ir.Const(WEAK_INT, step)
+
+
+def transposed(array: ir.Array) -> ir.Array:
+    """The array with its axes in reverse."""
+    layout = {"C": "F", "F": "C"}.get(array.type.layout, "strided")
+    if array.type.ndim < 2:
+        layout = array.type.layout
+    strides = None if array.strides is None else array.strides[::-1]
+    type = replace(array.type, layout=layout)
+    return ir.Array(type, array.base, array.extents[::-1], strides, array.path)
+
+
+def _is_zero(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and expr.value == 0
+
+
+def _plus(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    if _is_zero(left):
+        return right
+    if _is_zero(right):
+        return left
+    return ir.Op("add", WEAK_INT, (left, right))
+
+
+def _times(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, ir.Const) and one.value == 1:
+            return other
+        if _is_zero(one):
+            return ZERO
+    return ir.Op("mul", WEAK_INT, (left, right))

@@ -1,0 +1,168 @@
+"""A place in the world in, what the run needs of it out: here a look becomes a read.
+
+a number among the arguments      aspect type: it travels at launch
+a number among globals and cells  aspect value: a constant
+an array                          aspect array: its address and extents travel at launch
+None                              aspect type
+an enum member, a text            aspect value
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.errors import UnsupportedRead
+from whorl.kernels import ir
+from whorl.kernels.types import (
+    WEAK_BOOL,
+    WEAK_FLOAT,
+    WEAK_INT,
+    ArrayType,
+    Scalar,
+    is_scalar_value,
+    scalar_of_dtype,
+    scalar_of_value,
+)
+from whorl.reads.view import View
+
+from .arithmetic import cast, constant
+from .operands import ArrayOf, Known, Operand, Place, Value
+
+__all__ = [
+    "Undecided",
+    "array_strides",
+    "as_type",
+    "decide",
+    "is_constant_place",
+    "is_scalar",
+    "number",
+]
+
+_PYTHON: Final = {"int": WEAK_INT, "float": WEAK_FLOAT, "bool": WEAK_BOOL}
+
+
+class Undecided(Exception):
+    """Something in the world that is neither a number, an array, None, an enum nor a text."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+def decide(place: Place) -> Operand:
+    """What a place is to the run; `Undecided` if it is something to walk on from, or nothing."""
+    view, value = place.view, place.view.peek()
+    if isinstance(value, np.ndarray):
+        return ArrayOf(_array(place), view)
+    if is_constant_place(view) and (is_scalar_value(value) or value is None):
+        return Known(_value(view))
+    if isinstance(value, str | bytes | enum.Enum | np.dtype) or value is Ellipsis:
+        return Known(_value(view))
+    if type(value) in (bool, int, float):
+        (name,) = view.type()
+        return Value(ir.SlotUse(place.lowering.slot(view.path, _PYTHON[name])))
+    if isinstance(value, np.generic):
+        found = scalar_of_dtype(value.dtype)
+        if found is not None:
+            view.type()
+            return Value(ir.SlotUse(place.lowering.slot(view.path, found)))
+    if value is None:
+        view.type()
+        return Known(None)
+    raise Undecided(
+        f"{view.path} is a {type(value).__name__}, which is no value of a kernel",
+        "Use its members, or wrap what is known at compile time in whorl.static(...).",
+    )
+
+
+def is_constant_place(view: View) -> bool:
+    """Whether a number there is a constant: it is no argument, nor part of one."""
+    return bool(view.path.root != "arg")
+
+
+def _value(view: View) -> Any:
+    try:
+        return view.value()
+    except UnsupportedRead as error:
+        raise Undecided(f"{view.path} cannot be a constant: {error.reason}") from error
+
+
+def _array(place: Place) -> ir.Array:
+    """The array at a place, as a slot of the launch record."""
+    view = place.view
+    fact = view.array()
+    if fact[0] != "array":
+        raise Undecided(
+            f"{view.path} is a {type(view.peek()).__name__} with a signature of its own",
+            "Pass a plain NumPy array.",
+        )
+    _, _, ndim, layout, access = fact
+    element = scalar_of_dtype(view.peek().dtype)
+    if element is None or layout == "unaligned":
+        found = "an unaligned array" if element else f"an array of {view.peek().dtype}"
+        raise Undecided(
+            f"{view.path} is {found}",
+            "Arrays of a kernel hold bool, int8 to int64, uint8 to uint64, float32 or float64, "
+            "in native byte order.",
+        )
+    kind = ArrayType(element, ndim, "C" if ndim == 0 else layout, access == "rw")
+    slot = place.lowering.slot(view.path, kind)
+    extents = tuple(ir.Extent(slot, axis) for axis in range(ndim))
+    strides = tuple(ir.Stride(slot, axis) for axis in range(ndim))
+    known = None if kind.layout in ("C", "F") else strides
+    return ir.Array(kind, ir.SlotUse(slot), extents, known, str(view.path))
+
+
+def is_scalar(operand: Operand) -> bool:
+    """Whether an operand is a number, or can be read as one."""
+    match operand:
+        case Value():
+            return True
+        case Known(value):
+            return is_scalar_value(value) or isinstance(value, enum.IntEnum)
+        case Place(view):
+            value = view.peek()
+            if isinstance(value, np.ndarray):
+                return value.ndim == 0
+            return is_scalar_value(value) or isinstance(value, enum.IntEnum)
+        case ArrayOf(array):
+            return array.type.ndim == 0
+    return False
+
+
+def number(operand: Operand) -> ir.Expr:
+    """The expression of an operand that is a number."""
+    if isinstance(operand, Place):
+        operand = decide(operand)
+    match operand:
+        case Value(expr):
+            return expr
+        case Known(value):
+            if isinstance(value, enum.IntEnum):
+                value = int(value)
+            return constant(value, scalar_of_value(value))
+        case ArrayOf(array) if array.type.ndim == 0:
+            return ir.Element(array, (), ())
+    raise Undecided("this is not a number")
+
+
+def array_strides(array: ir.Array) -> tuple[ir.Expr, ...]:
+    """The strides of an array in bytes, worked out from its layout if need be."""
+    if array.strides is not None:
+        return array.strides
+    step: ir.Expr = ir.Const(WEAK_INT, array.type.element.bits // 8)
+    strides: list[ir.Expr] = []
+    is_c = array.type.layout == "C"
+    for extent in reversed(array.extents) if is_c else array.extents:
+        strides.append(step)
+        step = ir.Op("mul", WEAK_INT, (step, extent))
+    return tuple(reversed(strides) if is_c else strides)
+
+
+def as_type(operand: Operand, type: Scalar) -> ir.Expr:
+    """A number, converted."""
+    return cast(number(operand), type)

@@ -1,0 +1,131 @@
+"""LLVM's text in, machine code out; an architecture's name in, what LLVM compiles for out.
+
+Code is made for a level of an architecture (`x86-64-v3`), not for one model of a processor: the
+level is what is in the key, and a machine of the same level or above can run the code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import platform
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from whorl.errors import BadSetting
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
+
+__all__ = ["assembly", "can_run", "host_level", "load_object", "machine_code", "optimised"]
+
+X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+_lock: Final = threading.Lock()  # LLVM's pass managers are not for two threads at once
+
+
+@functools.cache
+def host_level() -> str:
+    """What this machine can run, as LLVM names processors.
+
+    NumPy has looked at the processor already: no compiler has to be imported to know.
+    """
+    machine = platform.machine().lower()
+    if machine not in ("x86_64", "amd64"):
+        return "generic"
+    features: dict[str, bool] = {}
+    with contextlib.suppress(ImportError, AttributeError):  # a NumPy that does not say: the least
+        features = import_module("numpy._core._multiarray_umath").__cpu_features__
+    for level, names in (
+        ("x86-64-v4", ("AVX512_SKX",)),
+        ("x86-64-v3", ("AVX2", "FMA3", "F16C")),
+        ("x86-64-v2", ("SSE42", "POPCNT")),
+    ):
+        if all(features.get(name) for name in names):
+            return level
+    return "x86-64"
+
+
+def can_run(level: str) -> bool:
+    """Whether this machine can run code of a level.
+
+    >>> can_run(host_level())
+    True
+    """
+    host = host_level()
+    if level in X86_LEVELS and host in X86_LEVELS:
+        return X86_LEVELS.index(level) <= X86_LEVELS.index(host)
+    return level == host
+
+
+def check_level(level: str) -> str:
+    """A level that exists; `BadSetting` otherwise."""
+    if level not in (*X86_LEVELS, "generic"):
+        raise BadSetting("target", level, f"host, generic, or one of {', '.join(X86_LEVELS)}")
+    return level
+
+
+@functools.cache
+def _binding() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@functools.cache
+def _machine(level: str) -> llvm.TargetMachine:
+    target = _binding().Target.from_default_triple()
+    cpu = "" if level == "generic" else level
+    return target.create_target_machine(cpu=cpu, opt=3, reloc="pic", codemodel="small")
+
+
+def optimised(text: str, level: str) -> llvm.ModuleRef:
+    """A module after LLVM's passes at -O3."""
+    llvm, machine = _binding(), _machine(level)
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_default_triple()
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = True
+    options.loop_interleaving = True
+    options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, options)
+    manager = builder.getModulePassManager()
+    manager.run(module, builder)
+    return module
+
+
+def machine_code(text: str, level: str) -> bytes:
+    """The object file of a module's text."""
+    with _lock:
+        return bytes(_machine(level).emit_object(optimised(text, level)))
+
+
+def assembly(text: str, level: str) -> str:
+    """The assembly of a module's text."""
+    with _lock:
+        return str(_machine(level).emit_assembly(optimised(text, level)))
+
+
+def optimised_text(text: str, level: str) -> str:
+    """A module's text after LLVM's passes."""
+    with _lock:
+        return str(optimised(text, level))
+
+
+def load_object(code: bytes, name: str, level: str) -> tuple[int, object]:
+    """The address of a function of an object file, and what keeps it in memory."""
+    llvm = _binding()
+    with _lock:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
+        engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return engine.get_function_address(name), engine
+
+
+def _load_machine() -> llvm.TargetMachine:
+    return _binding().Target.from_default_triple().create_target_machine(opt=0, jit=True)

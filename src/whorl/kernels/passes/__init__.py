@@ -1,0 +1,42 @@
+"""The passes over the typed program, by name, in the order they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from whorl.kernels import ir
+
+from .indices import direct_indices
+from .prune import prune
+from .verify import verify
+
+__all__ = ["PASSES", "Pass", "run_passes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A step from one program to an equal one.
+
+    >>> [each.name for each in PASSES]
+    ['prune', 'indices']
+    """
+
+    name: str
+    run: Callable[[ir.Function], None]
+
+
+PASSES: Final = (Pass("prune", prune), Pass("indices", direct_indices))
+
+
+def run_passes(
+    function: ir.Function, seen: Callable[[str, ir.Function], None] = lambda name, function: None
+) -> None:
+    """Run every pass; `seen` is told of the program after each, and of the one before: "lower"."""
+    verify(function, "lower")
+    seen("lower", function)
+    for each in PASSES:
+        each.run(function)
+        verify(function, each.name)
+        seen(each.name, function)

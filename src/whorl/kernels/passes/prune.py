@@ -1,0 +1,26 @@
+"""A program in, the same without statements that nothing can reach out."""
+
+from __future__ import annotations
+
+from whorl.kernels import ir
+from whorl.kernels.walk import blocks_of
+
+__all__ = ["prune"]
+
+
+def prune(function: ir.Function) -> None:
+    """Drop what follows a jump, and jumps to where control goes anyway."""
+    _block(function.body)
+
+
+def _block(block: ir.Block) -> None:
+    for place, statement in enumerate(block):
+        if isinstance(statement, ir.Leave | ir.Next | ir.Raise):
+            del block[place + 1 :]
+            break
+        for inner in blocks_of(statement):
+            _block(inner)
+        if isinstance(statement, ir.Scope) and statement.body:
+            last = statement.body[-1]
+            if isinstance(last, ir.Leave) and last.label == statement.label:
+                statement.body.pop()

@@ -1,0 +1,69 @@
+"""A program in, nothing out, or an error that says which pass broke which rule.
+
+A kernel of a user never fails here: what is wrong with it has been said before. This finds
+mistakes of the compiler itself.
+"""
+
+from __future__ import annotations
+
+from whorl.kernels import ir
+from whorl.kernels.types import ArrayType, Scalar
+from whorl.kernels.walk import blocks_of, every_expression, statements_in
+
+__all__ = ["BrokenProgram", "verify"]
+
+
+class BrokenProgram(AssertionError):
+    """A pass has left a program that does not hold together."""
+
+
+def verify(function: ir.Function, after: str) -> None:
+    """Check that types fit, that jumps have a target, and that slots exist."""
+
+    def check(holds: bool, what: str) -> None:
+        if not holds:
+            raise BrokenProgram(f"{function.name}, after {after}: {what}")
+
+    slots = set(function.slots)
+    for statement in statements_in(function.body):
+        match statement:
+            case ir.Set(local, value):
+                check(local.type == value.type, f"{local.name}: {local.type} := {value.type}")
+            case ir.Store(element, value):
+                check(element.type == value.type, f"{element.array.path}[...] := {value.type}")
+                check(element.array.type.writeable, f"{element.array.path} is read-only")
+            case ir.SetComponent(component, value):
+                check(component.type == value.type, f"component := {value.type}")
+            case ir.If(test=test) | ir.While(test=test):
+                check(_is_bool(test), f"a test of type {test.type}")
+    for expr in every_expression(function.body):
+        match expr:
+            case ir.Element(array, indices, direct):
+                check(len(indices) == array.type.ndim == len(direct), f"indices of {array.path}")
+            case ir.SlotUse(slot) | ir.Extent(slot) | ir.Stride(slot):
+                check(slot in slots, f"no slot {slot.path}")
+                if not isinstance(expr, ir.SlotUse):
+                    check(isinstance(slot.type, ArrayType), f"{slot.path} is no array")
+    _check_jumps(function.body, frozenset(), frozenset(), check)
+
+
+def _is_bool(expr: ir.Expr) -> bool:
+    return isinstance(expr.type, Scalar) and expr.type.kind == "b"
+
+
+def _check_jumps(block: ir.Block, leave: frozenset[str], rounds: frozenset[str], check) -> None:  # type: ignore[no-untyped-def] # a local function
+    for statement in block:
+        match statement:
+            case ir.Leave(label):
+                check(label in leave, f"leaving {label}, which is not around")
+            case ir.Next(label):
+                check(label in rounds, f"next round of {label}, which is not around")
+            case ir.Scope(label, body):
+                _check_jumps(body, leave | {label}, rounds, check)
+            case ir.For(label=label, body=body) | ir.While(label=label, body=body):
+                _check_jumps(body, leave | {label}, rounds | {label}, check)
+            case ir.Parallel(body=body):
+                _check_jumps(body, frozenset(), frozenset(), check)
+            case _:
+                for inner in blocks_of(statement):
+                    _check_jumps(inner, leave, rounds, check)

@@ -1,0 +1,50 @@
+"""The launch record: one array of 64-bit words through which a kernel is called.
+
+    word 0      how many threads a parallel loop may use
+    word 1      the address of the runtime's `parallel`, or 0
+    word 2      the address of the function that prints
+    word 3      0, or one more than the site that failed
+    word 4-6    the values that the site's message shows
+    word 8-     the slots, in order: a number is one word; an array is its address, its extents,
+                and, where the layout does not say them, its strides in bytes
+    then        the results, one word each
+
+Numbers stand in the low bits of their word. The layout is part of every artifact's ABI: what
+changes it changes `ABI`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from .types import ArrayType, Scalar
+
+__all__ = ["ABI", "FIRST_SLOT", "PARALLEL", "PRINT", "STATUS", "THREADS", "offsets", "words_of"]
+
+ABI: Final = 1
+THREADS: Final = 0
+PARALLEL: Final = 1
+PRINT: Final = 2
+STATUS: Final = 3
+FIRST_SLOT: Final = 8
+
+
+def words_of(type: Scalar | ArrayType) -> int:
+    """How many words a slot takes.
+
+    >>> words_of(ArrayType(Scalar("f", 64), 2, "C", writeable=True))
+    3
+    """
+    if isinstance(type, Scalar):
+        return 1
+    return 1 + type.ndim * (1 if type.layout in ("C", "F") else 2)
+
+
+def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:
+    """The first word of each slot, and of the results."""
+    found, at = [], FIRST_SLOT
+    for type in types:
+        found.append(at)
+        at += words_of(type)
+    return found, at

@@ -1,0 +1,82 @@
+"""What a kernel finds at run time: how many threads, the thread runtime, a way to print.
+
+Parallel loops run on the OpenMP runtime of the machine, through the one entry that all of them
+have. Where none is found, and in a child that was forked after threads were used, they run on
+one thread; that is said once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import sys
+from functools import cache
+from typing import Final
+
+from whorl.settings import current
+
+__all__ = ["Runtime", "find_runtime", "parallel_address", "thread_count"]
+
+log = logging.getLogger("whorl.kernels")
+
+_NAMES: Final = {
+    "linux": ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"),
+    "darwin": ("libomp.dylib", "libgomp.1.dylib", "/opt/homebrew/opt/libomp/lib/libomp.dylib"),
+    "win32": ("libgomp-1.dll", "libiomp5md.dll"),
+}
+
+
+class Runtime:
+    """An OpenMP runtime: its name and the address of its `GOMP_parallel`."""
+
+    def __init__(self, name: str, library: ctypes.CDLL, address: int) -> None:
+        self.name = name
+        self.library = library
+        self.address = address
+
+
+@cache
+def find_runtime() -> Runtime | None:
+    """The OpenMP runtime of this machine, if there is one."""
+    for name in _NAMES.get(sys.platform, ()):
+        try:
+            library = ctypes.CDLL(name)
+            entry = ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
+        except (OSError, AttributeError):
+            continue
+        if entry:
+            return Runtime(name, library, entry)
+    log.warning(
+        "no OpenMP runtime is found (looked for %s): parallel loops run on one thread",
+        ", ".join(_NAMES.get(sys.platform, ("none on this system",))),
+    )
+    return None
+
+
+_state = {"used": False, "forked": False}
+
+
+def parallel_address() -> int:
+    """The address of the function that runs a worker on several threads; 0 to run on one."""
+    if _state["forked"]:
+        return 0
+    runtime = find_runtime()
+    if runtime is None:
+        return 0
+    _state["used"] = True
+    return runtime.address
+
+
+def _after_fork() -> None:
+    """The runtime's threads are not in the child, and it would wait for them for ever."""
+    _state["forked"] = _state["used"]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def thread_count() -> int:
+    """How many threads a parallel loop may use."""
+    return current().threads.value

@@ -1,0 +1,103 @@
+"""A function in, its syntax tree out, with where each node stands in the user's file."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import NoReturn
+
+from whorl.errors import KernelError
+from whorl.fingerprint.source import code_digest
+
+__all__ = ["Source", "source_tree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A function's tree, and how many lines stand before it in its file."""
+
+    tree: ast.FunctionDef | ast.Lambda
+    filename: str
+    lines_before: int
+    called_from: tuple[str, ...] = ()  # innermost call first
+
+    def place(self, node: ast.AST) -> tuple[int, int]:
+        """Line and column of a node in the file, from one."""
+        line = self.lines_before + getattr(node, "lineno", 1)
+        return line, getattr(node, "col_offset", 0) + 1
+
+    def line(self, node: ast.AST) -> str:
+        """A node's line for people: file, number, text."""
+        number, _ = self.place(node)
+        text = linecache.getline(self.filename, number).strip()
+        return f"{self.name}:{number}" + (f": `{text}`" if text else "")
+
+    @property
+    def name(self) -> str:
+        """The file's name, without its folders."""
+        return PurePath(self.filename).name
+
+    def refuse(
+        self, node: ast.AST, what: str, remedy: str = "", notes: tuple[str, ...] = ()
+    ) -> NoReturn:
+        """Raise a `KernelError` about a node."""
+        raise self.error(node, what, remedy, notes)
+
+    def error(
+        self, node: ast.AST, what: str, remedy: str = "", notes: tuple[str, ...] = ()
+    ) -> KernelError:
+        """The `KernelError` about a node."""
+        number, column = self.place(node)
+        text = linecache.getline(self.filename, number).rstrip("\n")
+        end = getattr(node, "end_col_offset", None)
+        is_one_line = getattr(node, "end_lineno", None) == getattr(node, "lineno", 0)
+        width = end - node.col_offset if end is not None and is_one_line else 1  # type: ignore[attr-defined] # nodes with an end have a begin
+        calls = tuple(f"called from {call}" for call in self.called_from)
+        return KernelError(what, remedy, self.name, number, column, text, width, (*notes, *calls))
+
+
+def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ()) -> Source:
+    """The tree of a function; `KernelError` if there is no source that is known to be it."""
+    code = function.__code__
+    text = code_digest(code).text
+    found = None if text is None else _parsed(text, code)
+    if found is None:
+        raise KernelError(
+            f"the source of {function.__qualname__} is not found",
+            "Define it in a file or in a notebook; text given to exec() has no source.",
+            PurePath(code.co_filename).name,
+            code.co_firstlineno,
+            1,
+            notes=tuple(f"called from {call}" for call in called_from),
+        )
+    return Source(found, code.co_filename, code.co_firstlineno - 1, called_from)
+
+
+def _parsed(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    is_indented = text[:1] in (" ", "\t")
+    try:
+        # An indented function is parsed inside of a block, so that columns stay as they are.
+        module = ast.parse(f"if True:\n{text}" if is_indented else text)
+    except SyntaxError:
+        return None
+    if is_indented:
+        ast.increment_lineno(module, -1)
+    nodes: list[ast.FunctionDef | ast.Lambda] = [
+        node
+        for node in ast.walk(module)
+        if (isinstance(node, ast.FunctionDef) and node.name == code.co_name)
+        or (isinstance(node, ast.Lambda) and code.co_name == "<lambda>")
+    ]
+    if len(nodes) > 1 and isinstance(nodes[0], ast.Lambda):
+        nodes = [node for node in nodes if _has_place(node, code)]
+    return nodes[0] if nodes else None
+
+
+def _has_place(node: ast.AST, code: types.CodeType) -> bool:
+    """Whether the code's own instructions stand in a lambda's body."""
+    columns = [place[2] for place in code.co_positions() if place[2]]
+    body = node.body  # type: ignore[attr-defined] # a lambda has one
+    return bool(columns) and min(columns) == body.col_offset

@@ -1,0 +1,102 @@
+"""A block in, what it contains out: its statements, its expressions, its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import ir
+
+__all__ = ["blocks_of", "expressions_of", "has_atomics", "locals_in", "statements_in"]
+
+
+def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
+    """The blocks inside of a statement."""
+    match statement:
+        case ir.If(_, then, orelse):
+            return then, orelse
+        case ir.While(before=before, body=body):
+            return before, body
+        case ir.For(body=body) | ir.Scope(body=body) | ir.Parallel(body=body):
+            return (body,)
+    return ()
+
+
+def statements_in(block: ir.Block) -> Iterator[ir.Stmt]:
+    """Every statement of a block, at any depth."""
+    for statement in block:
+        yield statement
+        for inner in blocks_of(statement):
+            yield from statements_in(inner)
+
+
+def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """The expressions that a statement itself has, outermost only."""
+    match statement:
+        case ir.Set(_, value):
+            return (value,)
+        case ir.Store(element, value) | ir.Atomic(_, element, value):
+            return (element, value)
+        case ir.SetComponent(component, value):
+            return (component.index, value)
+        case ir.If(test=test) | ir.While(test=test):
+            return (test,)
+        case ir.For() | ir.Parallel():
+            return (statement.start, statement.stop, statement.step)
+        case ir.Raise(_, values) | ir.Print(_, values):
+            return values
+    return ()
+
+
+def parts_of(expr: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The expressions inside of an expression."""
+    match expr:
+        case ir.Op(args=args):
+            return args
+        case ir.Both(left=left, right=right):
+            return left, right
+        case ir.Element(array, indices):
+            return (array.base, *array.extents, *(array.strides or ()), *indices)
+        case ir.Component(_, index):
+            return (index,)
+    return ()
+
+
+def every_expression(block: ir.Block) -> Iterator[ir.Expr]:
+    """Every expression of a block, at any depth."""
+    waiting: list[ir.Expr] = []
+    for statement in statements_in(block):
+        waiting.extend(expressions_of(statement))
+        while waiting:
+            expr = waiting.pop()
+            yield expr
+            waiting.extend(parts_of(expr))
+
+
+def has_atomics(block: ir.Block) -> bool:
+    """Whether a block has an atomic operation."""
+    return any(isinstance(statement, ir.Atomic) for statement in statements_in(block))
+
+
+def set_in(block: ir.Block) -> set[ir.Local]:
+    """The variables that a block sets."""
+    found: set[ir.Local] = set()
+    for statement in statements_in(block):
+        match statement:
+            case ir.Set(local) | ir.For(local=local) | ir.Parallel(local=local):
+                found.add(local)
+            case ir.SetComponent(component):
+                found.add(component.local)
+            case ir.Atomic(old=old):
+                found.add(old)
+    return found
+
+
+def locals_in(loop: ir.Parallel) -> list[ir.Local]:
+    """The variables that a parallel loop takes from outside, in the order of their first use."""
+    own = set_in(loop.body) | {loop.local} | {reduction.local for reduction in loop.reductions}
+    found: dict[ir.Local, None] = {}
+    for expr in every_expression(loop.body):
+        match expr:
+            case ir.Get(local) | ir.Component(local) if local not in own:
+                found[local] = None
+    return list(found)
