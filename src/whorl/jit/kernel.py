@@ -56,8 +56,9 @@ from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
 from .compiler import Compiler, Program, check_compiler, declared_environment, target_of
+from .drift import Drift, OnDrift, drift_of
 from .events import Happened, audits, emit, listeners, watches
-from .explain import Change, Explanation, changes_since, explain
+from .explain import Compiled, Explanation, explain
 from .key import (
     ProgramKey,
     artifact_key,
@@ -77,7 +78,6 @@ __all__ = ["Kernel", "OnDrift", "jit"]
 log = logging.getLogger("whorl.jit")
 why = logging.getLogger("whorl.why")
 
-OnDrift = Literal["recompile", "raise", "ignore"]
 CacheMode = Literal["disk", "process", "call"]
 
 
@@ -103,8 +103,8 @@ class _Request:
 
 # To a fingerprint a kernel is its function, its compiler and its choices.
 @exclude(
-    "_binding", "_by_key", "_code", "_counts", "_environment", "_lock", "_name", "_only_here",
-    "_own_cache", "_programs", "_shapes",
+    "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_lock", "_name",
+    "_only_here", "_own_cache", "_programs", "_shapes",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -140,6 +140,7 @@ class Kernel:
         self._shapes: dict[str, list[KnownShape]] = {}  # by architecture
         self._by_key: dict[StableDigest, Specialization] = {}
         self._only_here: list[Specialization] = []
+        self._drift_told: tuple[tuple[str, str, str], ...] = ()
 
     def __repr__(self) -> str:
         return f"<kernel {self._name} by {self.compiler.name}>"
@@ -444,26 +445,22 @@ class Kernel:
     # -- drift and explanation ----------------------------------------------------------
 
     def _drift(self, request: _Request) -> Specialization | None:
-        """What to do about globals, cells and variables that have changed since a compile.
-
-        It has drifted if no specialization is for the surroundings as they are now.
-        """
-        found: list[tuple[tuple[Change, ...], list[Change], Specialization]] = []
-        for specialization in self.specializations():
-            if specialization.architecture == request.target.architecture:
-                changes = changes_since(specialization.trace, specialization.facts, request.world)
-                ambient = [change for change in changes if change.is_ambient]
-                if not ambient:
-                    return None
-                found.append((changes, ambient, specialization))
-        if not found:
+        """What to do about globals, cells and variables that have changed since a compile."""
+        drift = self._drift_of(request)
+        if drift is None:
             return None
-        changes, ambient, nearest = min(found, key=lambda each: len(each[0]))
-        words_of = [(change.path, change.old, change.new) for change in ambient]
-        emit(Happened.DRIFTED, self._name, changes=words_of)
+        words_of = tuple((change.path, change.old, change.new) for change in drift.ambient)
+        emit(Happened.DRIFTED, self._name, changes=list(words_of))
+        explanation = drift.explanation(self._name, self.choices.on_drift)
+        if explanation is not None and words_of != self._drift_told:
+            self._drift_told = words_of  # one line for one change, however many calls there are
+            why.info("%s", explanation)
         if self.choices.on_drift == "raise":
-            raise Drifted(self._name, tuple(words_of))
-        return nearest if len(ambient) == len(changes) else None
+            raise Drifted(self._name, words_of)
+        return drift.nearest if drift.is_all else None
+
+    def _drift_of(self, request: _Request) -> Drift | None:
+        return drift_of(self.specializations(), request.world, request.target.architecture)
 
     def _explain_miss(self, request: _Request) -> None:
         self._counts["missed"] += 1
@@ -473,22 +470,22 @@ class Kernel:
             why.info("%s", explanation)
 
     def _explanation(self, request: _Request) -> Explanation:
-        architecture = request.target.architecture
         return explain(
             self._name,
             request.world,
             program=request.program,
+            architecture=request.target.architecture,
             function=function_group(self.function),
             store=self._cache.store,
             known=[
-                (made.trace, made.facts)
+                Compiled(made.architecture, made.trace, made.facts)
                 for made in self.specializations()
-                if made.architecture == architecture
             ],
+            follows_drift=self.choices.on_drift == "recompile",
         )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """Why a call with these arguments would be a hit or a miss, without compiling.
+        """Why a call with these arguments would be a hit or a miss, or raise, without compiling.
 
         The call is compared with the nearest compile known here or in the store.
         """
@@ -498,10 +495,34 @@ class Kernel:
         target = target_of(self.compiler)
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        request = self._request(values, target)
-        if self._look_up(request, count=False) is not None:
+        with remembered_in(StoredSources(self._cache.store)):
+            request = self._request(values, target)
+            return self._explained(request)
+
+    def _explained(self, request: _Request) -> Explanation:
+        """What `_find` would come to, in the same order, without anything being kept."""
+        keys = list(self._keys(request, in_memory=True))
+        if any(key in self._by_key for key in keys):
+            return Explanation(self._name, "hit", "its specialization is in memory")
+        if self.choices.on_drift != "recompile":
+            drift = self._drift_of(request)
+            if drift is not None:
+                told = drift.explanation(self._name, self.choices.on_drift)
+                if told is not None:
+                    return told
+        store, group = self._cache.store, request.program.digest
+        if any(_is_readable(store.get(key, group)) for key in self._keys(request)):
             return Explanation(self._name, "hit", "its artifact is in the store")
         return self._explanation(request)
+
+    def _keys(self, request: _Request, *, in_memory: bool = False) -> Iterator[StableDigest]:
+        """The keys under which an artifact for a call may be found."""
+        if self.choices.cache == "process":
+            return
+        for shape in self._known_shapes(request, in_memory=in_memory):
+            facts = durable_facts(shape, request.world)
+            if facts is not None and not is_only_here(facts):
+                yield artifact_key(request.program, request.target, shape, facts)
 
     # -- looking at it ------------------------------------------------------------------
 
@@ -552,6 +573,16 @@ def _on_settings(settings: Settings) -> None:
 
 
 on_change(_on_settings)
+
+
+def _is_readable(got: object) -> bool:
+    """Whether an artifact was found, and can be read."""
+    if not isinstance(got, Found):
+        return False
+    try:
+        return isinstance(decode(got.entry, with_trace=False), Artifact)
+    except Damaged:
+        return False
 
 
 def _taken(options: Mapping[str, Any]) -> dict[str, Any]:
