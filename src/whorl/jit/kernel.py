@@ -21,6 +21,7 @@ import copy
 import functools
 import logging
 import os
+import sys
 import threading
 import time
 import types
@@ -36,6 +37,7 @@ from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, World
 from whorl.reads.fact import same_fact
@@ -80,6 +82,8 @@ why = logging.getLogger("whorl.why")
 
 CacheMode = Literal["disk", "process", "call"]
 
+_loaded: Final = sys.modules.get
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -93,18 +97,18 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One call on its way: what is asked, of which code, for which target."""
+    """One call on its way: what is asked, for which target, of which table."""
 
     program: ProgramKey
-    code: types.CodeType
+    table: object  # the kernel's, by key: it is another once the kernel has begun again
     world: World
     target: Target
 
 
 # To a fingerprint a kernel is its function, its compiler and its choices.
 @exclude(
-    "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_lock", "_name",
-    "_only_here", "_own_cache", "_programs", "_shapes",
+    "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock",
+    "_module", "_name", "_only_here", "_own_cache", "_programs", "_shapes",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -133,14 +137,16 @@ class Kernel:
         _ALIVE.add(self)
 
     def _forget(self) -> None:
-        """Begin again with an empty table: the function's own code is another."""
+        """Begin again with an empty table: the function's own code or module is another."""
         self._code = self.function.__code__
+        self._home = known_module_name(str(self.function.__globals__.get("__name__")))
+        self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
         self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
         self._shapes: dict[str, list[KnownShape]] = {}  # by architecture
-        self._by_key: dict[StableDigest, Specialization] = {}
         self._only_here: list[Specialization] = []
         self._drift_told: tuple[tuple[str, str, str], ...] = ()
+        self._by_key: dict[StableDigest, Specialization] = {}  # the last: see `_request`
 
     def __repr__(self) -> str:
         return f"<kernel {self._name} by {self.compiler.name}>"
@@ -160,7 +166,7 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
-        if self.function.__code__ is not self._code:
+        if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
@@ -205,8 +211,8 @@ class Kernel:
             return self._find(request) or self._make(request)
 
     def _request(self, values: tuple[Any, ...], target: Target) -> _Request:
-        code = self._code
-        return _Request(self._program, code, self.world(values, target), target)
+        table = self._by_key  # before the program: who has the new table has the new program
+        return _Request(self._program, table, self.world(values, target), target)
 
     def _find(self, request: _Request) -> Specialization | None:
         if self.choices.on_drift == "recompile":
@@ -304,7 +310,7 @@ class Kernel:
     def _keep(self, specialization: Specialization, request: _Request) -> Specialization:
         """The one specialization of a key."""
         with self._lock:
-            if request.code is not self._code:  # the function has another code by now
+            if request.table is not self._by_key:  # it has begun again by now
                 return specialization
             if specialization.key is None:
                 self._only_here.append(specialization)
@@ -335,7 +341,7 @@ class Kernel:
         )
         kept = kept_alive(shape, world)
         with self._lock:
-            if request.code is not self._code:
+            if request.table is not self._by_key:
                 return
             shapes = self._shapes.setdefault(request.target.architecture, [])
             known = next((known for known in shapes if known.shape == shape), None)
@@ -489,7 +495,7 @@ class Kernel:
 
         The call is compared with the nearest compile known here or in the store.
         """
-        if self.function.__code__ is not self._code:
+        if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)

@@ -175,7 +175,11 @@ def _code(value: Any) -> Plain:
 
 
 def own_module(function: types.FunctionType) -> str | None:
-    """The name of the module whose globals a function reads; None if they are of no module."""
+    """The name of the module whose globals a function reads; None if they are of no module.
+
+    Those of a module that was replaced are of none, nor are those of a program that was started
+    and imported as well: its name leads to the other one.
+    """
     scope = function.__globals__
     name = scope.get("__name__")
     if type(name) is not str:
@@ -183,7 +187,9 @@ def own_module(function: types.FunctionType) -> str | None:
     loaded = sys.modules.get(name)
     if type(loaded) is not types.ModuleType or module_vars(loaded) is not scope:
         return None
-    return known_module_name(name)
+    known = known_module_name(name)
+    named = sys.modules.get(known, loaded)
+    return known if named is loaded else None
 
 
 def wrappers(value: Any) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ from .fact import (
     own_module,
 )
 from .trace import Aspect, Path, Plain, Read, Shape, Step
-from .world import ABSENT, OPERATIONS, World, file_state
+from .world import ABSENT, OPERATIONS, World, file_state, scope_of
 
 __all__ = [
     "Replay",
@@ -108,7 +108,20 @@ def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tupl
             parts += found if type(found) is tuple and len(found) == 3 else (found, None, None)
         else:
             parts.append(found)
-    return tuple(parts)
+    scopes = (scope_of(world.function, name) for name in other_modules(shape, world.function))
+    return (*parts, *map(id, scopes))
+
+
+def other_modules(shape: Shape, function: types.FunctionType) -> list[str]:
+    """The modules, but for the function's own, whose globals are read by name.
+
+    Which dict a name leads to is part of the live facts: functions of a module that was replaced
+    go on reading the old one.
+    """
+    roots = (read.path for read in shape.reads if read.path.root == "global")
+    names = dict.fromkeys(path.name.rpartition(".")[0] for path in roots)
+    own = own_module(function) if names else None
+    return [name for name in names if name != own]
 
 
 def _live(read: Read, world: World, by_identity: bool) -> Any:
@@ -143,7 +156,8 @@ def kept_alive(shape: Shape, world: World) -> tuple[object, ...]:
             function = function_behind(world.find(read.path))
             if isinstance(function, types.FunctionType):
                 kept += (function.__code__, function.__globals__)
-    return tuple(kept)
+    scopes = (scope_of(world.function, name) for name in other_modules(shape, world.function))
+    return (*kept, *scopes)
 
 
 def is_only_here(facts: tuple[Plain, ...]) -> bool:
@@ -276,10 +290,17 @@ class _Source:
                 if module == own_module(self.function):
                     scope = self.constant(self.function.__globals__)
                 else:
-                    scope = self.assign(f"MODULES[{module!r}].__dict__")
+                    scope = self.scope(module)
                 return self._global(scope, name)
             case _:
                 raise LookupError(root)
+
+    def scope(self, module: str) -> str:
+        """The variable that holds the globals of a module."""
+        place = ("module", module, ())
+        if place not in self._variables:
+            self._variables[place] = self.assign(f"MODULES[{module!r}].__dict__")
+        return self._variables[place]
 
     def _global(self, scope: str, name: str) -> str:
         if hasattr(builtins, name):
@@ -361,6 +382,7 @@ def replay_source(
     """The text of a replay and the constants in it."""
     source = _Source(function, parameters, environment, samples)
     facts = [source.fact(read) for read in shape.reads]
+    facts += [f"id({source.scope(name)})" for name in other_modules(shape, function)]
     names = "".join(f"a{i}, " for i in range(len(parameters)))
     lines = [f"{names}= args"] if names else []
     lines += [*source.lines, f"return ({''.join(f'{fact}, ' for fact in facts)})"]

@@ -21,7 +21,15 @@ from whorl.fingerprint.names import known_module_name
 from .fact import function_behind, own_module
 from .trace import Path, Step
 
-__all__ = ["ABSENT", "World", "environment_variable", "file_state", "global_path", "walk"]
+__all__ = [
+    "ABSENT",
+    "World",
+    "environment_variable",
+    "file_state",
+    "global_path",
+    "scope_of",
+    "walk",
+]
 
 
 class _Absent:
