@@ -40,11 +40,9 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, World
-from whorl.reads.fact import same_fact
 from whorl.reads.replay import (
     compiled_replay,
     durable_facts,
-    facts_now,
     is_only_here,
     kept_alive,
     live_facts,
@@ -57,10 +55,17 @@ from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
-from .compiler import Compiler, Program, check_compiler, declared_environment, target_of
+from .compiler import (
+    Compiler,
+    Program,
+    check_compiler,
+    declared_environment,
+    see_settings,
+    target_of,
+)
 from .drift import Drift, OnDrift, drift_of
 from .events import Happened, audits, emit, listeners, watches
-from .explain import Compiled, Explanation, explain
+from .explain import Compiled, Explanation, changes_since, explain
 from .key import (
     ProgramKey,
     artifact_key,
@@ -199,7 +204,12 @@ class Kernel:
         """Everything that a compile for these arguments may look at."""
         arguments = dict(zip(self._binding.names, values, strict=True))
         return World(
-            self.function, arguments, self.choices.options, self._environment, target.properties
+            self.function,
+            arguments,
+            self.choices.options,
+            self._environment,
+            target.properties,
+            self.compiler,
         )
 
     # -- looking up ---------------------------------------------------------------------
@@ -336,8 +346,10 @@ class Kernel:
         samples = samples_of(shape, world)
         fresh = KnownShape(
             shape,
-            plain_replay(*parts, by_identity=by_identity),
-            lambda: compiled_replay(*parts, by_identity=by_identity, samples=samples),
+            plain_replay(*parts, by_identity=by_identity, compiler=self.compiler),
+            lambda: compiled_replay(
+                *parts, by_identity=by_identity, samples=samples, compiler=self.compiler
+            ),
         )
         kept = kept_alive(shape, world)
         with self._lock:
@@ -377,10 +389,12 @@ class Kernel:
                 log.warning("%s is compiled again for every call: %s", self._name, reason)
                 return made
         live = live_facts(trace.shape, request.world, by_identity=self._by_identity)
-        if not same_fact(facts_now(trace.shape, request.world), made.facts):
+        changes = changes_since(trace, made.facts, request.world)
+        if changes:
             log.warning(
-                "what %s was compiled from changed while it was compiled; it is not kept",
+                "what %s was compiled from changed while it was compiled; it is not kept: %s",
                 self._name,
+                "; ".join(map(str, changes)),
             )
             return made
         if recorder.only_here or self.choices.cache == "process":
@@ -398,6 +412,7 @@ class Kernel:
         target = replace(request.target, properties=Properties(inputs, request.target))
         program = Program(self.function, target, inputs.function())
         emit(Happened.COMPILING, self._name)
+        see_settings(self.compiler, recorder)
         begun = time.perf_counter()
         with contextlib.ExitStack() as watched:
             for watch in watches:

@@ -176,13 +176,18 @@ def compiled_replay(
     *,
     by_identity: bool = False,
     samples: Mapping[Path, Any] = NOTHING,
+    compiler: object = None,
 ) -> Replay:
     """The replay of one shape as a function of the bound arguments and the target.
 
     The constants of a call, its samples, are compared by identity first.
     """
-    plain = plain_replay(shape, function, parameters, environment, by_identity=by_identity)
-    text, constants = replay_source(shape, function, parameters, environment, samples)
+    plain = plain_replay(
+        shape, function, parameters, environment, by_identity=by_identity, compiler=compiler
+    )
+    text, constants = replay_source(
+        shape, function, parameters, environment, samples=samples, compiler=compiler
+    )
     scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain}
     filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
     exec(compile(text, filename, "exec"), scope)
@@ -205,12 +210,13 @@ def plain_replay(
     environment: Mapping[str, str | None],
     *,
     by_identity: bool = False,
+    compiler: object = None,
 ) -> Replay:
     """The same without generating anything: slower, and ready at once."""
 
     def plain(args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
         arguments = dict(zip(parameters, args, strict=True))
-        world = World(function, arguments, {}, environment, target)
+        world = World(function, arguments, {}, environment, target, compiler)
         return live_facts(shape, world, by_identity=by_identity)
 
     return plain
@@ -242,8 +248,10 @@ class _Source:
         parameters: tuple[str, ...],
         environment: Mapping[str, str | None],
         samples: Mapping[Path, Any],
+        compiler: object,
     ) -> None:
         self.samples = samples
+        self.compiler = compiler
         self.function = function
         self.parameters = parameters
         self.environment = environment
@@ -285,6 +293,10 @@ class _Source:
                 return self.constant(self.function)
             case "target":
                 return self.assign(f"target[{name!r}]")
+            case "compiler":
+                step = Step("attr", name)
+                held = self.constant(self.compiler)
+                return self.assign(self._step(held, step)) if name else held
             case "global":
                 module, _, name = name.rpartition(".")
                 if module == own_module(self.function):
@@ -377,10 +389,12 @@ def replay_source(
     function: types.FunctionType,
     parameters: tuple[str, ...],
     environment: Mapping[str, str | None],
+    *,
     samples: Mapping[Path, Any] = NOTHING,
+    compiler: object = None,
 ) -> tuple[str, dict[str, Any]]:
     """The text of a replay and the constants in it."""
-    source = _Source(function, parameters, environment, samples)
+    source = _Source(function, parameters, environment, samples, compiler)
     facts = [source.fact(read) for read in shape.reads]
     facts += [f"id({source.scope(name)})" for name in other_modules(shape, function)]
     names = "".join(f"a{i}, " for i in range(len(parameters)))

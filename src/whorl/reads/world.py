@@ -19,6 +19,7 @@ from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 
 from .fact import function_behind, own_module
+from .settings import names_held, setting
 from .trace import Path, Step
 
 __all__ = [
@@ -57,6 +58,7 @@ class World:
     options: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str | None] = field(default_factory=dict)
     target: Mapping[str, Any] = field(default_factory=dict)
+    compiler: object = None
 
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT: an operation that raises leads to nothing."""
@@ -105,6 +107,7 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "item": lambda value, key: value[key],
     "key": lambda value, place: list(value)[place],
     "member": lambda value, place: sorted(value, key=fingerprint)[place],
+    "settings": names_held,
     "behind": lambda value, name: getattr(function_behind(value), name),
     "cell": _cell,
     "global": _global,
@@ -176,11 +179,19 @@ def environment_variable(name: str, default: str | None = None) -> str | None:
     return os.environ.get(name, default)
 
 
+def _compiler(world: World, name: str) -> Any:
+    try:
+        return setting(world.compiler, name)
+    except Exception:
+        return ABSENT
+
+
 _ROOTS: Final[dict[str, Callable[[World, str], Any]]] = {
     "arg": _argument,
     "global": _global_root,
     "func": lambda world, name: world.function,
     "env": _environment,
+    "compiler": _compiler,
     "file": _file,
     "option": lambda world, name: world.options.get(name, ABSENT),
     "target": lambda world, name: world.target.get(name, ABSENT),
