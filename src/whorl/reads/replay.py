@@ -230,6 +230,8 @@ _SCOPE: Final[dict[str, Any]] = {
     "SIMPLE": facts_of._SIMPLE,
     "alias_fact": alias_fact,
     "file_state": file_state,
+    "HOLDERS": frozenset((dict, list, tuple)),  # looking for an item of these inserts none
+    "item": OPERATIONS["item"],
     "live_array": facts_of.live_array,
     "live_code": facts_of.live_code,
     "live_type": facts_of.live_type,
@@ -324,7 +326,8 @@ class _Source:
         if step.operation == "attr" and _is_plain(step.name):
             return f"{before}.{step.name}"
         if step.operation == "item" and type(step.name) in (int, str):
-            return f"{before}[{step.name!r}]"
+            held = f"{before}[{step.name!r}]"
+            return f"{held} if type({before}) in HOLDERS else item({before}, {step.name!r})"
         operation = self.constant(OPERATIONS[step.operation])
         return f"{operation}({before}, {self.constant(step.name)})"
 

@@ -10,7 +10,7 @@ import ast
 import linecache
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -28,8 +28,8 @@ from .fact import (
     durable,
     function_behind,
     has_identity,
-    is_constant,
 )
+from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, global_path, walk
 
@@ -113,6 +113,21 @@ class Recorder:
         self._seen[read] = Seen(read, fact, line)
         return fact
 
+    def key_step(self, path: Path, key: Any) -> Step:
+        """The step to the item of a key."""
+        if is_plain_key(key):
+            return Step("item", key)
+        try:
+            return Step("keyed", key_code(key))
+        except NoKey:
+            reason = "what it is the key of cannot be found again in another process"
+            if not self._by_identity or not isinstance(key, Hashable):
+                raise UnsupportedRead(
+                    f"{path}[...]", type_name(type(key)), reason, _asking_line()
+                ) from None
+            self.only_here.append(f"{path}[...] is known by identity alone: {reason}")
+            return Step("item", key)
+
     def absent(self, path: Path) -> AbsentRead:
         """Record that there is nothing at a path; the error to raise."""
         read = Read(path, Aspect.PRESENT)
@@ -163,14 +178,13 @@ class View:
         return self._step(Step("attr", name))
 
     def item(self, key: Plain) -> View:
-        """The item at an index or key; `AbsentRead` if there is none."""
+        """The item at an index or key; `AbsentRead` if there is none.
+
+        What a `defaultdict` would make up for it is not there either: looking inserts nothing.
+        """
         if isinstance(key, np.integer):
             key = int(key)
-        if not is_constant(key):
-            path = f"{self.path}[...]"
-            reason = "what it is the key of cannot be found again in another process"
-            raise UnsupportedRead(path, type_name(type(key)), reason, _asking_line())
-        return self._step(Step("item", key))
+        return self._step(self._recorder.key_step(self.path, key))
 
     def _step(self, step: Step) -> View:
         return self._recorder.view(self.path.then(step), walk(self._value, step))

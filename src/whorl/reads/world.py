@@ -19,6 +19,7 @@ from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 
 from .fact import function_behind, own_module
+from .item import item, keyed_item
 from .settings import names_held, setting
 from .trace import Path, Step
 
@@ -104,7 +105,8 @@ def _default(value: Any, name: str) -> Any:
 
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
-    "item": lambda value, key: value[key],
+    "item": item,
+    "keyed": keyed_item,
     "key": lambda value, place: list(value)[place],
     "member": lambda value, place: sorted(value, key=fingerprint)[place],
     "settings": names_held,
