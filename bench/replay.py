@@ -180,7 +180,7 @@ class Warm:
 
     def _plainly(self) -> Recall:
         kernel = self.kernel
-        (known,) = kernel._shapes[self.target.architecture]
+        (known,) = kernel._shapes.young[self.target.architecture]
         plain = plain_replay(
             known.shape,
             kernel.function,

@@ -76,7 +76,7 @@ from .key import (
     shape_key,
 )
 from .sources import StoredSources
-from .specialization import KnownShape, Specialization
+from .specialization import Generations, KnownShape, Specialization
 from .stored import records
 from .target import Properties, Target
 
@@ -86,6 +86,8 @@ log = logging.getLogger("whorl.jit")
 why = logging.getLogger("whorl.why")
 
 CacheMode = Literal["disk", "process", "call"]
+
+PROGRAMS_KEPT: Final = 64  # one for each state of the declared variables
 
 _loaded: Final = sys.modules.get
 
@@ -148,10 +150,12 @@ class Kernel:
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
         self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
-        self._shapes: dict[str, list[KnownShape]] = {}  # by architecture
-        self._only_here: list[Specialization] = []
+        self._shapes = Generations()
+        # What is in no generation any more is gone from these as well.
+        self._only_here: weakref.WeakSet[Specialization] = weakref.WeakSet()
         self._drift_told: tuple[tuple[str, str, str], ...] = ()
-        self._by_key: dict[StableDigest, Specialization] = {}  # the last: see `_request`
+        self._by_key: weakref.WeakValueDictionary[StableDigest, Specialization]
+        self._by_key = weakref.WeakValueDictionary()  # the last: see `_request`
 
     def __repr__(self) -> str:
         return f"<kernel {self._name} by {self.compiler.name}>"
@@ -192,11 +196,24 @@ class Kernel:
             self._forget()
 
     def _recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
-        for shape in self._shapes.get(target.architecture, ()):
+        for shape in self._shapes.young.get(target.architecture, ()):
             found = shape.by_facts.get(shape.replay(values, target.properties))
             if found is not None:
                 if listeners:
                     emit(Happened.RECALLED, self._name, key=found[0].key)
+                return found[0]
+        return self._recall_older(values, target) if self._shapes.old else None
+
+    def _recall_older(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
+        """The same for what was not used for a while, and is again."""
+        generations, architecture = self._shapes, target.architecture
+        for shape in generations.old.get(architecture, ()):
+            facts = shape.replay(values, target.properties)
+            found = shape.by_facts.get(facts)
+            if found is not None:
+                with self._lock:
+                    generations.remember(architecture, shape, facts, found)
+                emit(Happened.RECALLED, self._name, key=found[0].key)
                 return found[0]
         return None
 
@@ -261,6 +278,8 @@ class Kernel:
         variables = tuple(environment_variable(name, default) for name, default in declared)
         program = self._programs.get(variables)
         if program is None:
+            if len(self._programs) >= PROGRAMS_KEPT:
+                self._programs.clear()
             program = self._programs[variables] = ProgramKey.of(self.function, self.compiler)
             self._cache.uses(dict(program.parts)["toolchain"])
         return program
@@ -287,7 +306,8 @@ class Kernel:
 
     def _known_shapes(self, request: _Request, *, in_memory: bool) -> Iterator[Shape]:
         """Those met in this process, then those of the manifest."""
-        met = [known.shape for known in self._shapes.get(request.target.architecture, ())]
+        with self._lock:
+            met = self._shapes.shapes(request.target.architecture)
         yield from met
         if in_memory:
             return
@@ -323,7 +343,7 @@ class Kernel:
             if request.table is not self._by_key:  # it has begun again by now
                 return specialization
             if specialization.key is None:
-                self._only_here.append(specialization)
+                self._only_here.add(specialization)
                 return specialization
             return self._by_key.setdefault(specialization.key, specialization)
 
@@ -355,12 +375,8 @@ class Kernel:
         with self._lock:
             if request.table is not self._by_key:
                 return
-            shapes = self._shapes.setdefault(request.target.architecture, [])
-            known = next((known for known in shapes if known.shape == shape), None)
-            if known is None:
-                known = fresh
-                shapes.append(known)
-            known.remember(live, specialization, kept)
+            found = (specialization, kept)
+            self._shapes.remember(request.target.architecture, fresh, live, found)
 
     @property
     def _by_identity(self) -> bool:

@@ -17,6 +17,7 @@ import functools
 import struct
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, Final, cast
 
@@ -313,18 +314,34 @@ def live_code(value: Any) -> Any:
 
 
 class Same:
-    """Equal to itself alone: an object compared by identity, and kept alive by that."""
+    """An object compared by identity: equal to others of the very same object alone.
 
-    __slots__ = ("held",)
+    What is gone equals nothing any more, whatever comes to its address. What cannot be referenced
+    weakly is kept alive for as long.
+    """
 
-    def __init__(self, held: object) -> None:
-        self.held = held
+    __slots__ = ("_address", "_held", "_name")
+
+    def __init__(self, value: object) -> None:
+        self._address = id(value)
+        self._name = type_name(type(value))
+        self._held: Callable[[], object]
+        try:
+            self._held = weakref.ref(value)
+        except TypeError:
+            self._held = lambda: value
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Same and other.held is self.held
+        if type(other) is not Same or other._address != self._address:
+            return False
+        held = self._held()
+        return held is not None and held is other._held()
 
     def __hash__(self) -> int:
-        return id(self.held)
+        return self._address
+
+    def __repr__(self) -> str:
+        return f"<this {self._name}>"
 
 
 LIVE: Final[dict[Aspect, Callable[[Any], Any]]] = {

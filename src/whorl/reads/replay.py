@@ -84,7 +84,7 @@ def facts_now(shape: Shape, world: World) -> tuple[Plain, ...]:
         try:
             return _durable(read, world)
         except NotRecorded:
-            return OnlyHere(("identity", id(world.find(read.path))))
+            return OnlyHere(("identity", facts_of.Same(world.find(read.path))))
 
     return tuple(map(fact, shape.reads))
 

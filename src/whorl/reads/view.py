@@ -24,6 +24,7 @@ from whorl.fingerprint.source import code_digest, source_of
 from .fact import (
     NotRecorded,
     OnlyHere,
+    Same,
     alias_fact,
     durable,
     function_behind,
@@ -107,7 +108,7 @@ class Recorder:
                 raise UnsupportedRead(
                     str(read.path), type_name(type(value)), error.reason, line
                 ) from error
-            fact = OnlyHere(("identity", id(value)))
+            fact = OnlyHere(("identity", Same(value)))
         if has_identity(fact):
             self.only_here.append(f"{read} is known by identity alone")
         self._seen[read] = Seen(read, fact, line)
