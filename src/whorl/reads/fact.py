@@ -118,7 +118,7 @@ def _array(value: Any) -> Plain:
 def exact(value: Any) -> Plain:
     """A value as plain data that no other value has."""
     cls = type(value)
-    if cls in _SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
+    if type(cls) is type and cls in _SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
         return value
     try:
         if cls is tuple:
@@ -161,7 +161,7 @@ def _label(value: Any) -> str:
         return f"{known_module_name(value.__module__ or '')}.{value.__qualname__}"
     if derives(cls, types.BuiltinFunctionType) or cls is type:
         return f"{value.__module__}.{value.__qualname__}"
-    if cls in _TEXTS:
+    if cls is str or cls is bytes:
         return f"{cls.__name__} of {len(value)}"
     return f"{known_module_name(module_name(cls))}.{qualname(cls)}"
 
@@ -260,7 +260,7 @@ def live(aspect: Aspect, value: Any) -> Any:
 def live_type(value: Any) -> Any:
     """The class where that says it all, else as much as the signature does."""
     cls = type(value)
-    if cls in _SIMPLE:
+    if type(cls) is type and cls in _SIMPLE:
         return cls
     if cls is np.ndarray:
         return (value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS)
@@ -288,7 +288,7 @@ def live_value(value: Any) -> Any:
         return (cls, value)
     if cls is tuple:
         return ("tuple", *map(live_value, value))
-    return (cls, _hashable(exact(value)))
+    return ("exactly", _hashable(exact(value)))  # which has the class in it
 
 
 def is_constant(value: Any) -> bool:
@@ -301,7 +301,9 @@ def is_constant(value: Any) -> bool:
         return type(value.__self__) is types.ModuleType
     if cls is type:
         return not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
-    return cls in _SIMPLE or (cls is tuple and all(map(is_constant, value)))
+    if cls is tuple:
+        return all(map(is_constant, value))
+    return type(cls) is type and cls in _SIMPLE
 
 
 def live_code(value: Any) -> Any:

@@ -40,7 +40,9 @@ def is_plain_key(key: object) -> bool:
     (True, False)
     """
     cls = type(key)
-    return cls in _PLAIN or (cls is tuple and all(map(is_plain_key, cast("tuple[Any, ...]", key))))
+    if cls is tuple:
+        return all(map(is_plain_key, cast("tuple[Any, ...]", key)))
+    return type(cls) is type and cls in _PLAIN
 
 
 def key_code(key: Any) -> Any:
@@ -50,7 +52,7 @@ def key_code(key: Any) -> Any:
     ('tuple', ('bool', 'True'), ('float', '0x1.0000000000000p-1'), 'a')
     """
     cls = type(key)
-    if cls in _PLAIN:
+    if type(cls) is type and cls in _PLAIN:
         return key
     if cls is bool:
         return ("bool", str(key))

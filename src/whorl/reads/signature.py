@@ -100,7 +100,7 @@ def signature(value: Any) -> Plain:
     ('array', '<f8', 2, 'C', 'rw')
     """
     cls = type(value)
-    if cls in SCALARS:
+    if type(cls) is type and cls in SCALARS:  # a metaclass may refuse to be compared
         return (cls.__name__,)
     own = _own(cls)
     if own is not None:
