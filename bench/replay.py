@@ -16,7 +16,7 @@ from importlib import import_module
 from itertools import repeat
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import harness
 import numpy as np
@@ -133,6 +133,7 @@ class Reading:
     environment: Mapping[str, str | None] = field(default_factory=lambda: VARIABLES)
     name: str = "reading"
     version: str = "1"
+    settings: ClassVar = ()
 
     def compile(self, program: whorl.Program, inputs: whorl.Inputs) -> whorl.Artifact:
         self.look(program.code, inputs)
@@ -179,9 +180,13 @@ class Warm:
 
     def _plainly(self) -> Recall:
         kernel = self.kernel
-        (known,) = kernel._shapes[self.target.architecture]
+        (known,) = kernel._shapes.young[self.target.architecture]
         plain = plain_replay(
-            known.shape, kernel.function, kernel._binding.names, kernel._environment
+            known.shape,
+            kernel.function,
+            kernel._binding.names,
+            kernel._environment,
+            compiler=kernel.compiler,
         )
         by_facts = known.by_facts
 

@@ -14,6 +14,7 @@ import pytest
 
 import whorl
 from tests.fingerprint.comparing import different, refusal, same
+from whorl.fingerprint.layout import has_hidden_state
 
 
 class Point(ctypes.Structure):
@@ -139,3 +140,28 @@ def test_super_objects_differ_by_what_they_are_bound_to() -> None:
 def test_bit_generators_and_default_factories_work() -> None:
     assert different(np.random.PCG64(1), np.random.PCG64(2), np.random.MT19937(1))
     assert same(collections.defaultdict(random.Random), collections.defaultdict(random.Random))
+
+
+def test_a_subclass_of_an_extension_class_does_not_hide_what_that_keeps() -> None:
+    for cls in _extension_classes():
+        derived = type("Derived", (cls,), {})
+        assert has_hidden_state(derived), cls
+
+
+def _extension_classes() -> list[type]:
+    """Classes of which part of the state is seen by nobody, and that can be derived from."""
+    found: list[type] = []
+    pending: list[type] = [object]
+    while pending:
+        derived: list[type] = type.__subclasses__(pending.pop())
+        for cls in derived:
+            pending.append(cls)
+            if _is_extension(cls) and has_hidden_state(cls):
+                found.append(cls)
+    return found
+
+
+def _is_extension(cls: type) -> bool:
+    flags: int = type.__dict__["__flags__"].__get__(cls)
+    is_heap, is_base = flags & 1 << 9, flags & 1 << 10
+    return bool(is_base) and not is_heap and type(cls) is type

@@ -18,6 +18,7 @@ class Looking:
     """Compiles to whatever `look` returns; a launch returns that and the arguments."""
 
     name = "looking"
+    settings = ()
 
     def __init__(self, look: Look, version: str = "1", **extra: Any) -> None:
         self.look = look

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import Any
 
@@ -11,6 +12,8 @@ import whorl
 from tests.jit.compilers import Looking
 from whorl import testing
 from whorl.jit.events import Happened
+from whorl.jit.kernel import OnDrift
+from whorl.jit.target import Target
 from whorl.reads import Inputs
 from whorl.store import Cache, MemoryStore
 
@@ -85,6 +88,134 @@ def test_misses_are_logged_when_somebody_asks_why(
         kernel(2)
     assert len(caplog.records) == 2
     assert "arg:x: 1 -> 2" in caplog.text
+
+
+# -- drift and targets ------------------------------------------------------------------
+
+
+def drifting(store: Cache, on_drift: OnDrift) -> whorl.Kernel:
+    @whorl.jit(Looking(look), store=store, on_drift=on_drift)
+    def kernel(x: Any, y: Any = None) -> Any:
+        return LIMIT
+
+    return kernel
+
+
+def test_a_drift_that_would_be_raised_is_explained_as_that(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = drifting(store, "raise")
+    kernel(1)
+    monkeypatch.setitem(globals(), "LIMIT", 20)
+    drifting(store, "recompile")(1)  # it is in the store, and still the call raises
+    explanation = kernel.explain(1)
+    assert (explanation.outcome, explanation.reason) == (
+        "raises",
+        'on_drift is "raise" and what it was compiled from has changed',
+    )
+    assert [change.path for change in explanation.changes] == [
+        "global:tests.jit.test_explain.LIMIT"
+    ]
+    with pytest.raises(whorl.Drifted):
+        kernel(1)
+
+
+def test_a_drift_that_is_ignored_is_explained_as_that(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = drifting(store, "ignore")
+    kernel(1)
+    monkeypatch.setitem(globals(), "LIMIT", 20)
+    explanation = kernel.explain(1)
+    assert (explanation.outcome, explanation.reason) == (
+        "hit",
+        'on_drift is "ignore" and only what it was compiled from has changed',
+    )
+    assert "LIMIT: 10 -> 20" in str(explanation)
+    assert kernel.explain(2).outcome == "miss"  # an argument has changed as well
+    assert kernel(1) == (1, 10)
+
+
+def test_a_drift_that_is_followed_is_explained_as_that(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = drifting(store, "recompile")
+    kernel(1)
+    monkeypatch.setitem(globals(), "LIMIT", 20)
+    explanation = kernel.explain(1)
+    assert explanation.outcome == "miss"
+    assert explanation.reason == (
+        '1 of its reads differs from the nearest compile, and on_drift is "recompile"'
+    )
+    monkeypatch.undo()
+    assert "on_drift" not in kernel.explain(2).reason
+
+
+def test_an_explanation_changes_nothing_about_the_next_call(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drifting(store, "raise")(1)
+    kernel = drifting(store, "raise")
+    assert kernel.explain(1).outcome == "hit"
+    assert kernel.specializations() == []
+    monkeypatch.setitem(globals(), "LIMIT", 20)
+    assert kernel(1) == (1, 20)  # the first call of this kernel: nothing has drifted from it
+
+
+@pytest.mark.parametrize(("on_drift", "said"), [("raise", "raises, "), ("ignore", "hit, ")])
+def test_a_drift_is_logged_when_somebody_asks_why(
+    store: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    on_drift: OnDrift,
+    said: str,
+) -> None:
+    kernel = drifting(store, on_drift)
+    kernel(1)
+    monkeypatch.setitem(globals(), "LIMIT", 20)
+    with caplog.at_level(logging.INFO, "whorl.why"):
+        for _ in range(3):
+            with contextlib.suppress(whorl.Drifted):
+                kernel(1)
+    assert f"{said}on_drift is" in caplog.text
+    assert "LIMIT: 10 -> 20" in caplog.text
+    assert len(caplog.records) == 1  # once for the same change
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["in memory", "in the store"])
+def test_what_was_made_for_another_target_is_named(store: Cache, is_new: bool) -> None:
+    target = [Target("x86-64-v3")]
+
+    def made() -> whorl.Kernel:
+        @whorl.jit(Looking(look, target=lambda: target[0]), store=store)
+        def kernel(x: Any) -> Any:
+            return LIMIT
+
+        return kernel
+
+    kernel = made()
+    kernel(1)
+    target[0] = Target("armv8")
+    explanation = (made() if is_new else kernel).explain(1)
+    assert explanation.reason == "what was made of it is for another target"
+    assert [str(change) for change in explanation.changes] == [
+        "target:architecture: x86-64-v3 -> armv8"
+    ]
+    explanation = (made() if is_new else kernel).explain(2)
+    assert [change.path for change in explanation.changes] == ["target:architecture", "arg:x"]
+
+
+def test_the_nearest_compile_for_this_target_is_preferred(store: Cache) -> None:
+    target = [Target("x86-64-v3")]
+
+    @whorl.jit(Looking(look, target=lambda: target[0]), store=store)
+    def kernel(x: Any) -> Any:
+        return LIMIT
+
+    kernel(1)
+    target[0] = Target("armv8")
+    kernel(2)
+    assert [change.path for change in kernel.explain(1).changes] == ["arg:x"]
 
 
 # -- testing ----------------------------------------------------------------------------

@@ -371,6 +371,49 @@ def test_the_order_of_a_dict_is_a_read_wherever_it_lies(make: Make) -> None:
     assert compiles(kernel) == compiles(nested) == 2
 
 
+class Unhashable(type):
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+
+class Refusing(type):
+    def __eq__(cls, other: object) -> bool:
+        raise RuntimeError("classes are not compared")
+
+    def __hash__(cls) -> int:
+        raise RuntimeError("nor hashed")
+
+
+class OfUnhashable(metaclass=Unhashable):
+    tile = 8
+
+
+class OfRefusing(metaclass=Refusing):
+    tile = 8
+
+
+@pytest.mark.parametrize("cls", [OfUnhashable, OfRefusing])
+@pytest.mark.parametrize("aspect", ["type", "value"])
+def test_classes_whose_metaclass_cannot_be_hashed_are_read_like_others(
+    make: Make, cls: Any, aspect: str
+) -> None:
+    held: list[Any] = [cls, cls(), (cls,), (cls(),), [cls()], {"k": cls}, Thing(c=cls())]
+    kernel = make(lambda inputs: getattr(inputs.arg("x"), aspect)() is not None)
+    for value in held:
+        assert [kernel(value) for _ in range(5)] == [True] * 5
+    assert compiles(kernel) == len(held)
+    warm = again(kernel)
+    assert [warm(value) for value in held] == [True] * len(held)
+    assert compiles(warm) == 0
+
+
+def test_instances_of_a_class_that_cannot_be_hashed_are_told_apart(make: Make) -> None:
+    one, other = OfUnhashable(), OfUnhashable()
+    vars(other)["n"] = 1
+    kernel = make(lambda inputs: len(vars(inputs.arg("x").value())))
+    assert [kernel(value) for value in (one, other, one, other)] == [0, 1, 0, 1]
+
+
 # -- shapes -----------------------------------------------------------------------------
 
 

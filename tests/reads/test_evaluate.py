@@ -59,6 +59,17 @@ adding = functools.partial(helper, 10)
 negate = lambda x: -x
 
 
+FIRST, SECOND = lambda n: n + 1, lambda n: n * 10
+ROWS = {
+    "wide": lambda n: n * 100,  # part of a longer statement
+    "tall": lambda n: (
+        n * 1000
+    ),
+}  # fmt: skip
+NESTED: Any = lambda n: lambda m: m + TILE
+SAME, TWIN = lambda n: n + 2, lambda n: n + 2
+
+
 def kernel(cfg: Any = None, n: Any = None) -> None: ...
 
 
@@ -158,6 +169,28 @@ def test_partials_lambdas_and_closures_are_followed() -> None:
     value, reads = seen("cfg(1)", cfg=inner)
     assert value == 101
     assert "arg:cfg.cell('offset') value" in reads
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (FIRST, 4),
+        (SECOND, 30),
+        (ROWS["wide"], 300),
+        (ROWS["tall"], 3000),
+        (NESTED(3), 67),
+        (SAME, 5),
+        (TWIN, 5),
+    ],
+    ids=["first", "second", "wide", "tall", "nested", "same", "twin"],
+)
+def test_lambdas_that_share_a_line_are_told_apart(function: Any, expected: int) -> None:
+    assert seen("cfg(n)", cfg=function, n=3)[0] == function(3) == expected
+
+
+def test_lambdas_of_one_line_with_other_defaults_have_their_own() -> None:
+    made = [lambda n, k=k: n * k for k in (2, 3)]
+    assert [seen("cfg(n)", cfg=function, n=3)[0] for function in made] == [6, 9]
 
 
 def test_loops_of_followed_functions_run() -> None:

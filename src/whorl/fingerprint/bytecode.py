@@ -105,7 +105,7 @@ def _bytecode_digest(code: types.CodeType) -> bytes:
                 code.co_argcount,
                 code.co_posonlyargcount,
                 code.co_kwonlyargcount,
-                code.co_flags & ~_HAS_DOCSTRING,
+                code.co_flags & ~_NO_CODE,
                 code.co_exceptiontable,
             )
         )
@@ -138,6 +138,8 @@ def raw_digest(code: types.CodeType) -> bytes:
 
 
 _HAS_DOCSTRING: Final = 0x4000000  # CO_HAS_DOCSTRING, set from Python 3.13 on
+_ANNOTATIONS: Final = 0x1000000  # CO_FUTURE_ANNOTATIONS: an example in a docstring inherits it
+_NO_CODE: Final = _HAS_DOCSTRING | _ANNOTATIONS
 
 bytecode_digest: Final = CodeMemo(_bytecode_digest)
 """The digest of a code object's instructions: no positions, no file, no docstring."""

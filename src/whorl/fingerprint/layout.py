@@ -37,7 +37,8 @@ hidden by another of its name, ("class", "x") for an unset field that the class 
 for, ("keys",) for entries of the instance dictionary whose keys are no names."""
 
 _POINTER: Final = object.__basicsize__ // 2
-_MANAGED: Final = -1  # kept by the interpreter before the object, not in it
+# With these flags of its class, the interpreter keeps it before the object, not in it.
+_PLACES: Final = {"__dictoffset__": 1 << 4, "__weakrefoffset__": 1 << 3}
 _BOOKKEEPING: Final = frozenset(("__pydantic_fields_set__", "_attrs_cached_hash"))
 
 
@@ -198,8 +199,9 @@ def has_hidden_state(cls: type, base: type = object) -> bool:
     covered = {id(c) for c in mro(base)}
     own = [c for c in mro(cls) if id(c) not in covered]
     known = _type_field("__basicsize__", base) + _POINTER * sum(1 for _ in _slots(own, set()))
-    for place in ("__dictoffset__", "__weakrefoffset__"):
-        if _type_field(place, cls) not in (0, _MANAGED) and _type_field(place, base) == 0:
+    flags = _type_field("__flags__", cls)
+    for place, is_managed in _PLACES.items():
+        if _type_field(place, cls) and not flags & is_managed and not _type_field(place, base):
             known += _POINTER
     return bool(_type_field("__basicsize__", cls) > known) or bool(
         _type_field("__itemsize__", cls) > _type_field("__itemsize__", base)

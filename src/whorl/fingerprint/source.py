@@ -34,7 +34,7 @@ from .bytecode import CodeMemo, bytecode_digest, nested_codes, raw_digest
 from .digest import StableDigest, hash_bytes, hash_hex
 from .tokens import marshalled
 
-__all__ = ["CodeDigest", "SourceMemory", "code_digest", "remembered_in", "source_of"]
+__all__ = ["CodeDigest", "SourceMemory", "code_digest", "remembered_in", "source_of", "tree_of"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -307,6 +307,24 @@ def _evaluated_once(root: FunctionNode) -> set[int]:
     parts: list[ast.expr | None] = [argument.annotation for argument in every]
     parts += [*arguments.defaults, *arguments.kw_defaults]
     return {id(part) for part in parts if part is not None}
+
+
+def tree_of(code: types.CodeType) -> FunctionNode | None:
+    """The tree in the code's file that its digest is of, or None where there is none to trust.
+
+    Of several functions of one name on one line it is the one with these very instructions.
+    """
+    found = code_digest(code)
+    if found.file is None:
+        return None
+    private = marshalled(_private_names(code))
+    for node in _functions(ast.parse(found.file)):
+        if (
+            _key(node) == (code.co_name, code.co_firstlineno)
+            and hash_bytes(tree_digest(node) + private) == found.digest
+        ):
+            return node
+    return None
 
 
 def source_of(code: types.CodeType) -> str | None:

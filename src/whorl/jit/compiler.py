@@ -10,8 +10,11 @@ from importlib import metadata
 from typing import Any, Protocol, runtime_checkable
 
 from whorl.artifacts import Artifact
+from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
-from whorl.reads import CodeView, Inputs
+from whorl.reads import CodeView, Inputs, Recorder
+from whorl.reads.settings import declared_settings, setting_reads
+from whorl.reads.world import ABSENT
 
 from .target import Target, host
 
@@ -20,6 +23,7 @@ __all__ = [
     "Program",
     "check_compiler",
     "declared_environment",
+    "see_settings",
     "target_of",
     "toolchain_of",
 ]
@@ -50,7 +54,9 @@ class Compiler(Protocol):
     - `environment`: the variables it reads, each with what being unset means;
     - `target()`: what it compiles for now, asked once per call; this machine if it has none;
     - `toolchain`: a text that identifies what it calls, such as `cc --version`; by default the
-      distribution that the compiler's class is from.
+      distribution that the compiler's class is from;
+    - `settings`: the names of its attributes that decide what it makes. Without it all that the
+      instance holds counts, by value.
     """
 
     name: str
@@ -72,6 +78,7 @@ def check_compiler(compiler: object) -> None:
         if not callable(getattr(compiler, name, None)):
             raise TypeError(f"{type(compiler).__name__} is no compiler: it has no method {name!r}")
     declared_environment(compiler)
+    declared_settings(compiler)
 
 
 def declared_environment(compiler: object) -> Mapping[str, str | None]:
@@ -88,6 +95,24 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
             "str or None"
         )
     return declared
+
+
+def see_settings(compiler: object, recorder: Recorder) -> None:
+    """Record what a compiler was set up with."""
+    for read in setting_reads(compiler):
+        found = recorder.world.find(read.path)
+        if found is not ABSENT:
+            try:
+                recorder.see(read, found)
+            except UnsupportedRead as error:
+                reason = f"{error.reason}; what counts of a compiler is named in its `settings`"
+                raise UnsupportedRead(error.path, error.type_name, reason) from error
+        elif declared_settings(compiler) is None:
+            recorder.absent(read.path)
+        else:
+            raise AttributeError(
+                f"{type(compiler).__name__}.settings names {read.path.name!r}, which it has not"
+            )
 
 
 def target_of(compiler: object) -> Target:

@@ -17,8 +17,9 @@ from whorl.store import Store
 from .key import ProgramKey
 from .stored import records
 
-__all__ = ["Change", "Explanation", "changes_since", "explain"]
+__all__ = ["Change", "Compiled", "Explanation", "changes_since", "explain"]
 
+ARCHITECTURE: Final = "target:architecture"
 TRACES_COMPARED: Final = 64
 _AMBIENT: Final = frozenset(("global", "func", "env"))
 _AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
@@ -41,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a call is a hit or a miss.
+    """Why a call is a hit or a miss, or raises because of `on_drift`.
 
     >>> print(Explanation("solver.step", "miss", "first compile"))
     solver.step: miss, first compile
@@ -58,28 +59,48 @@ class Explanation:
         return f"{self.kernel}: {self.outcome}, {self.reason}{lines}"
 
 
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An earlier compile to compare with: for which architecture, what it saw, with which facts."""
+
+    architecture: str
+    trace: Trace
+    facts: tuple[Plain, ...]
+
+    def changes_to(self, world: World, architecture: str) -> tuple[Change, ...]:
+        """What a compile for a call would see differently."""
+        changes = changes_since(self.trace, self.facts, world)
+        if self.architecture == architecture:
+            return changes
+        return (Change(ARCHITECTURE, self.architecture, architecture), *changes)
+
+
 def explain(
     kernel: str,
     world: World,
     *,
     program: ProgramKey,
+    architecture: str,
     function: StableDigest,
     store: Store,
-    known: Sequence[tuple[Trace, tuple[Plain, ...]]],
+    known: Sequence[Compiled],
+    follows_drift: bool,
 ) -> Explanation:
-    """Compare a call with the nearest compile of its program, or its program with earlier ones."""
-    traces = [*known, *_stored(store, program.digest)]
-    shapes = len({trace.shape for trace, _ in traces})
+    """Compare a call with the nearest compile of its program, or its program with earlier ones.
+
+    Of two that are as near, the one for the same target is compared with.
+    """
+    compiles = [*known, *_stored(store, program.digest)]
+    shapes = len({compiled.trace.shape for compiled in compiles})
     nearest = min(
-        (changes_since(trace, facts, world) for trace, facts in traces), key=len, default=None
+        (compiled.changes_to(world, architecture) for compiled in compiles),
+        key=lambda changes: (len(changes), _is_for_another_target(changes)),
+        default=None,
     )
-    if nearest is not None and not nearest:
-        return Explanation(kernel, "miss", "what was made of it is for another target", (), shapes)
     if nearest is not None:
-        count = len(nearest)
-        reason = (
-            f"{count} of its reads {'differs' if count == 1 else 'differ'} from the nearest compile"
-        )
+        reason = _reason(nearest)
+        if follows_drift and any(change.is_ambient for change in nearest):
+            reason += ', and on_drift is "recompile"'
         return Explanation(kernel, "miss", reason, nearest, shapes)
     for parts in _programs(store, function):
         old, new = dict(parts), dict(program.parts)
@@ -91,6 +112,21 @@ def explain(
         if changes:
             return Explanation(kernel, "miss", "the program is another", changes)
     return Explanation(kernel, "miss", "first compile")
+
+
+def _reason(changes: tuple[Change, ...]) -> str:
+    if not changes:
+        return "what was made of it is not kept any more"
+    if _is_for_another_target(changes) and len(changes) == 1:
+        return "what was made of it is for another target"
+    reads = len(changes) - _is_for_another_target(changes)
+    differ = f"{reads} of its reads {'differs' if reads == 1 else 'differ'}"
+    target = "the target and " if _is_for_another_target(changes) else ""
+    return f"{target}{differ} from the nearest compile"
+
+
+def _is_for_another_target(changes: tuple[Change, ...]) -> bool:
+    return any(change.path == ARCHITECTURE for change in changes)
 
 
 def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
@@ -113,11 +149,15 @@ def _is_ambient(path: Path) -> bool:
     return path.root in _AMBIENT or any(step.operation in _AMBIENT_STEPS for step in path.steps)
 
 
-def _stored(store: Store, program: StableDigest) -> list[tuple[Trace, tuple[Plain, ...]]]:
-    """The traces of artifacts in the store, as many as are compared."""
+def _stored(store: Store, program: StableDigest) -> list[Compiled]:
+    """The compiles whose artifacts are in the store, as many as are compared."""
     return [
-        (record.trace, tuple(seen.fact for seen in record.trace.seen))
-        for _, record in islice(records(store, program), TRACES_COMPARED)
+        Compiled(
+            dict(label.parts).get("target", ""),
+            record.trace,
+            tuple(seen.fact for seen in record.trace.seen),
+        )
+        for label, record in islice(records(store, program), TRACES_COMPARED)
         if isinstance(record, Artifact)
     ]
 

@@ -21,6 +21,7 @@ import copy
 import functools
 import logging
 import os
+import sys
 import threading
 import time
 import types
@@ -36,13 +37,12 @@ from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, World
-from whorl.reads.fact import same_fact
 from whorl.reads.replay import (
     compiled_replay,
     durable_facts,
-    facts_now,
     is_only_here,
     kept_alive,
     live_facts,
@@ -55,9 +55,17 @@ from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
-from .compiler import Compiler, Program, check_compiler, declared_environment, target_of
+from .compiler import (
+    Compiler,
+    Program,
+    check_compiler,
+    declared_environment,
+    see_settings,
+    target_of,
+)
+from .drift import Drift, OnDrift, drift_of
 from .events import Happened, audits, emit, listeners, watches
-from .explain import Change, Explanation, changes_since, explain
+from .explain import Compiled, Explanation, changes_since, explain
 from .key import (
     ProgramKey,
     artifact_key,
@@ -68,7 +76,7 @@ from .key import (
     shape_key,
 )
 from .sources import StoredSources
-from .specialization import KnownShape, Specialization
+from .specialization import Generations, KnownShape, Specialization
 from .stored import records
 from .target import Properties, Target
 
@@ -77,8 +85,11 @@ __all__ = ["Kernel", "OnDrift", "jit"]
 log = logging.getLogger("whorl.jit")
 why = logging.getLogger("whorl.why")
 
-OnDrift = Literal["recompile", "raise", "ignore"]
 CacheMode = Literal["disk", "process", "call"]
+
+PROGRAMS_KEPT: Final = 64  # one for each state of the declared variables
+
+_loaded: Final = sys.modules.get
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +104,18 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One call on its way: what is asked, of which code, for which target."""
+    """One call on its way: what is asked, for which target, of which table."""
 
     program: ProgramKey
-    code: types.CodeType
+    table: object  # the kernel's, by key: it is another once the kernel has begun again
     world: World
     target: Target
 
 
 # To a fingerprint a kernel is its function, its compiler and its choices.
 @exclude(
-    "_binding", "_by_key", "_code", "_counts", "_environment", "_lock", "_name", "_only_here",
-    "_own_cache", "_programs", "_shapes",
+    "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock",
+    "_module", "_name", "_only_here", "_own_cache", "_programs", "_shapes",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -133,13 +144,18 @@ class Kernel:
         _ALIVE.add(self)
 
     def _forget(self) -> None:
-        """Begin again with an empty table: the function's own code is another."""
+        """Begin again with an empty table: the function's own code or module is another."""
         self._code = self.function.__code__
+        self._home = known_module_name(str(self.function.__globals__.get("__name__")))
+        self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
         self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
-        self._shapes: dict[str, list[KnownShape]] = {}  # by architecture
-        self._by_key: dict[StableDigest, Specialization] = {}
-        self._only_here: list[Specialization] = []
+        self._shapes = Generations()
+        # What is in no generation any more is gone from these as well.
+        self._only_here: weakref.WeakSet[Specialization] = weakref.WeakSet()
+        self._drift_told: tuple[tuple[str, str, str], ...] = ()
+        self._by_key: weakref.WeakValueDictionary[StableDigest, Specialization]
+        self._by_key = weakref.WeakValueDictionary()  # the last: see `_request`
 
     def __repr__(self) -> str:
         return f"<kernel {self._name} by {self.compiler.name}>"
@@ -159,7 +175,7 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
-        if self.function.__code__ is not self._code:
+        if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
@@ -180,11 +196,24 @@ class Kernel:
             self._forget()
 
     def _recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
-        for shape in self._shapes.get(target.architecture, ()):
+        for shape in self._shapes.young.get(target.architecture, ()):
             found = shape.by_facts.get(shape.replay(values, target.properties))
             if found is not None:
                 if listeners:
                     emit(Happened.RECALLED, self._name, key=found[0].key)
+                return found[0]
+        return self._recall_older(values, target) if self._shapes.old else None
+
+    def _recall_older(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
+        """The same for what was not used for a while, and is again."""
+        generations, architecture = self._shapes, target.architecture
+        for shape in generations.old.get(architecture, ()):
+            facts = shape.replay(values, target.properties)
+            found = shape.by_facts.get(facts)
+            if found is not None:
+                with self._lock:
+                    generations.remember(architecture, shape, facts, found)
+                emit(Happened.RECALLED, self._name, key=found[0].key)
                 return found[0]
         return None
 
@@ -192,7 +221,12 @@ class Kernel:
         """Everything that a compile for these arguments may look at."""
         arguments = dict(zip(self._binding.names, values, strict=True))
         return World(
-            self.function, arguments, self.choices.options, self._environment, target.properties
+            self.function,
+            arguments,
+            self.choices.options,
+            self._environment,
+            target.properties,
+            self.compiler,
         )
 
     # -- looking up ---------------------------------------------------------------------
@@ -204,8 +238,8 @@ class Kernel:
             return self._find(request) or self._make(request)
 
     def _request(self, values: tuple[Any, ...], target: Target) -> _Request:
-        code = self._code
-        return _Request(self._program, code, self.world(values, target), target)
+        table = self._by_key  # before the program: who has the new table has the new program
+        return _Request(self._program, table, self.world(values, target), target)
 
     def _find(self, request: _Request) -> Specialization | None:
         if self.choices.on_drift == "recompile":
@@ -244,6 +278,8 @@ class Kernel:
         variables = tuple(environment_variable(name, default) for name, default in declared)
         program = self._programs.get(variables)
         if program is None:
+            if len(self._programs) >= PROGRAMS_KEPT:
+                self._programs.clear()
             program = self._programs[variables] = ProgramKey.of(self.function, self.compiler)
             self._cache.uses(dict(program.parts)["toolchain"])
         return program
@@ -270,7 +306,8 @@ class Kernel:
 
     def _known_shapes(self, request: _Request, *, in_memory: bool) -> Iterator[Shape]:
         """Those met in this process, then those of the manifest."""
-        met = [known.shape for known in self._shapes.get(request.target.architecture, ())]
+        with self._lock:
+            met = self._shapes.shapes(request.target.architecture)
         yield from met
         if in_memory:
             return
@@ -303,10 +340,10 @@ class Kernel:
     def _keep(self, specialization: Specialization, request: _Request) -> Specialization:
         """The one specialization of a key."""
         with self._lock:
-            if request.code is not self._code:  # the function has another code by now
+            if request.table is not self._by_key:  # it has begun again by now
                 return specialization
             if specialization.key is None:
-                self._only_here.append(specialization)
+                self._only_here.add(specialization)
                 return specialization
             return self._by_key.setdefault(specialization.key, specialization)
 
@@ -329,19 +366,17 @@ class Kernel:
         samples = samples_of(shape, world)
         fresh = KnownShape(
             shape,
-            plain_replay(*parts, by_identity=by_identity),
-            lambda: compiled_replay(*parts, by_identity=by_identity, samples=samples),
+            plain_replay(*parts, by_identity=by_identity, compiler=self.compiler),
+            lambda: compiled_replay(
+                *parts, by_identity=by_identity, samples=samples, compiler=self.compiler
+            ),
         )
         kept = kept_alive(shape, world)
         with self._lock:
-            if request.code is not self._code:
+            if request.table is not self._by_key:
                 return
-            shapes = self._shapes.setdefault(request.target.architecture, [])
-            known = next((known for known in shapes if known.shape == shape), None)
-            if known is None:
-                known = fresh
-                shapes.append(known)
-            known.remember(live, specialization, kept)
+            found = (specialization, kept)
+            self._shapes.remember(request.target.architecture, fresh, live, found)
 
     @property
     def _by_identity(self) -> bool:
@@ -370,10 +405,12 @@ class Kernel:
                 log.warning("%s is compiled again for every call: %s", self._name, reason)
                 return made
         live = live_facts(trace.shape, request.world, by_identity=self._by_identity)
-        if not same_fact(facts_now(trace.shape, request.world), made.facts):
+        changes = changes_since(trace, made.facts, request.world)
+        if changes:
             log.warning(
-                "what %s was compiled from changed while it was compiled; it is not kept",
+                "what %s was compiled from changed while it was compiled; it is not kept: %s",
                 self._name,
+                "; ".join(map(str, changes)),
             )
             return made
         if recorder.only_here or self.choices.cache == "process":
@@ -391,6 +428,7 @@ class Kernel:
         target = replace(request.target, properties=Properties(inputs, request.target))
         program = Program(self.function, target, inputs.function())
         emit(Happened.COMPILING, self._name)
+        see_settings(self.compiler, recorder)
         begun = time.perf_counter()
         with contextlib.ExitStack() as watched:
             for watch in watches:
@@ -444,26 +482,22 @@ class Kernel:
     # -- drift and explanation ----------------------------------------------------------
 
     def _drift(self, request: _Request) -> Specialization | None:
-        """What to do about globals, cells and variables that have changed since a compile.
-
-        It has drifted if no specialization is for the surroundings as they are now.
-        """
-        found: list[tuple[tuple[Change, ...], list[Change], Specialization]] = []
-        for specialization in self.specializations():
-            if specialization.architecture == request.target.architecture:
-                changes = changes_since(specialization.trace, specialization.facts, request.world)
-                ambient = [change for change in changes if change.is_ambient]
-                if not ambient:
-                    return None
-                found.append((changes, ambient, specialization))
-        if not found:
+        """What to do about globals, cells and variables that have changed since a compile."""
+        drift = self._drift_of(request)
+        if drift is None:
             return None
-        changes, ambient, nearest = min(found, key=lambda each: len(each[0]))
-        words_of = [(change.path, change.old, change.new) for change in ambient]
-        emit(Happened.DRIFTED, self._name, changes=words_of)
+        words_of = tuple((change.path, change.old, change.new) for change in drift.ambient)
+        emit(Happened.DRIFTED, self._name, changes=list(words_of))
+        explanation = drift.explanation(self._name, self.choices.on_drift)
+        if explanation is not None and words_of != self._drift_told:
+            self._drift_told = words_of  # one line for one change, however many calls there are
+            why.info("%s", explanation)
         if self.choices.on_drift == "raise":
-            raise Drifted(self._name, tuple(words_of))
-        return nearest if len(ambient) == len(changes) else None
+            raise Drifted(self._name, words_of)
+        return drift.nearest if drift.is_all else None
+
+    def _drift_of(self, request: _Request) -> Drift | None:
+        return drift_of(self.specializations(), request.world, request.target.architecture)
 
     def _explain_miss(self, request: _Request) -> None:
         self._counts["missed"] += 1
@@ -473,35 +507,59 @@ class Kernel:
             why.info("%s", explanation)
 
     def _explanation(self, request: _Request) -> Explanation:
-        architecture = request.target.architecture
         return explain(
             self._name,
             request.world,
             program=request.program,
+            architecture=request.target.architecture,
             function=function_group(self.function),
             store=self._cache.store,
             known=[
-                (made.trace, made.facts)
+                Compiled(made.architecture, made.trace, made.facts)
                 for made in self.specializations()
-                if made.architecture == architecture
             ],
+            follows_drift=self.choices.on_drift == "recompile",
         )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """Why a call with these arguments would be a hit or a miss, without compiling.
+        """Why a call with these arguments would be a hit or a miss, or raise, without compiling.
 
         The call is compared with the nearest compile known here or in the store.
         """
-        if self.function.__code__ is not self._code:
+        if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        request = self._request(values, target)
-        if self._look_up(request, count=False) is not None:
+        with remembered_in(StoredSources(self._cache.store)):
+            request = self._request(values, target)
+            return self._explained(request)
+
+    def _explained(self, request: _Request) -> Explanation:
+        """What `_find` would come to, in the same order, without anything being kept."""
+        keys = list(self._keys(request, in_memory=True))
+        if any(key in self._by_key for key in keys):
+            return Explanation(self._name, "hit", "its specialization is in memory")
+        if self.choices.on_drift != "recompile":
+            drift = self._drift_of(request)
+            if drift is not None:
+                told = drift.explanation(self._name, self.choices.on_drift)
+                if told is not None:
+                    return told
+        store, group = self._cache.store, request.program.digest
+        if any(_is_readable(store.get(key, group)) for key in self._keys(request)):
             return Explanation(self._name, "hit", "its artifact is in the store")
         return self._explanation(request)
+
+    def _keys(self, request: _Request, *, in_memory: bool = False) -> Iterator[StableDigest]:
+        """The keys under which an artifact for a call may be found."""
+        if self.choices.cache == "process":
+            return
+        for shape in self._known_shapes(request, in_memory=in_memory):
+            facts = durable_facts(shape, request.world)
+            if facts is not None and not is_only_here(facts):
+                yield artifact_key(request.program, request.target, shape, facts)
 
     # -- looking at it ------------------------------------------------------------------
 
@@ -552,6 +610,16 @@ def _on_settings(settings: Settings) -> None:
 
 
 on_change(_on_settings)
+
+
+def _is_readable(got: object) -> bool:
+    """Whether an artifact was found, and can be read."""
+    if not isinstance(got, Found):
+        return False
+    try:
+        return isinstance(decode(got.entry, with_trace=False), Artifact)
+    except Damaged:
+        return False
 
 
 def _taken(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from whorl.fingerprint.tokens import FORMAT as TOKENS
 from whorl.fingerprint.tokens import marshalled
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import own_module, words
+from whorl.reads.signature import class_label
 
 from .compiler import Compiler, toolchain_of
 from .target import Target
@@ -42,6 +43,7 @@ class ProgramKey:
             Part("module", own_module(function) or "apart"),
             Part("code", f"{code.digest.hex()} ({code.origin})"),
             Part("compiler", f"{compiler.name} {compiler.version}"),
+            Part("compiler class", class_label(type(compiler))),
             Part("toolchain", toolchain_of(compiler)),
             Part("record format", f"{FORMAT}.{TOKENS}"),
         )

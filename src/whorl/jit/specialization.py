@@ -11,13 +11,16 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.reads import Plain, Shape, Trace
 from whorl.reads.replay import Replay
 
-__all__ = ["KnownShape", "Specialization"]
+__all__ = ["Generations", "KnownShape", "Specialization"]
 
 PLAIN_USES = 2  # of a shape, before code is generated for it
-LIVE_KEPT = 4096  # facts of calls remembered per shape
+
+# Room of one generation of a kernel's table; there are two, so twice that is in memory at most.
+FACTS_KEPT = 1024  # calls of different facts
+SHAPES_KEPT = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Specialization:
     """An artifact and its loaded code, one for each device. Immutable but for what is loaded."""
 
@@ -53,7 +56,7 @@ class KnownShape:
         self._generate = generate
         self._uses = 0
         # With each specialization, what must stay alive for the facts to mean the same.
-        self.by_facts: dict[Any, tuple[Specialization, tuple[object, ...]]] = {}
+        self.by_facts: dict[Any, Remembered] = {}
 
     def _warming_up(self, args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
         """The plain replay; when it is used again and again, a generated one takes over."""
@@ -66,10 +69,48 @@ class KnownShape:
             self.replay = self._plain
         return self.replay(args, target)
 
-    def remember(
-        self, facts: Any, specialization: Specialization, kept: tuple[object, ...]
-    ) -> None:
+    def emptied(self) -> KnownShape:
+        """The same shape, for the next generation."""
+        fresh = KnownShape(self.shape, self._plain, self._generate)
+        if self.replay != self._warming_up:
+            fresh.replay = self.replay
+        fresh._uses = self._uses
+        return fresh
+
+
+ByArchitecture = dict[str, list[KnownShape]]
+Remembered = tuple[Specialization, tuple[object, ...]]
+
+
+class Generations:
+    """The shapes of a kernel with what was found by them, in two generations.
+
+    What is used is in the young one, or comes into it when it is used again. When that is full,
+    it is the old one, and what was in the old one and was not used since is forgotten: whoever
+    needs it finds it in the store, or makes it, again. A call that finds what it needs in the
+    young one pays nothing for that. Whoever changes anything holds the kernel's lock.
+    """
+
+    def __init__(self) -> None:
+        self.young: ByArchitecture = {}
+        self.old: ByArchitecture = {}
+        self._count = 0
+
+    def shapes(self, architecture: str) -> list[Shape]:
+        """Those of both, each once."""
+        both = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
+        return list(dict.fromkeys(known.shape for known in both))
+
+    def remember(self, architecture: str, known: KnownShape, facts: Any, found: Remembered) -> None:
         """Let calls with these facts find a specialization at once."""
-        if len(self.by_facts) >= LIVE_KEPT:
-            self.by_facts.clear()
-        self.by_facts[facts] = (specialization, kept)
+        shapes = self.young.setdefault(architecture, [])
+        mine = next((each for each in shapes if each.shape == known.shape), None)
+        if self._count >= FACTS_KEPT or (mine is None and len(shapes) >= SHAPES_KEPT):
+            self.old, self.young, self._count = self.young, {}, 0
+            shapes = self.young.setdefault(architecture, [])
+            mine = None
+        if mine is None:
+            mine = known.emptied()
+            shapes.append(mine)
+        self._count += facts not in mine.by_facts
+        mine.by_facts[facts] = found

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import enum
 import functools
 import math
@@ -28,7 +29,7 @@ from typing import Any, Final, NoReturn
 
 from whorl.errors import NotStatic
 from whorl.fingerprint import fingerprint
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import code_digest, tree_of
 
 from .fact import function_behind
 from .view import AbsentRead, CodeView, View
@@ -619,18 +620,13 @@ def _tree_of(function: types.FunctionType) -> tuple[ast.Lambda | ast.FunctionDef
     text = code_digest(code).text
     if text is None:  # there is none that is known to be what runs
         return None, 0
-    try:
-        module = ast.parse(textwrap.dedent(text))
-    except SyntaxError:
-        return None, 0
-    found: list[ast.Lambda | ast.FunctionDef] = [
-        node
-        for node in ast.walk(module)
-        if (isinstance(node, ast.FunctionDef) and node.name == code.co_name)
-        or (isinstance(node, ast.Lambda) and code.co_name == "<lambda>")
-    ]
-    is_only_one = len(found) == 1 or (found and isinstance(found[0], ast.FunctionDef))
-    return (found[0], code.co_firstlineno - 1) if is_only_one else (None, 0)
+    if code.co_name != "<lambda>":
+        with contextlib.suppress(SyntaxError):  # its lines alone are quicker than the file
+            for node in ast.parse(textwrap.dedent(text)).body:
+                if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+                    return node, code.co_firstlineno - 1
+    tree = tree_of(code)
+    return (tree if isinstance(tree, ast.Lambda | ast.FunctionDef) else None), 0
 
 
 def _len(evaluator: Evaluator, value: Any) -> int:

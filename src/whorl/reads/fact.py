@@ -17,6 +17,7 @@ import functools
 import struct
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, Final, cast
 
@@ -117,7 +118,7 @@ def _array(value: Any) -> Plain:
 def exact(value: Any) -> Plain:
     """A value as plain data that no other value has."""
     cls = type(value)
-    if cls in _SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
+    if type(cls) is type and cls in _SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
         return value
     try:
         if cls is tuple:
@@ -160,7 +161,7 @@ def _label(value: Any) -> str:
         return f"{known_module_name(value.__module__ or '')}.{value.__qualname__}"
     if derives(cls, types.BuiltinFunctionType) or cls is type:
         return f"{value.__module__}.{value.__qualname__}"
-    if cls in _TEXTS:
+    if cls is str or cls is bytes:
         return f"{cls.__name__} of {len(value)}"
     return f"{known_module_name(module_name(cls))}.{qualname(cls)}"
 
@@ -175,7 +176,11 @@ def _code(value: Any) -> Plain:
 
 
 def own_module(function: types.FunctionType) -> str | None:
-    """The name of the module whose globals a function reads; None if they are of no module."""
+    """The name of the module whose globals a function reads; None if they are of no module.
+
+    Those of a module that was replaced are of none, nor are those of a program that was started
+    and imported as well: its name leads to the other one.
+    """
     scope = function.__globals__
     name = scope.get("__name__")
     if type(name) is not str:
@@ -183,7 +188,9 @@ def own_module(function: types.FunctionType) -> str | None:
     loaded = sys.modules.get(name)
     if type(loaded) is not types.ModuleType or module_vars(loaded) is not scope:
         return None
-    return known_module_name(name)
+    known = known_module_name(name)
+    named = sys.modules.get(known, loaded)
+    return known if named is loaded else None
 
 
 def wrappers(value: Any) -> tuple[str, ...]:
@@ -253,7 +260,7 @@ def live(aspect: Aspect, value: Any) -> Any:
 def live_type(value: Any) -> Any:
     """The class where that says it all, else as much as the signature does."""
     cls = type(value)
-    if cls in _SIMPLE:
+    if type(cls) is type and cls in _SIMPLE:
         return cls
     if cls is np.ndarray:
         return (value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS)
@@ -281,7 +288,7 @@ def live_value(value: Any) -> Any:
         return (cls, value)
     if cls is tuple:
         return ("tuple", *map(live_value, value))
-    return (cls, _hashable(exact(value)))
+    return ("exactly", _hashable(exact(value)))  # which has the class in it
 
 
 def is_constant(value: Any) -> bool:
@@ -294,7 +301,9 @@ def is_constant(value: Any) -> bool:
         return type(value.__self__) is types.ModuleType
     if cls is type:
         return not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
-    return cls in _SIMPLE or (cls is tuple and all(map(is_constant, value)))
+    if cls is tuple:
+        return all(map(is_constant, value))
+    return type(cls) is type and cls in _SIMPLE
 
 
 def live_code(value: Any) -> Any:
@@ -307,18 +316,34 @@ def live_code(value: Any) -> Any:
 
 
 class Same:
-    """Equal to itself alone: an object compared by identity, and kept alive by that."""
+    """An object compared by identity: equal to others of the very same object alone.
 
-    __slots__ = ("held",)
+    What is gone equals nothing any more, whatever comes to its address. What cannot be referenced
+    weakly is kept alive for as long.
+    """
 
-    def __init__(self, held: object) -> None:
-        self.held = held
+    __slots__ = ("_address", "_held", "_name")
+
+    def __init__(self, value: object) -> None:
+        self._address = id(value)
+        self._name = type_name(type(value))
+        self._held: Callable[[], object]
+        try:
+            self._held = weakref.ref(value)
+        except TypeError:
+            self._held = lambda: value
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Same and other.held is self.held
+        if type(other) is not Same or other._address != self._address:
+            return False
+        held = self._held()
+        return held is not None and held is other._held()
 
     def __hash__(self) -> int:
-        return id(self.held)
+        return self._address
+
+    def __repr__(self) -> str:
+        return f"<this {self._name}>"
 
 
 LIVE: Final[dict[Aspect, Callable[[Any], Any]]] = {

@@ -45,7 +45,7 @@ from .fact import (
     own_module,
 )
 from .trace import Aspect, Path, Plain, Read, Shape, Step
-from .world import ABSENT, OPERATIONS, World, file_state
+from .world import ABSENT, OPERATIONS, World, file_state, scope_of
 
 __all__ = [
     "Replay",
@@ -84,7 +84,7 @@ def facts_now(shape: Shape, world: World) -> tuple[Plain, ...]:
         try:
             return _durable(read, world)
         except NotRecorded:
-            return OnlyHere(("identity", id(world.find(read.path))))
+            return OnlyHere(("identity", facts_of.Same(world.find(read.path))))
 
     return tuple(map(fact, shape.reads))
 
@@ -108,7 +108,20 @@ def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tupl
             parts += found if type(found) is tuple and len(found) == 3 else (found, None, None)
         else:
             parts.append(found)
-    return tuple(parts)
+    scopes = (scope_of(world.function, name) for name in other_modules(shape, world.function))
+    return (*parts, *map(id, scopes))
+
+
+def other_modules(shape: Shape, function: types.FunctionType) -> list[str]:
+    """The modules, but for the function's own, whose globals are read by name.
+
+    Which dict a name leads to is part of the live facts: functions of a module that was replaced
+    go on reading the old one.
+    """
+    roots = (read.path for read in shape.reads if read.path.root == "global")
+    names = dict.fromkeys(path.name.rpartition(".")[0] for path in roots)
+    own = own_module(function) if names else None
+    return [name for name in names if name != own]
 
 
 def _live(read: Read, world: World, by_identity: bool) -> Any:
@@ -143,7 +156,8 @@ def kept_alive(shape: Shape, world: World) -> tuple[object, ...]:
             function = function_behind(world.find(read.path))
             if isinstance(function, types.FunctionType):
                 kept += (function.__code__, function.__globals__)
-    return tuple(kept)
+    scopes = (scope_of(world.function, name) for name in other_modules(shape, world.function))
+    return (*kept, *scopes)
 
 
 def is_only_here(facts: tuple[Plain, ...]) -> bool:
@@ -162,13 +176,18 @@ def compiled_replay(
     *,
     by_identity: bool = False,
     samples: Mapping[Path, Any] = NOTHING,
+    compiler: object = None,
 ) -> Replay:
     """The replay of one shape as a function of the bound arguments and the target.
 
     The constants of a call, its samples, are compared by identity first.
     """
-    plain = plain_replay(shape, function, parameters, environment, by_identity=by_identity)
-    text, constants = replay_source(shape, function, parameters, environment, samples)
+    plain = plain_replay(
+        shape, function, parameters, environment, by_identity=by_identity, compiler=compiler
+    )
+    text, constants = replay_source(
+        shape, function, parameters, environment, samples=samples, compiler=compiler
+    )
     scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain}
     filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
     exec(compile(text, filename, "exec"), scope)
@@ -191,12 +210,13 @@ def plain_replay(
     environment: Mapping[str, str | None],
     *,
     by_identity: bool = False,
+    compiler: object = None,
 ) -> Replay:
     """The same without generating anything: slower, and ready at once."""
 
     def plain(args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
         arguments = dict(zip(parameters, args, strict=True))
-        world = World(function, arguments, {}, environment, target)
+        world = World(function, arguments, {}, environment, target, compiler)
         return live_facts(shape, world, by_identity=by_identity)
 
     return plain
@@ -210,6 +230,8 @@ _SCOPE: Final[dict[str, Any]] = {
     "SIMPLE": facts_of._SIMPLE,
     "alias_fact": alias_fact,
     "file_state": file_state,
+    "HOLDERS": frozenset((dict, list, tuple)),  # looking for an item of these inserts none
+    "item": OPERATIONS["item"],
     "live_array": facts_of.live_array,
     "live_code": facts_of.live_code,
     "live_type": facts_of.live_type,
@@ -228,8 +250,10 @@ class _Source:
         parameters: tuple[str, ...],
         environment: Mapping[str, str | None],
         samples: Mapping[Path, Any],
+        compiler: object,
     ) -> None:
         self.samples = samples
+        self.compiler = compiler
         self.function = function
         self.parameters = parameters
         self.environment = environment
@@ -271,15 +295,26 @@ class _Source:
                 return self.constant(self.function)
             case "target":
                 return self.assign(f"target[{name!r}]")
+            case "compiler":
+                step = Step("attr", name)
+                held = self.constant(self.compiler)
+                return self.assign(self._step(held, step)) if name else held
             case "global":
                 module, _, name = name.rpartition(".")
                 if module == own_module(self.function):
                     scope = self.constant(self.function.__globals__)
                 else:
-                    scope = self.assign(f"MODULES[{module!r}].__dict__")
+                    scope = self.scope(module)
                 return self._global(scope, name)
             case _:
                 raise LookupError(root)
+
+    def scope(self, module: str) -> str:
+        """The variable that holds the globals of a module."""
+        place = ("module", module, ())
+        if place not in self._variables:
+            self._variables[place] = self.assign(f"MODULES[{module!r}].__dict__")
+        return self._variables[place]
 
     def _global(self, scope: str, name: str) -> str:
         if hasattr(builtins, name):
@@ -291,7 +326,8 @@ class _Source:
         if step.operation == "attr" and _is_plain(step.name):
             return f"{before}.{step.name}"
         if step.operation == "item" and type(step.name) in (int, str):
-            return f"{before}[{step.name!r}]"
+            held = f"{before}[{step.name!r}]"
+            return f"{held} if type({before}) in HOLDERS else item({before}, {step.name!r})"
         operation = self.constant(OPERATIONS[step.operation])
         return f"{operation}({before}, {self.constant(step.name)})"
 
@@ -356,11 +392,14 @@ def replay_source(
     function: types.FunctionType,
     parameters: tuple[str, ...],
     environment: Mapping[str, str | None],
+    *,
     samples: Mapping[Path, Any] = NOTHING,
+    compiler: object = None,
 ) -> tuple[str, dict[str, Any]]:
     """The text of a replay and the constants in it."""
-    source = _Source(function, parameters, environment, samples)
+    source = _Source(function, parameters, environment, samples, compiler)
     facts = [source.fact(read) for read in shape.reads]
+    facts += [f"id({source.scope(name)})" for name in other_modules(shape, function)]
     names = "".join(f"a{i}, " for i in range(len(parameters)))
     lines = [f"{names}= args"] if names else []
     lines += [*source.lines, f"return ({''.join(f'{fact}, ' for fact in facts)})"]

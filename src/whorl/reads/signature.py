@@ -100,7 +100,7 @@ def signature(value: Any) -> Plain:
     ('array', '<f8', 2, 'C', 'rw')
     """
     cls = type(value)
-    if cls in SCALARS:
+    if type(cls) is type and cls in SCALARS:  # a metaclass may refuse to be compared
         return (cls.__name__,)
     own = _own(cls)
     if own is not None:
@@ -171,20 +171,38 @@ def dtype_text(dtype: np.dtype[Any]) -> str:
     return dtype.str
 
 
+def _raw_layout(value: Any) -> str:
+    """How the elements lie: what is not strided, or is not what memory holds, says so."""
+    kind = str(getattr(value, "layout", "torch.strided"))
+    if kind != "torch.strided":
+        return kind
+    contiguous = getattr(value, "is_contiguous", None)
+    if contiguous is None:
+        return "any"
+    lazy = [name for name in ("is_conj", "is_neg") if getattr(value, name, bool)()]
+    return " ".join(("C" if contiguous() else "strided", *lazy))
+
+
+def _raw_place(value: Any) -> Plain:
+    """The kind of device and its number, or its name where DLPack has none for it."""
+    try:
+        kind, number = value.__dlpack_device__()
+    except ValueError:
+        return str(value.device)
+    return (int(kind), int(number))
+
+
 def _raw_array(value: Any) -> Plain | None:
     """The metadata of what is an array to others: torch tensors, buffers, DLPack producers."""
     cls = type(value)
     if find(cls, "__dlpack__") is not ABSENT and find(cls, "__dlpack_device__") is not ABSENT:
-        kind, number = value.__dlpack_device__()
         try:
             dimensions = value.ndim
             dtype = str(value.dtype)
         except AttributeError:
             raise NoSignature("it has __dlpack__ but neither dtype nor ndim") from None
-        contiguous = getattr(value, "is_contiguous", None)
-        layout = "any" if contiguous is None else "C" if contiguous() else "strided"
         grad = bool(getattr(value, "requires_grad", False))
-        place = (int(kind), int(number))
+        layout, place = _raw_layout(value), _raw_place(value)
         return ("dlpack", class_label(cls), dtype, int(dimensions), layout, place, grad)
     try:
         view = memoryview(value)

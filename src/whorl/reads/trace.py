@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
+from .item import key_words
+
 __all__ = ["Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
 Plain: TypeAlias = Any
@@ -49,6 +51,8 @@ class Step(NamedTuple):
                 return f".{self.name}"
             case "item":
                 return f"[{self.name!r}]"
+            case "keyed":
+                return f"[{key_words(self.name)}]"
             case operation:
                 return f".{operation}({self.name!r})"
 

@@ -10,7 +10,7 @@ import ast
 import linecache
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -24,12 +24,13 @@ from whorl.fingerprint.source import code_digest, source_of
 from .fact import (
     NotRecorded,
     OnlyHere,
+    Same,
     alias_fact,
     durable,
     function_behind,
     has_identity,
-    is_constant,
 )
+from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, global_path, walk
 
@@ -108,7 +109,7 @@ class Recorder:
                 raise UnsupportedRead(
                     str(read.path), type_name(type(value)), error.reason, line
                 ) from error
-            fact = OnlyHere(("identity", id(value)))
+            fact = OnlyHere(("identity", Same(value)))
         if has_identity(fact):
             self.only_here.append(f"{read} is known by identity alone")
         self._seen[read] = Seen(read, fact, line)
@@ -118,6 +119,21 @@ class Recorder:
     def line(self) -> str:
         """Which source line asks: of the program if the compiler says so, or of the compiler."""
         return _asking_line() if self.asking is None else self.asking
+
+    def key_step(self, path: Path, key: Any) -> Step:
+        """The step to the item of a key."""
+        if is_plain_key(key):
+            return Step("item", key)
+        try:
+            return Step("keyed", key_code(key))
+        except NoKey:
+            reason = "what it is the key of cannot be found again in another process"
+            if not self._by_identity or not isinstance(key, Hashable):
+                raise UnsupportedRead(
+                    f"{path}[...]", type_name(type(key)), reason, self.line
+                ) from None
+            self.only_here.append(f"{path}[...] is known by identity alone: {reason}")
+            return Step("item", key)
 
     def absent(self, path: Path) -> AbsentRead:
         """Record that there is nothing at a path; the error to raise."""
@@ -169,14 +185,13 @@ class View:
         return self._step(Step("attr", name))
 
     def item(self, key: Plain) -> View:
-        """The item at an index or key; `AbsentRead` if there is none."""
+        """The item at an index or key; `AbsentRead` if there is none.
+
+        What a `defaultdict` would make up for it is not there either: looking inserts nothing.
+        """
         if isinstance(key, np.integer):
             key = int(key)
-        if not is_constant(key):
-            path = f"{self.path}[...]"
-            reason = "what it is the key of cannot be found again in another process"
-            raise UnsupportedRead(path, type_name(type(key)), reason, self._recorder.line)
-        return self._step(Step("item", key))
+        return self._step(self._recorder.key_step(self.path, key))
 
     def _step(self, step: Step) -> View:
         return self._recorder.view(self.path.then(step), walk(self._value, step))

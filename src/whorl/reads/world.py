@@ -19,9 +19,19 @@ from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 
 from .fact import function_behind, own_module
+from .item import item, keyed_item
+from .settings import names_held, setting
 from .trace import Path, Step
 
-__all__ = ["ABSENT", "World", "environment_variable", "file_state", "global_path", "walk"]
+__all__ = [
+    "ABSENT",
+    "World",
+    "environment_variable",
+    "file_state",
+    "global_path",
+    "scope_of",
+    "walk",
+]
 
 
 class _Absent:
@@ -49,6 +59,7 @@ class World:
     options: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str | None] = field(default_factory=dict)
     target: Mapping[str, Any] = field(default_factory=dict)
+    compiler: object = None
 
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT: an operation that raises leads to nothing."""
@@ -94,9 +105,11 @@ def _default(value: Any, name: str) -> Any:
 
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
-    "item": lambda value, key: value[key],
+    "item": item,
+    "keyed": keyed_item,
     "key": lambda value, place: list(value)[place],
     "member": lambda value, place: sorted(value, key=fingerprint)[place],
+    "settings": names_held,
     "behind": lambda value, name: getattr(function_behind(value), name),
     "cell": _cell,
     "global": _global,
@@ -168,11 +181,19 @@ def environment_variable(name: str, default: str | None = None) -> str | None:
     return os.environ.get(name, default)
 
 
+def _compiler(world: World, name: str) -> Any:
+    try:
+        return setting(world.compiler, name)
+    except Exception:
+        return ABSENT
+
+
 _ROOTS: Final[dict[str, Callable[[World, str], Any]]] = {
     "arg": _argument,
     "global": _global_root,
     "func": lambda world, name: world.function,
     "env": _environment,
+    "compiler": _compiler,
     "file": _file,
     "option": lambda world, name: world.options.get(name, ABSENT),
     "target": lambda world, name: world.target.get(name, ABSENT),

@@ -47,8 +47,8 @@ RULES: Final[dict[type, Rule]] = {
 
 def _is_of(cls: type, module: str, name: str) -> bool:
     """Whether the class derives from one of a module that may not have been loaded."""
-    loaded = sys.modules.get(module)
-    return loaded is not None and derives(cls, getattr(loaded, name))
+    found = getattr(sys.modules.get(module), name, None)
+    return found is not None and derives(cls, found)
 
 
 def _is_mock(cls: type) -> bool:
@@ -73,6 +73,10 @@ KINDS: Final[tuple[Kind, ...]] = (
     (
         lambda cls: _is_of(cls, "weakref", "finalize"),
         _refuse("what it does is kept outside of it"),
+    ),
+    (
+        lambda cls: _is_of(cls, "torch", "Tensor") or _is_of(cls, "torch", "UntypedStorage"),
+        _refuse("its content belongs to torch; an array of it (`tensor.numpy()`) has one"),
     ),
     (_is_mock, _refuse("a mock makes up its attributes as they are asked for")),
 )
