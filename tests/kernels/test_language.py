@@ -1,4 +1,5 @@
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, type-arg, valid-type, index, assignment"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, type-arg"
+# mypy: disable-error-code="valid-type, index, assignment"
 # Kernels take their types from the arguments.
 """Each program runs compiled and as plain Python: same results, same arrays."""
 

@@ -40,7 +40,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
 _FILES_KEPT: Final = 1024
-_MEMORY: Final = "source index 1"  # raise when what is remembered changes its meaning
+_MEMORY: Final = "source index 2"  # raise when what is remembered changes its meaning
 
 
 @dataclass(frozen=True, slots=True)
