@@ -35,7 +35,9 @@ from whorl.fingerprint import (
 from whorl.jit import Compiler, Explanation, Kernel, Program, Target, jit
 from whorl.kernels import (
     Array,
+    GradArray,
     NumericKernel,
+    array,
     atomic_add,
     atomic_max,
     atomic_min,
@@ -77,6 +79,7 @@ __all__ = [
     "Explanation",
     "FieldRule",
     "Fingerprinter",
+    "GradArray",
     "Inputs",
     "Kernel",
     "KernelError",
@@ -94,6 +97,7 @@ __all__ = [
     "UnsupportedRead",
     "UnsupportedValue",
     "WhorlError",
+    "array",
     "atomic_add",
     "atomic_max",
     "atomic_min",

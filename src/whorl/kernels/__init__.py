@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .array import GradArray, array
 from .kernel import NumericKernel, kernel
 from .language import (
     Array,
@@ -31,7 +32,9 @@ from .language import (
 
 __all__ = [
     "Array",
+    "GradArray",
     "NumericKernel",
+    "array",
     "atomic_add",
     "atomic_max",
     "atomic_min",

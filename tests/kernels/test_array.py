@@ -1,0 +1,51 @@
+# mypy: disable-error-code="no-untyped-def"
+# Kernels take their types from the arguments.
+"""A grad buffer distinguishes two arrays exactly when a kernel reads it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+
+import whorl
+
+
+@whorl.kernel
+def blind(x):
+    x[0] += 1.0
+
+
+@whorl.kernel
+def accumulate(x):
+    if x.grad is not None:
+        for i in range(x.size):
+            x.grad[i] += x[i]
+    return x[0]
+
+
+def test_a_kernel_that_does_not_read_the_gradient_is_the_same_for_both() -> None:
+    blind(whorl.array(3, grad=True))
+    blind(whorl.array(3))
+    assert blind.stats()["compiled"] == 1
+
+
+def test_a_kernel_that_reads_the_gradient_has_one_specialization_for_each() -> None:
+    x = whorl.array(3, grad=True)
+    x[:] = 2.0
+    accumulate(x)
+    accumulate(whorl.array(3))
+    accumulate(x)
+    assert accumulate.stats()["compiled"] == 2
+    assert x.grad is not None
+    assert x.grad.tolist() == [4.0, 4.0, 4.0]
+
+
+def test_copies_and_pickles_keep_the_gradient_and_parts_have_none() -> None:
+    x = whorl.array(3, np.float32, grad=True)
+    for again in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert isinstance(again, whorl.GradArray)
+        assert again.grad is not None
+        assert again.grad is not x.grad
+    assert x[1:].grad is None
