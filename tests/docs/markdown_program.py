@@ -87,11 +87,15 @@ def run(page: Path, name: str) -> bool:
 
 
 def run_statements(block: Block, name: str, main: ModuleType, program: Path) -> bool:
-    padding = "\n" * (block.line - 1)
+    # A file for each block: CPython compiles `module.name(...)` otherwise where it can see the
+    # import, so a block on its own has other instructions than the same lines in the whole page.
+    source = program.with_name(f"{program.stem}_{block.line}.py")
+    text = "\n" * (block.line - 1) + block.text
+    source.write_text(text, encoding="utf-8")
     try:
-        exec(compile(padding + block.text, str(program), "exec"), main.__dict__)
+        exec(compile(text, str(source), "exec", dont_inherit=True), main.__dict__)
     except Exception as error:
-        print(f"{name}:{failing_line(error, program) or block.line}: {error!r}")
+        print(f"{name}:{failing_line(error, source) or block.line}: {error!r}")
         traceback.print_exc(file=sys.stdout)
         return False
     return True
