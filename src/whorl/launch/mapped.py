@@ -1,0 +1,86 @@
+"""An image in, its functions' addresses out: memory that can be run, and no longer written."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import struct
+import sys
+from functools import cache
+from typing import Any, Final
+
+from .image import EXTERNALS, PAGE, Image
+
+__all__ = ["Mapped", "Unmappable", "map_image"]
+
+_READ, _WRITE, _RUN = 1, 2, 4
+_FAILED: Final = ctypes.c_void_p(-1).value
+
+
+class Unmappable(Exception):
+    """An image that this system does not let run, or that needs what is not here."""
+
+
+class Mapped:
+    """An image in memory. It stays there as long as this object."""
+
+    def __init__(self, base: int, size: int, exports: dict[str, int]) -> None:
+        self._base = base
+        self._size = size
+        self.addresses = {name: base + place for name, place in exports.items()}
+
+    def __del__(self) -> None:
+        if self._base and sys is not None and not sys.is_finalizing():
+            _library().munmap(self._base, self._size)
+
+
+def map_image(image: Image) -> Mapped:
+    """Put an image into memory, fill its table, and let it run."""
+    if sys.platform != "linux":
+        raise Unmappable("images are for Linux")
+    library = _library()
+    table_size = (8 * len(image.table) + PAGE - 1) // PAGE * PAGE
+    size = image.table_at + table_size
+    base = library.mmap(None, size, _READ | _WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    if base in (None, _FAILED):
+        raise Unmappable("there is no memory for it")
+    made = Mapped(base, size, image.exports)
+    ctypes.memmove(base, image.text, len(image.text))
+    values = [base + entry if isinstance(entry, int) else _address(entry) for entry in image.table]
+    ctypes.memmove(base + image.table_at, struct.pack(f"<{len(values)}Q", *values), 8 * len(values))
+    if library.mprotect(base, image.table_at, _READ | _RUN):
+        raise Unmappable("this system lets no memory run that was written to")
+    if table_size and library.mprotect(base + image.table_at, table_size, _READ):
+        raise Unmappable("this system does not protect memory")
+    return made
+
+
+@cache
+def _library() -> Any:
+    library = ctypes.CDLL(None)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = [
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+    ]  # fmt: skip
+    library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return library
+
+
+@cache
+def _mathematics() -> Any:
+    return ctypes.CDLL("libm.so.6")
+
+
+def _address(name: str) -> int:
+    """Where an outside function is; only those of the C library are looked for."""
+    if name not in EXTERNALS:
+        raise Unmappable(f"it needs {name!r}, which is no function of the C library")
+    for library in (_library, _mathematics):
+        try:
+            found = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+        except (AttributeError, OSError):
+            continue
+        if found:
+            return found
+    raise Unmappable(f"it needs {name!r}, which this system does not have")
