@@ -1,0 +1,161 @@
+"""The memory of known objects in, offsets out: where CPython and NumPy keep what a launch reads.
+
+Every offset is looked for in objects whose content is known, never taken from a header. What is
+not found where it should be makes the native way unavailable, with the reason; calls then go
+the plain way, which needs none of this.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Layout", "NotKnown", "layout"]
+
+
+class NotKnown(Exception):
+    """An interpreter or a NumPy whose objects are not laid out as expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Offsets in bytes, from the beginning of an object."""
+
+    type: int  # of every object
+    float_value: int
+    array_data: int
+    array_ndim: int
+    array_shape: int
+    array_strides: int
+    array_dtype: int
+    array_flags: int
+    function_code: int
+    type_flags: int
+    base_size: int  # of an object without anything
+
+    @property
+    def name(self) -> str:
+        """What stands for this layout in a key."""
+        version = "{}.{}".format(*sys.version_info[:2])
+        offsets = ",".join(str(getattr(self, field)) for field in self.__slots__)
+        return f"cpython-{version}-{offsets}"
+
+
+@cache
+def layout() -> Layout:
+    """Where things are in this process; `NotKnown` if something is not where it should be."""
+    if sys.implementation.name != "cpython":
+        raise NotKnown(f"this is {sys.implementation.name}, not CPython")
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
+        raise NotKnown("this is not a 64-bit little-endian machine")
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        raise NotKnown("this interpreter runs without a global lock")
+    found = Layout(
+        type=_offset(_Marked(), id(_Marked), "the class of an object"),
+        float_value=_offset(1.2345e67, _bits(1.2345e67), "a float's value"),
+        array_data=_array_offset("data"),
+        array_ndim=_array_offset("ndim"),
+        array_shape=_array_offset("shape"),
+        array_strides=_array_offset("strides"),
+        array_dtype=_array_offset("dtype"),
+        array_flags=_array_offset("flags"),
+        function_code=_offset(_function, id(_function.__code__), "a function's code"),
+        type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
+        base_size=object.__basicsize__,
+    )
+    _check(found)
+    return found
+
+
+class _Marked:
+    __slots__ = ()
+
+
+def _function() -> None: ...
+
+
+def _bits(number: float) -> int:
+    return ctypes.c_int64.from_buffer_copy(ctypes.c_double(number)).value
+
+
+def _words(value: object, size: int | None = None) -> list[int]:
+    """The words of an object's memory."""
+    size = sys.getsizeof(value) if size is None else size
+    count = min(size, 512) // 8
+    return list((ctypes.c_int64 * count).from_address(id(value)))
+
+
+def _offset(value: object, wanted: int, what: str) -> int:
+    """Where a word is in an object: the first place that holds it."""
+    size = 256 if isinstance(value, type) else value.__sizeof__()
+    for place, word in enumerate(_words(value, size)):
+        if word == wanted:
+            return place * 8
+    raise NotKnown(f"{what} is not found in it")
+
+
+_FLAGS = 0x001 | 0x002 | 0x004 | 0x100 | 0x400
+
+
+def _array_offset(part: str) -> int:
+    """Where a part of an array is: by an array of which every part is known."""
+    array: Any = np.zeros((3, 5, 7), np.float32)[::2, 1:, ::3]
+    base = id(array)
+    size = np.ndarray.__basicsize__
+    words = (ctypes.c_int64 * (size // 8)).from_address(base)
+    halves = (ctypes.c_int32 * (size // 4)).from_address(base)
+
+    def pointed(place: int, values: tuple[int, ...]) -> bool:
+        address = words[place]
+        if not address or address % 8:
+            return False
+        return tuple((ctypes.c_int64 * len(values)).from_address(address)) == values
+
+    match part:
+        case "data":
+            places = [i for i in range(2, len(words)) if words[i] == array.ctypes.data]
+        case "dtype":
+            places = [i for i in range(2, len(words)) if words[i] == id(array.dtype)]
+        case "ndim":
+            return 4 * next(i for i in range(6, len(halves)) if halves[i] == array.ndim)
+        case "flags":
+            wanted = array.flags.num
+            found = [i for i in range(6, len(halves)) if halves[i] & 0xFFFF == wanted & 0xFFFF]
+            if not found:
+                raise NotKnown("the flags of an array are not found in it")
+            return 4 * found[-1]
+        case "shape":
+            start = _array_offset("ndim") // 8 + 1
+            places = [i for i in range(start, start + 2) if pointed(i, array.shape)]
+        case _:
+            start = _array_offset("ndim") // 8 + 1
+            places = [i for i in range(start, start + 2) if pointed(i, array.strides)]
+    if len(places) != 1:
+        raise NotKnown(f"the {part} of an array is not found in it")
+    return places[0] * 8
+
+
+def _check(found: Layout) -> None:
+    """Read other objects through the offsets, and compare."""
+    for array in (np.arange(4, dtype=np.int16), np.zeros((2, 0), order="F"), np.array(3.5)):
+        at = id(array)
+        ndim = ctypes.c_int32.from_address(at + found.array_ndim).value
+        shape = ctypes.c_int64.from_address(at + found.array_shape).value
+        flags = ctypes.c_int32.from_address(at + found.array_flags).value
+        same = (
+            ctypes.c_int64.from_address(at + found.type).value == id(np.ndarray)
+            and ndim == array.ndim
+            and ctypes.c_int64.from_address(at + found.array_data).value == array.ctypes.data
+            and ctypes.c_int64.from_address(at + found.array_dtype).value == id(array.dtype)
+            and flags & _FLAGS == array.flags.num & _FLAGS
+            and (not ndim or tuple((ctypes.c_int64 * ndim).from_address(shape)) == array.shape)
+        )
+        if not same:
+            raise NotKnown("an array is not laid out as others are")
+    if ctypes.c_double.from_address(id(-0.25) + found.float_value).value != -0.25:
+        raise NotKnown("a float is not laid out as others are")
