@@ -36,6 +36,7 @@ class Layout:
     array_flags: int
     function_code: int
     type_flags: int
+    list_size: int
     base_size: int  # of an object without anything
 
     @property
@@ -66,6 +67,7 @@ def layout() -> Layout:
         array_flags=_array_offset("flags"),
         function_code=_offset(_function, id(_function.__code__), "a function's code"),
         type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
+        list_size=_offset([None] * 54321, 54321, "the length of a list"),
         base_size=object.__basicsize__,
     )
     _check(found)
@@ -92,7 +94,7 @@ def _words(value: object, size: int | None = None) -> list[int]:
 
 def _offset(value: object, wanted: int, what: str) -> int:
     """Where a word is in an object: the first place that holds it."""
-    size = 256 if isinstance(value, type) else value.__sizeof__()
+    size = 256 if isinstance(value, type) else type(value).__basicsize__
     for place, word in enumerate(_words(value, size)):
         if word == wanted:
             return place * 8

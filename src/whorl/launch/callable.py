@@ -1,0 +1,92 @@
+"""A class whose instances are called natively: each holds the address of its own entry.
+
+The class is made through CPython's C API, without a C compiler: two words more than a plain
+object, for the entry and for the header that it reads. Subclasses in Python add attributes,
+methods and a docstring as usual; they must not define `__call__`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any, Final
+
+from .layout import layout
+
+__all__ = ["make_native", "native_base", "set_entry"]
+
+_T_PYSSIZET, _READONLY = 19, 1
+_TP_CALL, _TP_MEMBERS, _TP_TRAVERSE, _TP_CLEAR = 50, 72, 71, 51
+_DEFAULT, _BASETYPE = 1 << 18, 1 << 10
+VECTORCALL: Final = 1 << 11
+METHOD_DESCRIPTOR: Final = 1 << 17
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = (("slot", ctypes.c_int), ("function", ctypes.c_void_p))
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.c_void_p),
+    )
+
+
+class _Member(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@cache
+def native_base() -> type:
+    """The class, with room for an entry and a header, and without attributes of its own."""
+    base = layout().base_size
+    members = (_Member * 2)(
+        _Member(b"__vectorcalloffset__", _T_PYSSIZET, base, _READONLY, None), _Member()
+    )
+    call = ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p)
+    slots = (_Slot * 3)(
+        _Slot(_TP_CALL, call), _Slot(_TP_MEMBERS, ctypes.cast(members, ctypes.c_void_p)), _Slot()
+    )
+    flags = _DEFAULT | _BASETYPE | VECTORCALL
+    spec = _Spec(
+        b"whorl.launch.NativeBase", base + 16, 0, flags, ctypes.cast(slots, ctypes.c_void_p)
+    )
+    make = ctypes.pythonapi.PyType_FromSpec
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
+    made = make(ctypes.addressof(spec))
+    _kept.append((members, slots, spec))
+    assert isinstance(made, type)
+    return made
+
+
+_kept: Final[list[Any]] = []
+
+
+def make_native(cls: type) -> None:
+    """Let calls of a subclass's instances enter natively, and methods get their object natively.
+
+    Python clears these flags on a class that is made in Python: it cannot know that nothing in
+    it changes how its instances are called.
+    """
+    place = ctypes.c_uint64.from_address(id(cls) + layout().type_flags)
+    if place.value != cls.__flags__:
+        raise TypeError("the flags of the class are not where they should be")
+    place.value |= VECTORCALL | METHOD_DESCRIPTOR
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+
+
+def set_entry(instance: object, entry: int, header: int) -> None:
+    """Let calls of an instance enter at an address, which finds this header."""
+    at = id(instance) + layout().base_size
+    ctypes.c_uint64.from_address(at + 8).value = header
+    ctypes.c_uint64.from_address(at).value = entry

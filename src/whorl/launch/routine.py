@@ -1,0 +1,73 @@
+"""The launcher's text in, its address out: compiled once per layout, then mapped from the store."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.artifacts import Artifact, Entry, Label, decode, encode
+from whorl.fingerprint import fingerprint
+from whorl.fingerprint.digest import StableDigest
+from whorl.store import Cache
+
+from .image import Image, Unlinkable, link
+from .layout import NotKnown, layout
+from .mapped import Mapped, Unmappable, map_image
+from .native import API, ENTRY, launcher_text
+
+__all__ = ["api_table", "routine_address"]
+
+_lock: Final = threading.Lock()
+_found: dict[str, tuple[Mapped, int] | None] = {}
+
+
+def routine_address(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> int | None:
+    """Where the launcher is; None if there is no native way here.
+
+    `compile_it` makes an object file of LLVM's text; it is called if no process has done so yet.
+    """
+    with _lock:
+        if level not in _found:
+            try:
+                _found[level] = _mapped(cache, level, compile_it)
+            except (NotKnown, Unlinkable, Unmappable):
+                _found[level] = None
+        found = _found[level]
+        return None if found is None else found[1]
+
+
+def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tuple[Mapped, int]:
+    text = launcher_text(layout())
+    key = fingerprint(("launcher", layout().name, level, text))
+    assert isinstance(key, StableDigest)
+
+    def produce() -> Entry:
+        image = link(compile_it(text))
+        label = Label("artifact", key, parts=(("layout", layout().name), ("level", level)))
+        return encode(Artifact({"text": image.text}, {"image": image.plain}), label)
+
+    obtained = cache.obtain(key, produce, what="the launcher")
+    artifact = decode(obtained.entry)
+    assert isinstance(artifact, Artifact)
+    image = Image.from_plain(bytes(artifact.payloads["text"]), artifact.metadata["image"])
+    mapped = map_image(image)
+    return mapped, mapped.addresses[ENTRY]
+
+
+def api_table() -> Any:
+    """The addresses that the launcher needs: objects, and functions of CPython's C API."""
+    objects = {
+        "ndarray": np.ndarray, "int": int, "float": float, "true": True, "false": False,
+        "none": None,
+    }  # fmt: skip
+    addresses = [
+        id(objects[name])
+        if name in objects
+        else ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        for name in API
+    ]
+    return (ctypes.c_int64 * len(addresses))(*addresses)
