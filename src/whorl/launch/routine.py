@@ -47,7 +47,7 @@ def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tup
 
     def produce() -> Entry:
         image = link(compile_it(text))
-        label = Label("artifact", key, parts=(("layout", layout().name), ("level", level)))
+        label = Label("artifact", key, toolchain=f"{layout().name} {level}")
         return encode(Artifact({"text": image.text}, {"image": image.plain}), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
@@ -67,7 +67,7 @@ def api_table() -> Any:
     addresses = [
         id(objects[name])
         if name in objects
-        else ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        else ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in API
     ]
     return (ctypes.c_int64 * len(addresses))(*addresses)
