@@ -69,9 +69,17 @@ class Made:
             padded = [*rest, *[0] * (OP_WORDS - 1 - len(rest))]
             flat += [KINDS[kind], *padded]
         values = (
-            count, 16, 16, self.kernel, ctypes.addressof(self.template), self.words(*flat),
-            len(ops), self.words(*result), id(failed), 0,
-        )  # fmt: skip
+            count,
+            16,
+            16,
+            self.kernel,
+            ctypes.addressof(self.template),
+            self.words(*flat),
+            len(ops),
+            self.words(*result),
+            id(failed),
+            0,
+        )
         assert len(values) == SPECIAL_WORDS
         return self.words(*values)
 
@@ -173,7 +181,7 @@ def test_attributes_items_constants_and_identities(made: Made) -> None:
             ("EQINT", 2, 0, 0, 6),
             ("INT", 2, 8),
             result=ONE_INT,
-        )  # fmt: skip
+        )
     )
     assert call(thing) == 6
     thing.n = (5, 7)  # type: ignore[attr-defined] # any attribute
@@ -194,7 +202,7 @@ def test_a_global_is_looked_up_and_a_hidden_builtin_is_noticed(made: Made) -> No
             ("NOKEY", 0, 0, id(scope), id(keys[1])),
             ("INT", 1, 8),
             result=ONE_INT,
-        )  # fmt: skip
+        )
     )
     assert call() == 4
     scope["range"] = None
