@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any, Literal, cast, overload
+from typing import Any, Final, Literal, cast, overload
 
 import numpy as np
 
+from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
+from whorl.jit.events import audits, listeners
 from whorl.jit.kernel import CacheMode, Choices, OnDrift
 from whorl.jit.specialization import Specialization
 from whorl.settings import current
@@ -16,22 +18,57 @@ from whorl.store import Cache
 
 from .compiler import KernelCompiler
 from .machine import assembly, optimised_text
+from .native import NativeTables, alive, native_classes
 
 __all__ = ["NumericKernel", "kernel"]
 
 Form = Literal["ir", "llvm", "optimised", "asm"]
 
 
+CALLS_IN_PYTHON: Final = 3  # before the native way is made
+
+
+@exclude("_python_calls", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
     compiler: KernelCompiler
+    family: type[NumericKernel]  # this class, whichever kind of it an object is
+
+    def __init__(self, *args: Any) -> None:
+        self.tables = NativeTables()
+        self._python_calls = 0
+        super().__init__(*args)
+        alive.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and run."""
+        return self.call_in_python(*args, **kwargs)
+
+    def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
+        """The way of a call that is not, or not yet, taken natively."""
         if current().interpret.value:
             return self.interpret(*args, **kwargs)
-        return super().__call__(*args, **kwargs)
+        result = Kernel.__call__(self, *args, **kwargs)
+        self._python_calls += 1
+        if self._python_calls >= CALLS_IN_PYTHON and not listeners and not audits:
+            self._make_native(*args, **kwargs)
+        return result
+
+    def _make_native(self, *args: Any, **kwargs: Any) -> None:
+        """Let calls like this one enter natively from now on, where that can be."""
+        values = self._binding.bind(*args, **kwargs)
+        target = self.compiler.target()
+        for known in self._shapes.young.get(target.architecture, ()):
+            found = known.by_facts.get(known.replay(values, target.properties))
+            if found is not None and self.choices.cache != "process":
+                world = self.world(values, target)
+                self.tables.add(self, known.shape, world, found[0])
+                return
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.tables.drop(self)
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.
@@ -70,6 +107,9 @@ class NumericKernel(Kernel):
             with self._lock:
                 launch = specialization.loaded.setdefault(target.device, launch)
         return launch
+
+
+NumericKernel.family = NumericKernel
 
 
 def _as_python(value: Any) -> Any:
@@ -130,6 +170,8 @@ def kernel(
             raise TypeError(f"whorl.kernel compiles functions, not {type(function).__name__}")
         compiler = KernelCompiler(target, debug, nogil)
         choices = Choices({}, on_drift, cache, False)
-        return NumericKernel(function, cast("Any", compiler), choices, store)
+        classes = native_classes(NumericKernel)
+        cls = NumericKernel if classes is None else classes.python
+        return cast("NumericKernel", cls(function, cast("Any", compiler), choices, store))
 
     return decorate if function is None else decorate(function)

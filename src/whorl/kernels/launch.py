@@ -11,6 +11,8 @@ import ctypes
 import struct
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
@@ -23,11 +25,25 @@ from .record import STATUS, offsets
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
-__all__ = ["launcher", "plain_slots", "slots_from"]
+__all__ = ["Parts", "launcher", "plain_slots", "slots_from"]
 
 PRINTER: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a native launch needs of a loaded kernel."""
+
+    address: int
+    slots: list[tuple[Path, Scalar | ArrayType]]
+    result: Plain
+    printer: int
+    failed: Callable[[bytes], None]
+    is_parallel: bool
+    releases: bool
+    kept: object  # the code and the printer, as long as they are needed
 
 
 # -- slots as plain data ----------------------------------------------------------------
@@ -123,8 +139,13 @@ def launcher(artifact: Artifact, function: types.FunctionType, level: str) -> Ca
     elif told["result"] is not None:
         lines.append("    return build(())")
     exec("\n".join(lines), scope)
-    made: Callable[..., Any] = scope["launch"]
-    return made
+    made = scope["launch"]
+    made.parts = Parts(
+        address, slots, told["result"], scope["printer"], partial(_raise_status, sites),
+        told["parallel"], told["nogil"] or told["prints"], (engine, printer),
+    )  # fmt: skip
+    launch: Callable[..., Any] = made
+    return launch
 
 
 def _one() -> int:
@@ -246,6 +267,11 @@ def _print(site: Plain, values: Any) -> None:
 
 
 def _raise(sites: Plain, buffer: Any) -> None:
-    number, *values = struct.unpack_from("<4q", buffer, STATUS * 8)
+    _raise_status(sites, bytes(buffer)[STATUS * 8 : STATUS * 8 + 32])
+
+
+def _raise_status(sites: Plain, status: bytes) -> None:
+    """Raise what the status words of a launch say."""
+    number, *values = struct.unpack("<4q", status)
     error, text, line, _ = sites[number - 1]
     raise getattr(builtins, error)(f"{text.format(*values)}\n  at {line}")

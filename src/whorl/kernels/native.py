@@ -1,0 +1,200 @@
+"""A specialization that is called again and again in, a native table for it out.
+
+A kernel begins as an object that is called in Python. When a specialization has been found in
+memory a few times, its reads become a table, and the kernel's class becomes the native one: its
+instances enter machine code directly, which checks the tables and goes on to Python if none
+fits. Whatever a table does not check (settings, a fork) drops all tables.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from whorl.launch.callable import make_native, native_base, set_entry
+from whorl.launch.layout import NotKnown
+from whorl.launch.routine import api_table, routine_address
+from whorl.launch.table import Launch, NotNative, SlotWords, Table, table_of
+from whorl.reads import Shape, World
+from whorl.settings import Settings, on_change
+
+from .launch import Parts
+from .machine import host_level, machine_code
+from .record import offsets
+from .runtime import parallel_address, thread_count
+from .types import ArrayType, Scalar
+
+if TYPE_CHECKING:
+    from .kernel import NumericKernel
+
+__all__ = ["NativeTables", "native_classes"]
+
+MOST: Final = 16  # tables of one kernel
+_PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The class of kernels that are called in Python, and of those that are called natively."""
+
+    python: type
+    native: type
+
+
+_classes: dict[type, Classes | None] = {}
+
+
+def native_classes(cls: type) -> Classes | None:
+    """Both kinds of a kernel class, of one layout; None where there is no native way."""
+    if cls not in _classes:
+        _classes[cls] = _made_classes(cls)
+    return _classes[cls]
+
+
+def _made_classes(cls: type) -> Classes | None:
+    try:
+        base = native_base()
+    except (NotKnown, AttributeError, OSError):
+        return None
+    names = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__qualname__": cls.__qualname__}
+    python = type(cls.__name__, (base, cls), {**names, "__call__": cls.__call__})
+    native = type(cls.__name__, (base, cls), dict(names))
+    make_native(native)
+    return Classes(python, native)
+
+
+class NativeTables:
+    """The native tables of one kernel."""
+
+    def __init__(self) -> None:
+        self._tables: list[Table] = []
+        self._tabled: dict[int, int] = {}  # how many tables a specialization has
+        self._kept: list[Any] = []  # a launch in another thread may still use these
+        self._slow: Any = None
+
+    def drop(self, kernel: NumericKernel) -> None:
+        """Let every call go on to Python."""
+        if self._tables:
+            self._tables = []
+            self._tabled = {}
+            self._show(kernel)
+
+    def add(self, kernel: NumericKernel, shape: Shape, world: World, specialization: Any) -> bool:
+        """Make a table for calls like this one, if that can be; whether it was."""
+        number = id(specialization)
+        if len(self._tables) >= MOST or self._tabled.get(number, 0) >= 2:
+            return False
+        self._tabled[number] = self._tabled.get(number, 0) + 1
+        classes = native_classes(kernel.family)
+        parts: Parts | None = getattr(specialization.loaded.get("cpu"), "parts", None)
+        if classes is None or parts is None:
+            return False
+        try:
+            table = _table(shape, world, parts)
+        except NotNative:
+            return False
+        level = host_level()
+        address = routine_address(kernel._cache, level, lambda text: machine_code(text, level))
+        if address is None:
+            return False
+        table.kept.append((specialization, parts))
+        self._tables.append(table)
+        self._address = address
+        self._show(kernel)
+        kernel.__class__ = classes.native  # which has the same layout
+        return True
+
+    def _show(self, kernel: NumericKernel) -> None:
+        """Let the kernel's calls find the tables as they are now."""
+        if self._slow is None:
+            self._slow = _Slow(kernel)
+        addresses = [table.address for table in self._tables]
+        words = (ctypes.addressof(_api()), id(self._slow), len(addresses), *addresses)
+        header = (ctypes.c_int64 * len(words))(*words)
+        self._kept.append((header, list(self._tables)))
+        set_entry(kernel, self._address, ctypes.addressof(header))
+
+
+class _Slow:
+    """The way through Python, for a kernel that does not keep itself alive by it."""
+
+    def __init__(self, kernel: NumericKernel) -> None:
+        self._kernel = weakref.ref(kernel)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kernel = self._kernel()
+        assert kernel is not None  # whoever calls it has it
+        return kernel.call_in_python(*args, **kwargs)
+
+
+@cache
+def _api() -> Any:
+    return api_table()
+
+
+def _table(shape: Shape, world: World, parts: Parts) -> Table:
+    first, results = offsets([type for _, type in parts.slots])
+    slots = {
+        path: _slot_words(type, word) for (path, type), word in zip(parts.slots, first, strict=True)
+    }
+    template = (ctypes.c_int64 * 8)(
+        thread_count() if parts.is_parallel else 1,
+        parallel_address() if parts.is_parallel else 0,
+        parts.printer,
+    )
+    count, plan = _results(parts.result, results)
+    launch = Launch(
+        parts.address,
+        ctypes.addressof(template),
+        results + max(1, count),
+        plan,
+        parts.failed,
+        parts.releases,
+    )
+    table = table_of(shape, slots, world, list(world.arguments), launch)
+    table.kept.append(template)
+    return table
+
+
+def _slot_words(type: Scalar | ArrayType, word: int) -> SlotWords:
+    if isinstance(type, ArrayType):
+        return SlotWords("array", word, type.layout not in ("C", "F"))
+    return SlotWords(_PYTHON[type.kind] if type.weak else "scalar", word)
+
+
+def _results(result: Any, word: int) -> tuple[int, Any]:
+    if result is None:
+        return 0, None
+    if result[0] == "number":
+        return 1, (result[1], result[2], word)
+    plan = []
+    for i, part in enumerate(result[1]):
+        if part is None or part[0] != "number":
+            raise NotNative("it returns tuples in tuples")
+        plan.append((part[1], part[2], word + i))
+    if not plan:
+        raise NotNative("it returns an empty tuple")
+    return len(plan), tuple(plan)
+
+
+# -- what drops all tables --------------------------------------------------------------
+
+alive: Final[weakref.WeakSet[NumericKernel]] = weakref.WeakSet()
+
+
+def _drop_all() -> None:
+    for kernel in list(alive):
+        kernel.tables.drop(kernel)
+
+
+def _on_settings(settings: Settings) -> None:
+    _drop_all()
+
+
+on_change(_on_settings)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_drop_all)

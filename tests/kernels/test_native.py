@@ -1,0 +1,261 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# Kernels take their types from the arguments.
+"""Kernels that are called natively notice everything that they would notice in Python."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import inspect
+import os
+import pickle
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whorl
+import whorl.testing
+from whorl.kernels.machine import host_level
+from whorl.kernels.native import native_classes
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"
+)
+SCALE = 2.0
+
+
+def helper(v):
+    return v + 1
+
+
+@whorl.kernel
+def weighted(x, n: int):
+    """Sum up."""
+    s = 0.0
+    for i in range(n):
+        s += helper(x[i]) * SCALE
+    return s
+
+
+@whorl.kernel
+def of_object(state, k):
+    s = 0.0
+    for i in range(state.inner.x.shape[0]):
+        s += state.inner.x[i] * k
+    return s, state.n
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    before = whorl.configure()
+    yield
+    whorl.settings.restore(before)
+
+
+def is_native(kernel: Any) -> bool:
+    classes = native_classes(whorl.NumericKernel)
+    assert classes is not None
+    is_one: bool = type(kernel) is classes.native
+    return is_one and bool(kernel.tables._tables)
+
+
+def warmed(kernel: Any, *args: Any) -> Any:
+    for _ in range(5):
+        result = kernel(*args)
+    assert is_native(kernel)
+    return result
+
+
+def test_a_kernel_becomes_native_and_stays_what_it_was() -> None:
+    x = np.ones(4)
+    assert warmed(weighted, x, 4) == 16.0
+    assert weighted.__doc__ == "Sum up."
+    assert list(inspect.signature(weighted).parameters) == ["x", "n"]
+    assert pickle.loads(pickle.dumps(weighted)) is weighted
+    assert copy.deepcopy(weighted) is weighted
+    assert isinstance(weighted, whorl.NumericKernel)
+    assert weighted(x, n=2) == weighted(n=2, x=x) == 8.0
+    with pytest.raises(TypeError, match="missing 1 required"):
+        weighted(x)
+
+
+def test_a_changed_global_or_helper_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones(4)
+    warmed(weighted, x, 4)
+    monkeypatch.setattr(sys.modules[__name__], "SCALE", 3.0)
+    assert weighted(x, 4) == 24.0
+    monkeypatch.undo()
+    assert weighted(x, 4) == 16.0
+    monkeypatch.setattr(helper, "__code__", (lambda v: v + 2).__code__)
+    assert weighted(x, 4) == 24.0
+    monkeypatch.undo()
+    monkeypatch.setattr(sys.modules[__name__], "range", lambda n: (), raising=False)
+    assert weighted(x, 4) == 0.0
+    monkeypatch.undo()
+    assert weighted(x, 4) == 16.0
+
+
+def test_other_types_go_to_their_own_specialization_and_back() -> None:
+    x, y = np.ones(4), np.ones(4, np.float32)
+    warmed(weighted, x, 4)
+    warmed(weighted, y, 4)
+    assert [weighted(each, 3) for each in (x, y, x[::-1], x, y)] == [12.0] * 5
+    assert weighted(x, np.int32(2)) == 8.0
+
+
+def test_members_that_change_in_any_way_are_noticed() -> None:
+    state = SimpleNamespace(inner=SimpleNamespace(x=np.ones(4)), n=3)
+    assert warmed(of_object, state, 2.0) == (8.0, 3)
+    state.n = 5
+    assert of_object(state, 2.0) == (8.0, 5)
+    state.n = 5.5
+    assert of_object(state, 2.0) == (8.0, 5.5)
+    state.n = 1
+    state.inner.x = np.ones(6)
+    assert of_object(state, 2.0) == (12.0, 1)
+    state.inner = SimpleNamespace(x=np.ones(2, np.float32))
+    assert of_object(state, 2.0) == (4.0, 1)
+    state.inner.x = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(whorl.KernelError):
+        of_object(state, 2.0)
+    state.inner.x.shape = (6,)
+    assert of_object(state, 2.0) == (30.0, 1)
+    state.inner.x = np.ones(4)[::2]
+    assert of_object(state, 2.0) == (4.0, 1)
+    del state.n
+    with pytest.raises((whorl.KernelError, AttributeError)):
+        of_object(state, 2.0)
+    other = copy.copy(state)
+    other.n, other.inner = 9, SimpleNamespace(x=np.ones(3))
+    assert of_object(other, 2.0) == (6.0, 9)
+
+
+def test_listeners_hear_of_native_kernels_too() -> None:
+    x = np.ones(4)
+    warmed(weighted, x, 4)
+    with whorl.testing.recorded_events() as events:
+        weighted(x, 4)
+    assert [event.what.value for event in events] == ["recalled", "launched"]
+
+
+def test_settings_are_honoured_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.ones(4)
+    warmed(weighted, x, 4)
+    whorl.configure(debug=True)
+    with pytest.raises(IndexError):
+        weighted(x, 400)
+    whorl.configure(debug=False, interpret=True)
+    with pytest.raises(IndexError):
+        weighted(x, 400)
+    whorl.configure(interpret=False)
+    assert warmed(weighted, x, 4) == 16.0
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.x = np.ones(3)
+
+    @whorl.kernel
+    def total(self, k: float):
+        s = 0.0
+        for v in self.x:
+            s += v * k
+        return s
+
+
+class Doubled(Holder):
+    @property
+    def x(self):
+        return self._x
+
+    @x.setter
+    def x(self, value):
+        self._x = 2 * value
+
+
+def test_methods_are_native_for_each_class() -> None:
+    holder, doubled = Holder(), Doubled()
+    for _ in range(5):
+        assert (holder.total(2.0), doubled.total(2.0)) == (6.0, 12.0)
+    assert is_native(Holder.__dict__["total"])
+    bound = holder.total
+    assert (bound(1.0), Holder.total(holder, 3.0)) == (3.0, 9.0)
+    assert copy.copy(holder).total(1.0) == 3.0
+
+
+def test_threads_may_call_one_kernel_at_once() -> None:
+    results: list[bool] = []
+
+    def work(dtype: str) -> None:
+        x = np.ones(100, dtype)
+        results.append(all(weighted(x, n % 100) == 4.0 * (n % 100) for n in range(3000)))
+
+    threads = [threading.Thread(target=work, args=(dtype,)) for dtype in ("f8", "f4", "i8", "f8")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 4
+
+
+def test_nothing_leaks() -> None:
+    state = SimpleNamespace(inner=SimpleNamespace(x=np.ones(4)), n=3)
+    warmed(of_object, state, 2.0)
+    counts = sys.getrefcount(state), sys.getrefcount(state.inner), sys.getrefcount(state.inner.x)
+    for _ in range(10_000):
+        of_object(state, 2.0)
+    assert counts == (
+        sys.getrefcount(state),
+        sys.getrefcount(state.inner),
+        sys.getrefcount(state.inner.x),
+    )
+    gone = weakref.ref(state.inner.x)
+    del state
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_can_call_a_native_kernel() -> None:
+    x = np.ones(4)
+    warmed(weighted, x, 4)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if all(weighted(x, 4) == 16.0 for _ in range(10)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@whorl.kernel(debug=True)
+def checked(x, i):
+    return x[i]
+
+
+def test_errors_of_debug_kernels_come_back_natively() -> None:
+    x = np.arange(3.0)
+    assert warmed(checked, x, 1) == 1.0
+    for _ in range(3):
+        with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 of arg:x"):
+            checked(x, 7)
+    assert checked(x, -1) == 2.0
+
+
+def test_ints_that_do_not_fit_are_refused() -> None:
+    x = np.ones(4)
+    warmed(weighted, x, 4)
+    with pytest.raises(OverflowError, match="arg:n"):
+        weighted(x, 2**70)
+
+
+def test_a_kernel_that_is_collected_leaves_nothing() -> None:
+    kernel = whorl.kernel(weighted.function)
+    warmed(kernel, np.ones(4), 4)
+    gone = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert gone() is None
