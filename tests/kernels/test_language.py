@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import whorl
+import whorl.testing
 from tests.kernels.programs import checked
 
 SCALE = 2.5
@@ -702,3 +703,15 @@ def printing(x):
 def test_debug_prints(capsys: pytest.CaptureFixture[str]) -> None:
     printing(np.array([0.5, 2.0]))
     assert capsys.readouterr().out == "x 0 = 0.5\nx 1 = 2.0\n"
+
+
+# -- audit ------------------------------------------------------------------------------
+
+
+def test_an_audit_finds_nothing() -> None:
+    with whorl.testing.audit(rate=1.0) as report:
+        for dtype in ("f8", "f4"):
+            widening(np.ones(3, dtype))
+            widening(np.ones(3, dtype))
+    assert report.compared
+    assert not report.findings

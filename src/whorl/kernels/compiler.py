@@ -7,24 +7,19 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 from whorl.artifacts import Artifact
+from whorl.fingerprint.digest import hash_hex
 from whorl.jit import Program, Target
 from whorl.reads import Inputs
-from whorl.reads.trace import Plain
 from whorl.settings import current
 
-from . import ir
-from .emit import emit
-from .launch import launcher, plain_slots, plain_type
-from .lowering import lower
-from .machine import can_run, host_level, machine_code
-from .passes import run_passes
+from .launch import launcher
+from .machine import can_run, host_level
 from .record import ABI
-from .text import text_of
-from .types import Scalar
-from .walk import statements_in
 
 __all__ = ["KernelCompiler"]
 
@@ -54,31 +49,9 @@ class KernelCompiler:
 
     def compile(self, program: Program, inputs: Inputs) -> Artifact:
         """Lower, run the passes, and let LLVM make machine code."""
-        level, debug = inputs.target("cpu"), inputs.target("debug")
-        lowered = lower(inputs, debug=debug)
-        function = lowered.function
-        run_passes(function, _dump)
-        text = emit(function)
-        statements = list(statements_in(function.body))
-        told: dict[str, Plain] = {
-            "abi": ABI,
-            "level": level,
-            "slots": plain_slots(lowered.paths, [slot.type for slot in function.slots]),
-            "result": _plain_result(function.result),
-            "sites": tuple(
-                (site.error, site.text, site.line, tuple(map(plain_type, site.types)))
-                for site in function.sites
-            ),
-            "parallel": any(isinstance(each, ir.Parallel) for each in statements),
-            "prints": any(isinstance(each, ir.Print) for each in statements),
-            "nogil": self.nogil,
-        }
-        payloads = {
-            "object": machine_code(text, level),
-            "llvm": text.encode(),
-            "ir": text_of(function).encode(),
-        }
-        return Artifact(payloads, told)
+        from .compile import compiled  # a process that finds everything needs none of it
+
+        return compiled(inputs, nogil=self.nogil)
 
     def load(self, artifact: Artifact, device: str) -> Callable[..., Any]:
         """Kernels are loaded with the function they were made of: see `load_for`."""
@@ -97,9 +70,28 @@ class KernelCompiler:
 
 @cache
 def _toolchain() -> str:
-    from importlib.metadata import version
+    """LLVM's version and this package's; of a checkout, what its files hold."""
+    package = Path(__file__).parents[1]
+    own = _installed_version(package)
+    if own is None:
+        texts = [path.read_bytes() for path in sorted(package.glob("kernels/**/*.py"))]
+        own = hash_hex(b"".join(texts))[:16]
+    found = find_spec("llvmlite")
+    if found is None or not found.submodule_search_locations:
+        return f"whorl {own}, no llvmlite"
+    llvmlite = _installed_version(Path(found.submodule_search_locations[0]))
+    if llvmlite is None:
+        from importlib.metadata import version
 
-    return f"llvmlite {version('llvmlite')}, whorl {version('whorl')}"
+        llvmlite = version("llvmlite")
+    return f"whorl {own}, llvmlite {llvmlite}"
+
+
+def _installed_version(package: Path) -> str | None:
+    """The version that stands beside an installed package: `importlib.metadata` takes 20 ms."""
+    for entry in package.parent.glob(f"{package.name}-*.dist-info"):
+        return entry.stem.partition("-")[2]
+    return None
 
 
 @cache
@@ -108,19 +100,3 @@ def _target(level: str, debug: bool) -> Target:
     if not can_run(cpu):
         raise ValueError(f"this machine is {host_level()}: it cannot run code for {cpu}")
     return Target(f"{sys.platform}-{cpu}", "cpu", {"cpu": cpu, "debug": debug})
-
-
-def _plain_result(result: ir.Result) -> Plain:
-    match result:
-        case ir.Local():
-            assert isinstance(result.type, Scalar)
-            return ("number", result.type.kind, result.type.bits)
-        case tuple():
-            return ("tuple", tuple(_plain_result(part) for part in result))
-    return None
-
-
-def _dump(name: str, function: ir.Function) -> None:
-    wanted: Final = current().dump.value
-    if wanted in (name, "all"):
-        print(f"# after {name}\n{text_of(function)}", file=sys.stderr)

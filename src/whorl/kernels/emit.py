@@ -18,13 +18,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from . import ir
-from .record import PARALLEL, PRINT, STATUS, THREADS, offsets
+from .record import ENTRY, PARALLEL, PRINT, STATUS, THREADS, offsets
 from .types import ArrayType, Pointer, Scalar, Type, VectorType
 from .walk import has_atomics, locals_in
 
-__all__ = ["ENTRY", "emit"]
+__all__ = ["emit"]
 
-ENTRY: Final = "whorl_kernel"
 PARTS: Final = 64  # of a loop with reductions
 SHARE: Final = 8  # parts per thread of one without
 

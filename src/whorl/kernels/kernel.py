@@ -17,7 +17,7 @@ from whorl.settings import current
 from whorl.store import Cache
 
 from .compiler import KernelCompiler
-from .machine import assembly, optimised_text
+from .machine import assembly, binding, optimised_text
 from .native import NativeTables, alive, native_classes
 
 __all__ = ["NumericKernel", "kernel"]
@@ -98,6 +98,10 @@ class NumericKernel(Kernel):
             return bytes(artifact.payloads[form]).decode()
         show = assembly if form == "asm" else optimised_text
         return show(bytes(artifact.payloads["llvm"]).decode(), artifact.metadata["level"])
+
+    def _compiled(self, *args: Any) -> Any:
+        binding()  # before the compile is watched: what an import looks at is no read of it
+        return super()._compiled(*args)
 
     def _load(self, specialization: Specialization, target: Target) -> Callable[..., Any]:
         with self._lock:

@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
+from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
 from whorl.reads.trace import Plain
 
-from .emit import ENTRY
 from .machine import load_object
-from .record import STATUS, offsets
+from .record import ENTRY, STATUS, offsets
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
@@ -88,7 +88,7 @@ def slots_from(plain: Plain) -> list[tuple[Path, Scalar | ArrayType]]:
 def launcher(artifact: Artifact, function: types.FunctionType, level: str) -> Callable[..., Any]:
     """Load the machine code of an artifact, and make it callable with the function's arguments."""
     told = artifact.metadata
-    address, engine = load_object(bytes(artifact.payloads["object"]), ENTRY, level)
+    address, engine = _loaded(artifact, level)
     slots = slots_from(told["slots"])
     prototype = ctypes.CFUNCTYPE if told["nogil"] or told["prints"] else ctypes.PYFUNCTYPE
     entry = prototype(None, ctypes.c_void_p)(address)
@@ -146,6 +146,19 @@ def launcher(artifact: Artifact, function: types.FunctionType, level: str) -> Ca
     )  # fmt: skip
     launch: Callable[..., Any] = made
     return launch
+
+
+def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
+    """The address of a kernel's code, and what keeps it in memory: mapped, or loaded by LLVM."""
+    plain = artifact.metadata.get("image")
+    if plain is not None:
+        try:
+            mapped = map_image(Image.from_plain(bytes(artifact.payloads["image"]), plain))
+        except Unmappable:
+            pass
+        else:
+            return mapped.addresses[ENTRY], mapped
+    return load_object(bytes(artifact.payloads["object"]), ENTRY, level)
 
 
 def _one() -> int:

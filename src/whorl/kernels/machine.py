@@ -18,7 +18,15 @@ from whorl.errors import BadSetting
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-__all__ = ["assembly", "can_run", "host_level", "load_object", "machine_code", "optimised"]
+__all__ = [
+    "assembly",
+    "binding",
+    "can_run",
+    "host_level",
+    "load_object",
+    "machine_code",
+    "optimised",
+]
 
 X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 _lock: Final = threading.Lock()  # LLVM's pass managers are not for two threads at once
@@ -66,7 +74,8 @@ def check_level(level: str) -> str:
 
 
 @functools.cache
-def _binding() -> Any:
+def binding() -> Any:
+    """LLVM, imported when it is first needed: that takes as long as NumPy."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -76,14 +85,14 @@ def _binding() -> Any:
 
 @functools.cache
 def _machine(level: str) -> llvm.TargetMachine:
-    target = _binding().Target.from_default_triple()
+    target = binding().Target.from_default_triple()
     cpu = "" if level == "generic" else level
     return target.create_target_machine(cpu=cpu, opt=3, reloc="pic", codemodel="small")
 
 
 def optimised(text: str, level: str) -> llvm.ModuleRef:
     """A module after LLVM's passes at -O3."""
-    llvm, machine = _binding(), _machine(level)
+    llvm, machine = binding(), _machine(level)
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_default_triple()
     module.data_layout = str(machine.target_data)
@@ -119,7 +128,7 @@ def optimised_text(text: str, level: str) -> str:
 
 def load_object(code: bytes, name: str, level: str) -> tuple[int, object]:
     """The address of a function of an object file, and what keeps it in memory."""
-    llvm = _binding()
+    llvm = binding()
     with _lock:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
@@ -128,4 +137,4 @@ def load_object(code: bytes, name: str, level: str) -> tuple[int, object]:
 
 
 def _load_machine() -> llvm.TargetMachine:
-    return _binding().Target.from_default_triple().create_target_machine(opt=0, jit=True)
+    return binding().Target.from_default_triple().create_target_machine(opt=0, jit=True)

@@ -20,9 +20,20 @@ from typing import Final
 
 from .types import ArrayType, Scalar
 
-__all__ = ["ABI", "FIRST_SLOT", "PARALLEL", "PRINT", "STATUS", "THREADS", "offsets", "words_of"]
+__all__ = [
+    "ABI",
+    "ENTRY",
+    "FIRST_SLOT",
+    "PARALLEL",
+    "PRINT",
+    "STATUS",
+    "THREADS",
+    "offsets",
+    "words_of",
+]
 
 ABI: Final = 1
+ENTRY: Final = "whorl_kernel"  # the name of the function that takes the record
 THREADS: Final = 0
 PARALLEL: Final = 1
 PRINT: Final = 2

@@ -1,0 +1,73 @@
+"""The views of a call in, the artifact of its kernel out: lower, passes, LLVM, link."""
+
+from __future__ import annotations
+
+import sys
+
+from whorl.artifacts import Artifact
+from whorl.launch import Unlinkable, link
+from whorl.reads import Inputs
+from whorl.reads.trace import Plain
+from whorl.settings import current
+
+from . import ir
+from .emit import emit
+from .launch import plain_slots, plain_type
+from .lowering import lower
+from .machine import machine_code
+from .passes import run_passes
+from .record import ABI
+from .text import text_of
+from .types import Scalar
+from .walk import statements_in
+
+__all__ = ["compiled"]
+
+
+def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
+    """Compile the function that is looked at."""
+    level, debug = inputs.target("cpu"), inputs.target("debug")
+    lowered = lower(inputs, debug=debug)
+    function = lowered.function
+    run_passes(function, _dump)
+    text = emit(function)
+    statements = list(statements_in(function.body))
+    told: dict[str, Plain] = {
+        "abi": ABI,
+        "level": level,
+        "slots": plain_slots(lowered.paths, [slot.type for slot in function.slots]),
+        "result": _plain_result(function.result),
+        "sites": tuple(
+            (site.error, site.text, site.line, tuple(map(plain_type, site.types)))
+            for site in function.sites
+        ),
+        "parallel": any(isinstance(each, ir.Parallel) for each in statements),
+        "prints": any(isinstance(each, ir.Print) for each in statements),
+        "nogil": nogil,
+    }
+    code = machine_code(text, level)
+    payloads = {"object": code, "llvm": text.encode(), "ir": text_of(function).encode()}
+    try:
+        image = link(code)
+    except Unlinkable:  # LLVM can load it
+        pass
+    else:
+        payloads["image"] = image.text
+        told["image"] = image.plain
+    return Artifact(payloads, told)
+
+
+def _plain_result(result: ir.Result) -> Plain:
+    match result:
+        case ir.Local():
+            assert isinstance(result.type, Scalar)
+            return ("number", result.type.kind, result.type.bits)
+        case tuple():
+            return ("tuple", tuple(_plain_result(part) for part in result))
+    return None
+
+
+def _dump(name: str, function: ir.Function) -> None:
+    wanted = current().dump.value
+    if wanted in (name, "all"):
+        print(f"# after {name}\n{text_of(function)}", file=sys.stderr)
