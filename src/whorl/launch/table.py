@@ -22,6 +22,7 @@ import numpy as np
 from whorl.jit.events import audits, listeners
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module
+from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, scope_of
 
 from .layout import layout
@@ -35,6 +36,7 @@ _RESULTS: Final = {
     ("f", 64): 0, ("f", 32): 1, ("b", 8): 2, ("i", 8): 3, ("i", 16): 4, ("i", 32): 5,
     ("i", 64): 6, ("u", 8): 7, ("u", 16): 8, ("u", 32): 9, ("u", 64): 10,
 }  # fmt: skip
+_BY_CLASS: Final = frozenset(("object", "enum", "int", "float", "bool", "str"))
 _LIBRARY: Final = ("numpy", "whorl", "math", "builtins")
 
 
@@ -240,10 +242,10 @@ class _Maker:
         if slot is None:
             if value is None or isinstance(value, type):
                 self._op("SAME", register, 0, self._address(value))
-            elif cls is np.ndarray:
-                raise NotNative(f"{path} is an array known by its type alone")
-            else:
+            elif signature(value)[0] in _BY_CLASS:
                 self._op("TYPE", register, 0, self._address(cls))
+            else:  # there is more to its signature than the class
+                raise NotNative(f"{path} is a {cls.__name__} known by its signature")
             return
         if slot.kind in ("int", "float", "bool"):
             self._op(slot.kind.upper(), register, slot.word)
@@ -328,7 +330,8 @@ def _is_of_library(value: Any) -> bool:
     """Whether an object is a function, class or module of a library that does not change."""
     if isinstance(value, np.ufunc | types.ModuleType):
         return True
-    name = getattr(value, "__module__", None)
+    owner = value if isinstance(value, types.FunctionType | type) else type(value)
+    name = owner.__module__
     return isinstance(name, str) and name.partition(".")[0] in _LIBRARY and callable(value)
 
 
