@@ -259,3 +259,102 @@ def test_a_kernel_that_is_collected_leaves_nothing() -> None:
     del kernel
     gc.collect()
     assert gone() is None
+
+
+class Slotted:
+    __slots__ = ("n", "x", "y")
+
+    def __init__(self) -> None:
+        self.x, self.y, self.n = np.ones(3), np.full(3, 2.0), 3
+
+
+@whorl.kernel
+def of_slots(s):
+    total = 0.0
+    for i in range(s.n):
+        total += s.x[i] * s.y[i]
+    return total
+
+
+def test_members_in_slots_are_seen_as_they_are() -> None:
+    thing = Slotted()
+    assert warmed(of_slots, thing) == 6.0
+    thing.x = np.full(3, 5.0)
+    assert of_slots(thing) == 30.0
+    thing.x = thing.y
+    assert of_slots(thing) == 12.0
+    thing.n = 2
+    assert of_slots(thing) == 8.0
+    thing.x = np.ones(3, np.float32)
+    assert of_slots(thing) == 4.0
+    del thing.y
+    with pytest.raises((whorl.KernelError, AttributeError)):
+        of_slots(thing)
+    thing.y = np.ones(3)
+    assert of_slots(thing) == 2.0
+    assert of_slots(SimpleNamespace(x=np.ones(2), y=np.ones(2), n=2)) == 2.0
+
+
+def test_a_class_that_changes_under_a_native_kernel_is_noticed() -> None:
+    class Local:
+        __slots__ = ("n", "x", "y")
+
+    cls: Any = Local
+    thing = cls()
+    thing.x, thing.y, thing.n = np.ones(3), np.ones(3), 3
+    assert warmed(of_slots, thing) == 3.0
+    cls.n = property(lambda self: 2)
+    assert of_slots(thing) == 2.0
+    cls.__getattribute__ = lambda self, name: 1 if name == "n" else np.ones(3)
+    assert of_slots(thing) == 1.0
+
+
+class Many:
+    def __init__(self) -> None:
+        for i in range(40):
+            setattr(self, f"m{i}", np.full(2, float(i)))
+
+
+MANY = "\n".join(
+    [
+        "import whorl",
+        "@whorl.kernel",
+        "def of_many(o):",
+        "    t = 0.0",
+        *(f"    t += o.m{i}[0]" for i in range(40)),
+        "    return t",
+    ]
+)
+
+
+def test_members_of_a_large_instance_are_seen_as_they_are(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "of_many_kernel.py").write_text(MANY)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kernel = __import__("of_many_kernel").of_many
+    thing: Any = Many()
+    cls: Any = Many
+    everything = float(sum(range(40)))
+    assert warmed(kernel, thing) == everything
+    thing.m7 = np.full(2, 1000.0)
+    assert kernel(thing) == everything + 993
+    thing.__dict__["m7"] = np.full(2, 7.0, np.float32)
+    assert kernel(thing) == everything
+    thing.__dict__ = dict(reversed(thing.__dict__.items()))
+    assert kernel(thing) == everything
+    del thing.m3
+    with pytest.raises((whorl.KernelError, AttributeError)):
+        kernel(thing)
+    cls.m3 = np.full(2, 3.0)  # found in the class now
+    try:
+        assert kernel(thing) == everything
+        cls.m7 = property(lambda self: np.full(2, 0.5))  # hides it
+        assert kernel(thing) == everything - 6.5
+    finally:
+        del cls.m3, cls.m7
+    assert kernel(copy.copy(Many())) == everything
+    counts = [sys.getrefcount(cls().m0), sys.getrefcount(thing.m0)]
+    for _ in range(1000):
+        kernel(Many())
+    assert counts == [sys.getrefcount(cls().m0), sys.getrefcount(thing.m0)]

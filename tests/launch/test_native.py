@@ -144,7 +144,7 @@ def test_keywords_and_other_counts_go_on_to_python(made: Made) -> None:
 
 def test_arrays_are_checked_by_dtype_dimensions_and_flags(made: Made) -> None:
     dtype = np.dtype("f8")
-    op = ("ARRAY", 0, 8, id(dtype), 2, 0x501, 0x501)
+    op = ("ARRAY", 0, 8, id(dtype), 2, 0x501 | 0x501 << 32)
     call = made.callable(made.special(1, op, result=ONE_INT))
     array = np.zeros((3, 4))
     assert call(array) == array.ctypes.data
@@ -234,7 +234,7 @@ def test_nothing_leaks_and_the_object_is_a_normal_one(made: Made) -> None:
     dtype = np.dtype("f8")
     call = made.callable(
         made.special(
-            1, ("ATTR", 0, 1, id(name)), ("ARRAY", 1, 8, id(dtype), 1, 1, 1), result=ONE_INT
+            1, ("ATTR", 0, 1, id(name)), ("ARRAY", 1, 8, id(dtype), 1, 1 | 1 << 32), result=ONE_INT
         )
     )
     counts = [sys.getrefcount(o) for o in (thing, thing.x, dtype, None)]

@@ -9,6 +9,7 @@ fits. Whatever a table does not check (settings, a fork) drops all tables.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import weakref
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from .kernel import NumericKernel
 
 __all__ = ["NativeTables", "native_classes"]
+
+log = logging.getLogger("whorl.launch")
 
 MOST: Final = 16  # tables of one kernel
 _PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
@@ -93,12 +96,16 @@ class NativeTables:
         parts: Parts | None = getattr(specialization.loaded.get("cpu"), "parts", None)
         if classes is None or parts is None:
             return False
+        level = host_level()
         try:
             table = _table(shape, world, parts)
-        except NotNative:
+            address = routine_address(kernel._cache, level, lambda text: machine_code(text, level))
+        except NotNative as reason:
+            log.debug("%s is launched in Python: %s", kernel._name, reason)
             return False
-        level = host_level()
-        address = routine_address(kernel._cache, level, lambda text: machine_code(text, level))
+        except Exception:  # a call that has its result already must not fail for this
+            log.warning("%s cannot be launched natively", kernel._name, exc_info=True)
+            return False
         if address is None:
             return False
         table.kept.append((specialization, parts))

@@ -36,6 +36,7 @@ class Layout:
     array_flags: int
     function_code: int
     type_flags: int
+    type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
     base_size: int  # of an object without anything
 
@@ -67,6 +68,7 @@ def layout() -> Layout:
         array_flags=_array_offset("flags"),
         function_code=_offset(_function, id(_function.__code__), "a function's code"),
         type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
+        type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
         base_size=object.__basicsize__,
     )
@@ -99,6 +101,43 @@ def _offset(value: object, wanted: int, what: str) -> int:
         if word == wanted:
             return place * 8
     raise NotKnown(f"{what} is not found in it")
+
+
+def _version_offset() -> int:
+    """Where a class keeps its version: what is set by a lookup, and gone after a change."""
+
+    class Base:
+        first = 1
+
+    class Sample(Base):
+        pass
+
+    def halves() -> list[int]:
+        return list((ctypes.c_uint32 * 128).from_address(id(Sample)))
+
+    def touched() -> list[int]:
+        for _ in range(3):
+            _ = Sample().first
+        return halves()
+
+    places: set[int] | None = None
+    for number in range(4):
+        before = touched()
+        setattr(Base if number % 2 else Sample, f"other{number}", number)
+        changed = halves()
+        after = touched()
+        found = {
+            place
+            for place in range(len(before))
+            if before[place]
+            and after[place]
+            and before[place] != after[place]
+            and changed[place] != before[place]
+        }
+        places = found if places is None else places & found
+    if not places or len(places) != 1:
+        raise NotKnown("the version of a class is not found in it")
+    return 4 * places.pop()
 
 
 _FLAGS = 0x001 | 0x002 | 0x004 | 0x100 | 0x400

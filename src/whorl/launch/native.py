@@ -10,11 +10,16 @@ its kernel; if none does, the call goes on to Python.
              failed, releases the lock
     operation  kind, from, to, a, b, c, d, e          eight words each
 
-    ARRAY    an exact ndarray: dtype a, dimensions b, flags & c == d; e: with strides
+    ARRAY    an exact ndarray: dtype a, dimensions b, flags & low half of c == its high half;
+             e: with strides
+    SLOTTED  the same for the member at offset d of what is in a register
+    KEYED    the same for the value of key d in the dict that is in a register
     INT      an exact int that fits into 64 bits      FLOAT  an exact float
     BOOL     True or False                            SCALAR an object of class a: b bytes at c
-    ATTR     the attribute named a, as `getattr`      SLOT   class a, the member at offset b
+    ATTR     the attribute named a, as `getattr`      SLOT   the member at offset b; a: keep it
     TYPE     an object of class a                     SAME   the very object a
+    CLASS    class a, and it is as it was: version b  DICT   the instance dict of an object
+    KEY      the value of key b; a: keep it
     GLOBAL   in dict a, the key b                     CODE   a function with the code a
     ITEM     the item of key a, as Python would       CONST  the object a
     NOKEY    in dict a, no key b                      CELL   the word at a is b
@@ -38,7 +43,8 @@ KINDS: Final = {
     for number, name in enumerate(
         (
             "ARRAY", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
-            "CODE", "ITEM", "CONST", "NOKEY", "CELL", "EQINT", "EQFLOAT",
+            "CODE", "ITEM", "CONST", "NOKEY", "CELL", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
+            "CLASS", "DICT", "KEY",
         )
     )
 }  # fmt: skip
@@ -51,6 +57,7 @@ API: Final = (
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError", "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
+    "PyObject_GenericGetDict",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
@@ -71,6 +78,7 @@ def launcher_text(at: Layout) -> str:
         dtype=at.array_dtype,
         flags=at.array_flags,
         code=at.function_code,
+        type_version=at.type_version,
         status=_STATUS_WORD,
         **numbers,
         **{f"k_{name}": number for name, number in KINDS.items()},
@@ -278,10 +286,30 @@ round:
     i64 {k_ATTR}, label %attr i64 {k_SLOT}, label %slot i64 {k_TYPE}, label %class
     i64 {k_SAME}, label %identity i64 {k_GLOBAL}, label %global i64 {k_CODE}, label %code
     i64 {k_ITEM}, label %item i64 {k_CONST}, label %const i64 {k_NOKEY}, label %nokey
-    i64 {k_CELL}, label %cell i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat ]
+    i64 {k_CELL}, label %cell i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
+    i64 {k_SLOTTED}, label %slotted i64 {k_KEYED}, label %keyed i64 {k_CLASS}, label %version
+    i64 {k_DICT}, label %dict i64 {k_KEY}, label %key_of ]
 
+slotted:
+  %slotted_owner = load ptr, ptr %source_place
+  %slotted_offset = call i64 @word(ptr %op, i64 6)
+  %slotted_place = call ptr @at(ptr %slotted_owner, i64 %slotted_offset)
+  %slotted_object = load ptr, ptr %slotted_place
+  %slotted_empty = icmp eq ptr %slotted_object, null
+  br i1 %slotted_empty, label %fail, label %found_array
+keyed:
+  %keyed_dict = load ptr, ptr %source_place
+  %keyed_key = call ptr @api(ptr %op, i64 6)
+  %get_keyed = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
+  %keyed_object = call ptr %get_keyed(ptr %keyed_dict, ptr %keyed_key)
+  %keyed_empty = icmp eq ptr %keyed_object, null
+  br i1 %keyed_empty, label %error, label %found_array
 array:
-  %array_object = load ptr, ptr %source_place
+  %plain_object = load ptr, ptr %source_place
+  br label %found_array
+found_array:
+  %array_object = phi ptr [ %plain_object, %array ], [ %slotted_object, %slotted ],
+    [ %keyed_object, %keyed ]
   %array_class = call ptr @class_of(ptr %array_object)
   %is_array = icmp eq ptr %array_class, %ndarray
   br i1 %is_array, label %array_checks, label %fail
@@ -293,8 +321,9 @@ array_checks:
   %ndim_found = load i32, ptr %ndim_place
   %ndim_wide = sext i32 %ndim_found to i64
   %is_ndim = icmp eq i64 %ndim_wide, %b
-  %mask = call i64 @word(ptr %op, i64 5)
-  %bits = call i64 @word(ptr %op, i64 6)
+  %mask_and_bits = call i64 @word(ptr %op, i64 5)
+  %mask = and i64 %mask_and_bits, 4294967295
+  %bits = lshr i64 %mask_and_bits, 32
   %flags_place = call ptr @at(ptr %array_object, i64 {flags})
   %flags_found = load i32, ptr %flags_place
   %flags_wide = zext i32 %flags_found to i64
@@ -395,7 +424,7 @@ item:
   %item_found = call ptr %get_item(ptr %item_owner, ptr %a)
   br label %taken
 taken:
-  %found = phi ptr [ %attr_found, %attr ], [ %item_found, %item ]
+  %found = phi ptr [ %attr_found, %attr ], [ %item_found, %item ], [ %dict_found, %dict ]
   %is_absent = icmp eq ptr %found, null
   br i1 %is_absent, label %error, label %own
 own:
@@ -409,22 +438,49 @@ error:
   call void %clear()
   br label %fail
 
+version:
+  %version_owner = load ptr, ptr %source_place
+  %version_class = call ptr @class_of(ptr %version_owner)
+  %is_version_class = icmp eq ptr %version_class, %a
+  br i1 %is_version_class, label %version_value, label %fail
+version_value:
+  %version_place = call ptr @at(ptr %version_class, i64 {type_version})
+  %version_found = load i32, ptr %version_place
+  %version_wide = zext i32 %version_found to i64
+  %is_version = icmp eq i64 %version_wide, %b
+  br i1 %is_version, label %next, label %fail
+
+dict:
+  %dict_owner = load ptr, ptr %source_place
+  %get_dict = call ptr @api(ptr %api, i64 {api_PyObject_GenericGetDict})
+  %dict_found = call ptr %get_dict(ptr %dict_owner, ptr null)
+  br label %taken
+
+key_of:
+  %key_dict = load ptr, ptr %source_place
+  %key_key = call ptr @api(ptr %op, i64 4)
+  %get_key = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
+  %key_found = call ptr %get_key(ptr %key_dict, ptr %key_key)
+  %is_no_key = icmp eq ptr %key_found, null
+  br i1 %is_no_key, label %error, label %member
 slot:
   %slot_owner = load ptr, ptr %source_place
-  %slot_class = call ptr @class_of(ptr %slot_owner)
-  %is_slot = icmp eq ptr %slot_class, %a
-  br i1 %is_slot, label %slot_value, label %fail
-slot_value:
   %slot_place = call ptr @at(ptr %slot_owner, i64 %b)
-  %slot_found = load ptr, ptr %slot_place
-  %is_empty = icmp eq ptr %slot_found, null
-  br i1 %is_empty, label %fail, label %slot_own
+  %slot_loaded = load ptr, ptr %slot_place
+  %is_empty = icmp eq ptr %slot_loaded, null
+  br i1 %is_empty, label %fail, label %member
+member:
+  %slot_found = phi ptr [ %slot_loaded, %slot ], [ %key_found, %key_of ]
+  store ptr %slot_found, ptr %register
+  %is_borrowed = icmp eq ptr %a, null
+  br i1 %is_borrowed, label %borrowed, label %slot_own
+borrowed:
+  br label %next
 slot_own:
   %slot_incref = call ptr @api(ptr %api, i64 {api_Py_IncRef})
   call void %slot_incref(ptr %slot_found)
   %slot_own_place = getelementptr inbounds ptr, ptr %owned, i64 %kept
   store ptr %slot_found, ptr %slot_own_place
-  store ptr %slot_found, ptr %register
   %kept_slot = add i64 %kept, 1
   br label %next
 
@@ -519,7 +575,7 @@ next:
     [ %kept, %bool ], [ %kept, %scalar_value ], [ %kept_more, %own ], [ %kept_slot, %slot_own ],
     [ %kept, %class ], [ %kept, %identity ], [ %kept_global, %global_own ], [ %kept, %code_value ],
     [ %kept, %const ], [ %kept, %no_error ], [ %kept, %cell ], [ %kept, %eqint_value ],
-    [ %kept, %eqfloat_value ]
+    [ %kept, %eqfloat_value ], [ %kept, %version_value ], [ %kept, %borrowed ]
   %after = add i64 %i, 1
   br label %head
 

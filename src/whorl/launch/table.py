@@ -13,6 +13,7 @@ import ctypes
 import struct
 import sys
 import types
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -38,6 +39,22 @@ _RESULTS: Final = {
 }  # fmt: skip
 _BY_CLASS: Final = frozenset(("object", "enum", "int", "float", "bool", "str"))
 _LIBRARY: Final = ("numpy", "whorl", "math", "builtins")
+
+
+_BESIDE: Final = frozenset(("target", "compiler", "option"))
+"""What is read of these is the same until somebody drops all tables."""
+
+SHARED_KEYS: Final = 30  # an object with more attributes than these has a dict of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Where an attribute of an object is, as long as its class has this version."""
+
+    cls: type
+    version: int
+    name: str
+    offset: int | None  # None: in the instance's dict
 
 
 class NotNative(Exception):
@@ -81,7 +98,8 @@ def table_of(
     launch: Launch,
 ) -> Table:
     """The table for calls whose facts are those of a world; `NotNative` if there is none."""
-    maker = _Maker(world, names, slots)
+    maker = _Maker(world, names, slots, releases=launch.releases)
+    maker.plan([read.path for read in shape.reads if read.path.root not in _BESIDE])
     maker.surroundings()
     for read in shape.reads:
         maker.read(read)
@@ -92,23 +110,55 @@ def table_of(
 class _Maker:
     """A table that is being made."""
 
-    def __init__(self, world: World, names: Sequence[str], slots: Mapping[Path, SlotWords]) -> None:
+    def __init__(
+        self,
+        world: World,
+        names: Sequence[str],
+        slots: Mapping[Path, SlotWords],
+        *,
+        releases: bool,
+    ) -> None:
         self._world = world
         self._names = list(names)
         self._slots = slots
+        self._releases = releases
         self._filled: set[Path] = set()
-        self._operations: list[int] = []
+        # Whatever can run code of the user comes first. What is loaded after that may be
+        # borrowed: nobody else runs until the launch is over, unless it releases the lock.
+        self._first: list[int] = []
+        self._then: list[int] = []
         self._registers: dict[Path, int] = {}
+        self._dicts: dict[Path, int] = {}
+        self._members: dict[Path, Member] = {}
+        self._early: set[Path] = set()
+        self._known_classes: set[tuple[Path, bool]] = set()
         self._count = len(self._names)
         self._modules: set[str] = set()
-        self._checked: set[Path] = set()
         self._kept: list[Any] = []
+
+    def plan(self, paths: Sequence[Path]) -> None:
+        """Decide how each path is walked, and which have to be walked first."""
+        every = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
+        owners = Counter(_owner(path) for path in every if path.steps)
+        for path in every:
+            if path.steps and path.steps[-1].operation == "attr":
+                owner = _owner(path)
+                many = owners[owner] > SHARED_KEYS
+                holder = self._world.find(owner)
+                found = _member(holder, path.steps[-1].name, self._world.find(path), many)
+                if found is not None:
+                    self._members[path] = found
+        for path in every:
+            if path.steps and path not in self._members:
+                self._early.update(_prefixes(path))
 
     # -- operations ---------------------------------------------------------------------
 
-    def _op(self, kind: str, source: int = 0, target: int = 0, *rest: int) -> None:
+    def _op(
+        self, kind: str, source: int = 0, target: int = 0, *rest: int, first: bool = False
+    ) -> None:
         padded = (*rest, *([0] * (OP_WORDS - 3 - len(rest))))
-        self._operations += [KINDS[kind], source, target, *padded]
+        (self._first if first else self._then).extend([KINDS[kind], source, target, *padded])
 
     def _address(self, value: object) -> int:
         """The address of an object, which is then kept alive."""
@@ -139,7 +189,7 @@ class _Maker:
         self._modules.add(name)
         register = self._new()
         key = sys.intern(name)
-        self._op("GLOBAL", 0, register, self._address(sys.modules), self._address(key))
+        self._op("GLOBAL", 0, register, self._address(sys.modules), self._address(key), first=True)
         self._op("SAME", register, 0, self._address(module))
 
     # -- paths --------------------------------------------------------------------------
@@ -157,19 +207,53 @@ class _Maker:
         before = Path(path.root, path.name, path.steps[:-1])
         step = path.steps[-1]
         owner = self._walk(before)
+        member = self._members.get(path)
+        if member is not None:
+            return self._load(path, before, owner, member)
         register = self._new()
         match step:
             case Step("attr", str(name)):
-                self._op("ATTR", owner, register, self._address(sys.intern(name)))
+                self._op("ATTR", owner, register, self._address(sys.intern(name)), first=True)
             case Step("item", key):
                 holder = self._world.find(before)
                 if type(holder) not in (tuple, list, dict) or not is_constant(key):
                     raise NotNative(f"{path} is an item of a {type(holder).__name__}")
-                self._op("TYPE", owner, 0, self._address(type(holder)))
-                self._op("ITEM", owner, register, self._address(key))
+                self._op("TYPE", owner, 0, self._address(type(holder)), first=True)
+                self._op("ITEM", owner, register, self._address(key), first=True)
             case _:
                 raise NotNative(f"{path} is not walked natively")
         return register
+
+    def _load(self, path: Path, before: Path, owner: int, member: Member) -> int:
+        """Load a member that lies in the object, or in its dict, at a known place."""
+        is_early = path in self._early
+        keep = int(is_early or self._releases)
+        place = self._place(before, owner, member, is_early=is_early)
+        register = self._new()
+        if member.offset is not None:
+            self._op("SLOT", place, register, keep, member.offset, first=is_early)
+        else:
+            key = self._address(member.name)
+            self._op("KEY", place, register, keep, key, first=is_early)
+        return register
+
+    def _place(self, before: Path, owner: int, member: Member, *, is_early: bool) -> int:
+        """The register of an object whose class is as it was, or of its dict."""
+        if (before, is_early) not in self._known_classes:
+            self._known_classes.add((before, is_early))
+            cls = self._address(member.cls)
+            self._op("CLASS", owner, 0, cls, member.version, first=is_early)
+        if member.offset is not None:
+            return owner
+        if before not in self._dicts:
+            if before not in self._early:
+                # The dict is taken before anything is borrowed, and only of the right class.
+                if before.steps and self._members.get(before) is not None:
+                    raise NotNative(f"{before} is walked too late for its dict")
+                self._op("CLASS", owner, 0, self._address(member.cls), member.version, first=True)
+            self._dicts[before] = self._new()
+            self._op("DICT", owner, self._dicts[before], first=True)
+        return self._dicts[before]
 
     def _root(self, path: Path) -> int:
         if path.root == "arg":
@@ -188,10 +272,10 @@ class _Maker:
             self._module(module, loaded)
         register, key = self._new(), self._address(sys.intern(name))
         if name in scope:
-            self._op("GLOBAL", 0, register, self._address(scope), key)
+            self._op("GLOBAL", 0, register, self._address(scope), key, first=True)
         else:  # a builtin, as long as no global hides it
-            self._op("NOKEY", 0, 0, self._address(scope), key)
-            self._op("GLOBAL", 0, register, self._address(vars(builtins)), key)
+            self._op("NOKEY", 0, 0, self._address(scope), key, first=True)
+            self._op("GLOBAL", 0, register, self._address(vars(builtins)), key, first=True)
         return register
 
     # -- reads --------------------------------------------------------------------------
@@ -199,19 +283,18 @@ class _Maker:
     def read(self, read: Read) -> None:
         """A check for a read."""
         path, aspect = read.path, read.aspect
-        if path.root in ("target", "compiler", "option"):
-            return  # whoever changes these drops the tables
-        if path.root == "func" and aspect is Aspect.VALUE and path.steps:
-            raise NotNative(f"{path} is not read natively")
+        if path.root in _BESIDE:
+            return
         value = self._world.find(path)
         if value is ABSENT:
             raise NotNative(f"{path} is absent")
+        if aspect is Aspect.ARRAY:
+            self._array(path, value)
+            return
         register = self._walk(path)
         match aspect:
             case Aspect.PRESENT:
                 pass  # it was walked to
-            case Aspect.ARRAY:
-                self._array(path, register, value)
             case Aspect.TYPE:
                 self._type(path, register, value)
             case Aspect.VALUE:
@@ -221,7 +304,7 @@ class _Maker:
             case _:
                 raise NotNative(f"{read} is not read natively")
 
-    def _array(self, path: Path, register: int, value: Any) -> None:
+    def _array(self, path: Path, value: Any) -> None:
         slot = self._slots.get(path)
         if type(value) is not np.ndarray or slot is None or slot.kind != "array":
             raise NotNative(f"{path} is no plain array that is passed")
@@ -230,11 +313,19 @@ class _Maker:
         mask, bits = _LAYOUTS[layout_]
         mask |= _ALIGNED | _WRITEABLE
         bits |= _ALIGNED | (_WRITEABLE if flags.writeable else 0)
-        self._op(
-            "ARRAY", register, slot.word, self._address(value.dtype), value.ndim, mask, bits,
-            int(slot.with_strides),
-        )  # fmt: skip
+        checks = (self._address(value.dtype), value.ndim, mask | bits << 32)
+        strides = int(slot.with_strides)
         self._filled.add(path)
+        member = self._members.get(path)
+        if member is None or path in self._early or path in self._registers or self._releases:
+            self._op("ARRAY", self._walk(path), slot.word, *checks, 0, strides)
+            return
+        before = _owner(path)
+        place = self._place(before, self._walk(before), member, is_early=False)
+        if member.offset is not None:
+            self._op("SLOTTED", place, slot.word, *checks, member.offset, strides)
+        else:
+            self._op("KEYED", place, slot.word, *checks, self._address(member.name), strides)
 
     def _type(self, path: Path, register: int, value: Any) -> None:
         slot = self._slots.get(path)
@@ -276,7 +367,7 @@ class _Maker:
         function = function_behind(value)
         if isinstance(value, types.MethodType):
             inner = self._new()
-            self._op("ATTR", register, inner, self._address(sys.intern("__func__")))
+            self._op("ATTR", register, inner, self._address(sys.intern("__func__")), first=True)
             register, value = inner, value.__func__
         if value is not function or type(function) is not types.FunctionType:
             raise NotNative("a function that is wrapped is followed in Python")
@@ -294,7 +385,8 @@ class _Maker:
 
     def table(self, launch: Launch) -> Table:
         """The table in memory."""
-        operations = (ctypes.c_int64 * len(self._operations))(*self._operations)
+        every = [*self._first, *self._then]
+        operations = (ctypes.c_int64 * len(every))(*every)
         results = _results(launch.results)
         words = (
             len(self._names),
@@ -303,7 +395,7 @@ class _Maker:
             launch.entry,
             launch.template,
             ctypes.addressof(operations),
-            len(self._operations) // OP_WORDS,
+            len(every) // OP_WORDS,
             ctypes.addressof(results),
             id(launch.failed),
             int(launch.releases),
@@ -311,6 +403,48 @@ class _Maker:
         memory = (ctypes.c_int64 * SPECIAL_WORDS)(*words)
         kept = [*self._kept, operations, results, memory, launch]
         return Table(ctypes.addressof(memory), kept)
+
+
+def _prefixes(path: Path) -> list[Path]:
+    """A path's beginnings, itself included."""
+    return [Path(path.root, path.name, path.steps[:i]) for i in range(len(path.steps) + 1)]
+
+
+def _owner(path: Path) -> Path:
+    """What a path's last step is taken from."""
+    return Path(path.root, path.name, path.steps[:-1])
+
+
+def _member(holder: Any, name: str, value: Any, many: bool) -> Member | None:
+    """Where an attribute is kept; None if only `getattr` knows."""
+    cls = type(holder)
+    if type(cls) is not type or _in_class(cls, "__getattribute__") is not _GENERIC:
+        return None
+    version = ctypes.c_uint32.from_address(id(cls) + layout().type_version).value
+    if not version:
+        return None
+    found = _in_class(cls, name)
+    if isinstance(found, types.MemberDescriptorType) and found.__objclass__ in cls.__mro__:
+        words = cls.__basicsize__ // 8
+        memory = (ctypes.c_int64 * words).from_address(id(holder))
+        places = [i * 8 for i in range(2, words) if memory[i] == id(value)]
+        if len(places) == 1:
+            return Member(cls, version, sys.intern(name), places[0])
+        return None
+    if many and found is None and cls.__dictoffset__ != 0:
+        return Member(cls, version, sys.intern(name), None)
+    return None
+
+
+def _in_class(cls: type, name: str) -> Any:
+    """What a class or its bases hold under a name, without asking them."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+_GENERIC: Final = object.__dict__["__getattribute__"]
 
 
 def _results(results: Any) -> Any:
