@@ -11,6 +11,7 @@ import os
 import pickle
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -124,7 +125,9 @@ def test_members_that_change_in_any_way_are_noticed() -> None:
     state.inner.x = np.arange(6.0).reshape(2, 3)
     with pytest.raises(whorl.KernelError):
         of_object(state, 2.0)
-    state.inner.x.shape = (6,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of newer NumPys
+        state.inner.x.shape = (6,)
     assert of_object(state, 2.0) == (30.0, 1)
     state.inner.x = np.ones(4)[::2]
     assert of_object(state, 2.0) == (4.0, 1)
