@@ -38,8 +38,9 @@ def forces(position: Array, mass: Array, out: Array) -> None:
 def reference(position: Array, mass: Array, out: Array) -> Array:
     apart = position[None, :, :] - position[:, None, :]
     squared = (apart**2).sum(axis=2) + SOFTENING
-    pull: Array = (mass / (squared * np.sqrt(squared)))[:, :, None] * apart
-    return pull.sum(axis=1)
+    pull = mass / (squared * np.sqrt(squared))
+    total: Array = (pull[:, :, None] * apart).sum(axis=1)
+    return total
 
 
 def problem(n: int) -> tuple[Any, ...]:

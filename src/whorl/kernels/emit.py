@@ -198,7 +198,7 @@ class _Writer:
         """Add the function to the module."""
         if self.is_open:
             self.do("ret void")
-        head = f"define {self.linkage}void @{self.name}({self.arguments}) nounwind {{"
+        head = f"define {self.linkage}void @{self.name}({self.arguments}) #0 {{"
         self.module.bodies.append("\n".join([head, "entry:", *self.allocas, *self.lines, "}"]))
 
     # -- the record ---------------------------------------------------------------------
@@ -1061,7 +1061,7 @@ def _power(writer: _Writer, op: ir.Op, base: str, exponent: str) -> str:
     return writer.let(f"call {type} @{name}({type} {base}, {type} {exponent})")
 
 
-_POWER: Final = """define internal {type} @{name}({type} %b, {type} %e) nounwind {{
+_POWER: Final = """define internal {type} @{name}({type} %b, {type} %e) #0 {{
 entry:
   br label %head
 head:
