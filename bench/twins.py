@@ -103,7 +103,8 @@ def matmul(a, b, out):
 
 
 def histogram(values, out):
-    out[:] = 0
+    for bin in range(BINS):
+        out[bin] = 0
     for i in range(values.size):
         out[int(values[i] * BINS)] += 1
 
@@ -115,7 +116,9 @@ def histogram_of_many(values, out):
         for i in range(thread * values.size // threads, (thread + 1) * values.size // threads):
             counts[thread, int(values[i] * BINS)] += 1
     for bin in range(BINS):
-        out[bin] = counts[:, bin].sum()
+        out[bin] = 0
+        for thread in range(threads):
+            out[bin] += counts[thread, bin]
 
 
 FUNCTIONS = {

@@ -27,6 +27,8 @@ __all__ = ["ENTRY", "emit"]
 ENTRY: Final = "whorl_kernel"
 PARTS: Final = 64  # of a loop with reductions
 SHARE: Final = 8  # parts per thread of one without
+INLINED: Final = "#0"  # the attributes of most functions, which `machine` defines
+ALONE: Final = "#1"  # of those that LLVM compiles once, however often they are called
 
 INTRINSICS: Final = {
     "sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "exp2": "exp2", "log": "log",
@@ -127,6 +129,7 @@ class _Writer:
     def __init__(
         self, module: _Module, name: str, arguments: str, record: str, *,
         linkage: str = "internal ", atomic: bool = True, status: str = "ret void",
+        attributes: str = INLINED,
     ) -> None:  # fmt: skip
         self.module = module
         self.name = name
@@ -135,6 +138,7 @@ class _Writer:
         self.linkage = linkage
         self.atomic = atomic
         self.status = status
+        self.attributes = attributes
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.places: dict[ir.Local, str] = {}
@@ -198,7 +202,7 @@ class _Writer:
         """Add the function to the module."""
         if self.is_open:
             self.do("ret void")
-        head = f"define {self.linkage}void @{self.name}({self.arguments}) #0 {{"
+        head = f"define {self.linkage}void @{self.name}({self.arguments}) {self.attributes} {{"
         self.module.bodies.append("\n".join([head, "entry:", *self.allocas, *self.lines, "}"]))
 
     # -- the record ---------------------------------------------------------------------
@@ -627,7 +631,7 @@ class _Writer:
         name = f"{loop.label}_{'part' if atomic else 'alone'}"
         writer = _Writer(
             self.module, name, "ptr noalias %context, i64 %begin, i64 %end, i64 %part", "%record",
-            atomic=atomic,
+            atomic=atomic, attributes=ALONE,
         )  # fmt: skip
         writer.lines.append("  %record = load ptr, ptr %context")
         writer.begin()
