@@ -26,6 +26,8 @@ __all__ = ["emit"]
 
 PARTS: Final = 64  # of a loop with reductions
 SHARE: Final = 8  # parts per thread of one without
+INLINED: Final = "#0"  # the attributes of most functions, which `machine` defines
+ALONE: Final = "#1"  # of those that LLVM compiles once, however often they are called
 
 INTRINSICS: Final = {
     "sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "exp2": "exp2", "log": "log",
@@ -126,6 +128,7 @@ class _Writer:
     def __init__(
         self, module: _Module, name: str, arguments: str, record: str, *,
         linkage: str = "internal ", atomic: bool = True, status: str = "ret void",
+        attributes: str = INLINED,
     ) -> None:  # fmt: skip
         self.module = module
         self.name = name
@@ -134,6 +137,7 @@ class _Writer:
         self.linkage = linkage
         self.atomic = atomic
         self.status = status
+        self.attributes = attributes
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.places: dict[ir.Local, str] = {}
@@ -197,7 +201,7 @@ class _Writer:
         """Add the function to the module."""
         if self.is_open:
             self.do("ret void")
-        head = f"define {self.linkage}void @{self.name}({self.arguments}) nounwind {{"
+        head = f"define {self.linkage}void @{self.name}({self.arguments}) {self.attributes} {{"
         self.module.bodies.append("\n".join([head, "entry:", *self.allocas, *self.lines, "}"]))
 
     # -- the record ---------------------------------------------------------------------
@@ -626,7 +630,7 @@ class _Writer:
         name = f"{loop.label}_{'part' if atomic else 'alone'}"
         writer = _Writer(
             self.module, name, "ptr noalias %context, i64 %begin, i64 %end, i64 %part", "%record",
-            atomic=atomic,
+            atomic=atomic, attributes=ALONE,
         )  # fmt: skip
         writer.lines.append("  %record = load ptr, ptr %context")
         writer.begin()
@@ -1060,7 +1064,7 @@ def _power(writer: _Writer, op: ir.Op, base: str, exponent: str) -> str:
     return writer.let(f"call {type} @{name}({type} {base}, {type} {exponent})")
 
 
-_POWER: Final = """define internal {type} @{name}({type} %b, {type} %e) nounwind {{
+_POWER: Final = """define internal {type} @{name}({type} %b, {type} %e) #0 {{
 entry:
   br label %head
 head:

@@ -7,9 +7,7 @@ looking at the run.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from typing import Final
 
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
@@ -18,7 +16,6 @@ from whorl.kernels.walk import blocks_of, statements_in
 __all__ = ["direct_indices"]
 
 Bounds = dict[ir.Local, int | None]
-ROUNDS: Final = 4  # of assuming and dropping assumptions
 
 
 def direct_indices(function: ir.Function) -> None:
@@ -28,46 +25,42 @@ def direct_indices(function: ir.Function) -> None:
 
 
 def _bounds(function: ir.Function) -> Bounds:
-    """A lower bound for each integer variable: assumed first, dropped where it does not hold."""
-    sets: dict[ir.Local, list[ir.Expr]] = {}
-    loops: list[ir.For | ir.Parallel] = []
-    counts: Counter[ir.Local] = Counter()
+    """A lower bound for each integer variable.
+
+    Of those that are set in several places it is assumed first that they are never negative, and
+    no longer where that does not hold. The others follow, in the order in which they are set.
+    """
+    sets: dict[ir.Local, list[ir.Expr | None]] = {}  # None: something that has no bound
     for statement in statements_in(function.body):
         match statement:
             case ir.Set(local, value) if isinstance(local.type, Scalar) and local.type.is_integer:
                 sets.setdefault(local, []).append(value)
-                counts[local] += 1
-            case ir.For() | ir.Parallel():
-                loops.append(statement)
-    reduced = {
-        reduction.local
-        for loop in loops
-        if isinstance(loop, ir.Parallel)
-        for reduction in loop.reductions
-    }
-    bounds: Bounds = {
-        local: 0 if counts[local] > 1 else None for local in sets if local not in reduced
-    }
-    for _ in range(ROUNDS):
-        # Those that are set once follow from the others, in the order in which they are set.
-        for loop in loops:
-            rises = isinstance(loop.step, ir.Const) and loop.step.value > 0
-            bounds[loop.local] = lower_bound(loop.start, bounds) if rises else None
+            case ir.For(local=local, start=start, step=step):
+                sets.setdefault(local, []).append(start if _rises(step) else None)
+            case ir.Parallel(local=local, start=start, step=step):
+                sets.setdefault(local, []).append(start if _rises(step) else None)
+                for reduction in statement.reductions:
+                    sets.setdefault(reduction.local, []).append(None)
+            case ir.Atomic(old=local):
+                sets.setdefault(local, []).append(None)
+    assumed = {local for local, values in sets.items() if len(values) > 1 and all(values)}
+    while True:
+        bounds: Bounds = dict.fromkeys(assumed, 0)
         for local, values in sets.items():
-            if counts[local] == 1 and local not in reduced:
-                bounds[local] = lower_bound(values[0], bounds)
-        wrong = [
+            if len(values) == 1:
+                bounds[local] = None if values[0] is None else lower_bound(values[0], bounds)
+        wrong = {
             local
-            for local, values in sets.items()
-            if counts[local] > 1
-            and bounds.get(local) is not None
-            and not all(_is_at_least_zero(value, bounds) for value in values)
-        ]
+            for local in assumed
+            if not all(value and _is_at_least_zero(value, bounds) for value in sets[local])
+        }
         if not wrong:
             return bounds
-        for local in wrong:
-            bounds[local] = None
-    return {}
+        assumed -= wrong
+
+
+def _rises(step: ir.Expr) -> bool:
+    return isinstance(step, ir.Const) and step.value > 0
 
 
 def _is_at_least_zero(expr: ir.Expr, bounds: Bounds) -> bool:
@@ -78,7 +71,8 @@ def _is_at_least_zero(expr: ir.Expr, bounds: Bounds) -> bool:
 def lower_bound(expr: ir.Expr, bounds: Bounds) -> int | None:
     """A number that an integer expression is never below; None if none is known.
 
-    Sums and products of indices are taken not to overflow: an index that does is out of bounds.
+    Sums and products of 64 bits are taken not to overflow: an index that does is out of bounds.
+    Those of fewer bits wrap around, and may well be negative then.
     """
     match expr:
         case ir.Const(type, value):
@@ -87,16 +81,22 @@ def lower_bound(expr: ir.Expr, bounds: Bounds) -> int | None:
             return bounds.get(local)
         case ir.Extent():
             return 0
-        case ir.Op("cast", _, (inner,)):
-            kind = inner.type
-            if isinstance(kind, Scalar) and kind.kind in "bu":
-                return 0
-            return (
-                lower_bound(inner, bounds) if isinstance(kind, Scalar) and kind.is_integer else None
-            )
-        case ir.Op(name, _, args):
+        case ir.Op("cast", Scalar() as to, (inner,)):
+            return _of_cast(inner, to, bounds)
+        case ir.Op(name, Scalar("i", 64), args):
             return _of_operation(name, args, [lower_bound(arg, bounds) for arg in args])
-    return None
+    return 0 if isinstance(expr.type, Scalar) and expr.type.kind == "u" else None
+
+
+def _of_cast(inner: ir.Expr, to: Scalar, bounds: Bounds) -> int | None:
+    kind = inner.type
+    if not isinstance(kind, Scalar) or kind.is_float:
+        return None
+    if to.kind != "i" or kind.kind == "b":
+        return 0
+    if kind.kind == "u":
+        return 0 if to.bits > kind.bits or to.bits == 64 else None
+    return lower_bound(inner, bounds) if to.bits >= kind.bits else None
 
 
 def _of_operation(name: str, args: tuple[ir.Expr, ...], low: list[int | None]) -> int | None:
@@ -138,7 +138,9 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
             case ir.Atomic(_, element, value):
                 statement.element = _element(element, bounds)
                 statement.value = _marked(value, bounds)
-            case ir.SetComponent(_, value):
+            case ir.SetComponent(component, value):
+                index = _marked(component.index, bounds)
+                statement.component = replace(component, index=index)
                 statement.value = _marked(value, bounds)
             case ir.If(test=test) | ir.While(test=test):
                 statement.test = _marked(test, bounds)
@@ -154,6 +156,8 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
 
 def _marked(expr: ir.Expr, bounds: Bounds) -> ir.Expr:
     match expr:
+        case ir.Op("wrap", args=(index, _), site=-1) if _is_at_least_zero(index, bounds):
+            return _marked(index, bounds)
         case ir.Op(args=args):
             marked = tuple(_marked(arg, bounds) for arg in args)
             return expr if all(map(_is, marked, args)) else replace(expr, args=marked)

@@ -1,0 +1,89 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# Kernels take their types from the arguments.
+"""Which indices may be negative: those that cannot cost nothing, those that can count from the end.
+
+`?` behind an index, and `wrap(...)` of one of a vector, is what the program's text has for an
+index that may be negative.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import whorl
+
+
+@whorl.kernel
+def in_blocks(x, blocks):
+    total = 0.0
+    for block in range(4):
+        for i in range(block * x.size // 4, (block + 1) * x.size // 4):
+            total += x[i]
+    return total
+
+
+def test_a_loop_that_begins_at_a_quotient_of_extents_needs_no_wrapping() -> None:
+    assert in_blocks(np.arange(10.0), 4) == 45.0
+    assert "?" not in in_blocks.inspect("ir")
+
+
+@whorl.kernel
+def by_a_chain(x, n):
+    total = 0.0
+    first = 0
+    for _ in range(n):
+        second = first + 1
+        third = second * 2
+        total += x[third]
+        first = second
+    return total
+
+
+def test_a_variable_that_only_grows_needs_no_wrapping() -> None:
+    assert by_a_chain(np.arange(10.0), 3) == 12.0
+    assert "?" not in by_a_chain.inspect("ir")
+
+
+@whorl.kernel
+def downwards(x, n):
+    total = 0.0
+    place = n
+    for _ in range(n + 2):
+        total = total * 10 + x[place]
+        place -= 1
+    return total
+
+
+def test_a_variable_that_shrinks_counts_from_the_end_below_zero() -> None:
+    x = np.arange(5.0)
+    assert downwards(x, 2) == downwards.interpret(x, 2) == 2104.0
+    assert "?" in downwards.inspect("ir")
+
+
+@whorl.kernel
+def narrow(x, places, steps):
+    total = 0.0
+    for i in range(places.size):
+        total = total * 100 + x[whorl.i8(places[i])] + x[steps[i] + steps[i]]
+    return total
+
+
+def test_a_narrow_number_that_wraps_around_counts_from_the_end() -> None:
+    x = np.arange(128.0)
+    places = np.array([3, 200, 255], np.uint8)
+    steps = np.array([3, 100, 127], np.int8)
+    assert narrow(x, places, steps) == narrow.interpret(x, places, steps)
+
+
+@whorl.kernel
+def of_a_vector(n):
+    v = whorl.zeros(8)
+    for k in range(8):
+        v[k] = k * 2.0
+    return v[n] + v[-1]
+
+
+def test_indices_of_vectors_are_looked_at_alike() -> None:
+    assert of_a_vector(-2) == 26.0
+    assert of_a_vector(2) == 18.0
+    assert of_a_vector.inspect("ir").count("wrap(") == 1
