@@ -39,6 +39,7 @@ class KernelCompiler:
 
     name = "whorl-kernel"
     version = "1"
+    settings = ("nogil",)  # the others are in the target
 
     @property
     def toolchain(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whorl.errors import KernelError
 from whorl.kernels import ir, language
 from whorl.kernels.types import (
     WEAK_FLOAT,
@@ -32,6 +33,8 @@ def parameter(frame: Frame, argument: ast.arg, operand: Operand) -> Operand:
     """A parameter's value as its annotation says."""
     assert argument.annotation is not None
     frame.at(argument)
+    if frame.outer is None:  # those of nested functions belong to the code around them
+        frame.code.annotation(argument.arg)
     return _fitting(frame, argument, argument.annotation, operand, f"parameter {argument.arg!r}")
 
 
@@ -97,14 +100,14 @@ def _meaning(frame: Frame, node: ast.expr) -> Any:
 def _class(frame: Frame, node: ast.expr) -> Any:
     try:
         found = expression(frame, node)
-    except AbsentRead:
+    except (AbsentRead, KernelError):  # a name for type checkers alone: that it is absent is read
         return UNKNOWN
     match found:
         case Place(view):
             value = view.peek()
+            # The annotation of an array by what it says; a class, or what is no type, by its name.
+            view.value() if isinstance(value, language.Array) else view.type()
             if isinstance(value, type | language.Array) or value is language.static:
-                # A class by its name; the annotation of an array by what it says.
-                view.value() if isinstance(value, language.Array) else view.type()
                 return value
         case Known(value):
             return value
