@@ -703,6 +703,34 @@ Number = {{float | None => float}}
 def kernel(n: Number): return n
 answer = type(kernel(2)).__name__
 """),
+    ("an annotation by a variable of the function around", COMPILES, "float", "int", """
+def make(kind):
+    @whorl.kernel
+    def kernel(n: kind): return n
+    return kernel
+answer = type(make({{float => int}})(2)).__name__
+"""),
+    ("an array's annotation by a variable of the function around", COMPILES, "f32", "f64", """
+def make(kind):
+    @whorl.kernel
+    def kernel(x: whorl.Array[kind, 1]): return x[0]
+    return kernel
+kernel = make(whorl.{{f32 => f64}})
+try:
+    kernel(np.ones(1, {{np.float64 => np.float32}}))
+except whorl.KernelError:
+    kernel(np.ones(1, {{np.float32 => np.float64}}))
+    answer = "{{f32 => f64}}"
+"""),
+    ("a local's annotation by a variable of the function around", COMPILES, "float", "int", """
+def make(kind):
+    @whorl.kernel
+    def kernel(n):
+        s: kind = n
+        return s
+    return kernel
+answer = type(make({{float => int}})(2)).__name__
+"""),
     ("an annotation whose name is only there for type checkers", KEEPS, 1.0, 1.0, """
 from __future__ import annotations
 from typing import TYPE_CHECKING

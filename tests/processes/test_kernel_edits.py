@@ -13,18 +13,14 @@ from typing import Any
 import pytest
 
 from tests.processes.kernel_edits import CASES, RUNNER, Case
-from tests.processes.programs import printed
+from tests.processes.programs import QUICK_IMPORTS, printed
 
 Told = dict[str, tuple[Any, int]]
 
 
 def run(folder: Path, cache: Path, seed: int, **variables: str) -> Told:
     """Answers and compiles of every program of a folder."""
-    environment = {
-        "WHORL_CACHE_DIR": str(cache),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **variables,
-    }
+    environment = {"WHORL_CACHE_DIR": str(cache), **QUICK_IMPORTS, **variables}
     names = [case.package for case in CASES]
     found: Mapping[str, Any] = printed(
         "-c", RUNNER, *names, cwd=folder, path=[folder], seed=seed, environment=environment

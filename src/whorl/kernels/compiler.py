@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import PurePath
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
@@ -16,15 +18,10 @@ from whorl.reads.trace import Plain
 from whorl.settings import current
 
 from . import ir
-from .emit import emit
 from .launch import launcher, plain_slots, plain_type
-from .lowering import lower
 from .machine import can_run, host_level, machine_code
-from .passes import run_passes
 from .record import ABI
-from .text import text_of
 from .types import Scalar
-from .walk import statements_in
 
 __all__ = ["KernelCompiler"]
 
@@ -55,6 +52,14 @@ class KernelCompiler:
 
     def compile(self, program: Program, inputs: Inputs) -> Artifact:
         """Lower, run the passes, and let LLVM make machine code."""
+        # A process that finds all it needs has no use for these.
+        from .emit import emit
+        from .lowering import lower
+        from .passes import run_passes
+        from .text import text_of
+        from .walk import statements_in
+
+        inputs.asking(_first_line(program.function.__code__))
         level, debug = inputs.target("cpu"), inputs.target("debug")
         lowered = lower(inputs, debug=debug)
         function = lowered.function
@@ -96,6 +101,12 @@ class KernelCompiler:
         return launcher(artifact, function, told["level"])
 
 
+def _first_line(code: types.CodeType) -> str:
+    """Where a function begins, for people: file, number, text."""
+    text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    return f"{PurePath(code.co_filename).name}:{code.co_firstlineno}: `{text}`"
+
+
 @cache
 def _toolchain() -> str:
     from importlib.metadata import version
@@ -122,6 +133,8 @@ def _plain_result(result: ir.Result) -> Plain:
 
 
 def _dump(name: str, function: ir.Function) -> None:
+    from .text import text_of
+
     wanted: Final = current().dump.value
     if wanted in (name, "all"):
         print(f"# after {name}\n{text_of(function)}", file=sys.stderr)

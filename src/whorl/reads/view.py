@@ -341,6 +341,11 @@ class CodeView:
         found: str = self._at(self.path.then(Step("annotation", name))).value()
         return found
 
+    def evaluated_annotation(self, name: str) -> View:
+        """What the annotation of a parameter was when the function was made."""
+        every = self.path.then(Step("behind", "__annotations__"))
+        return self._at(every.then(Step("item", name)))
+
     def _at(self, path: Path) -> View:
         return self._recorder.view(path, self._recorder.world.find(path))
 
