@@ -290,7 +290,7 @@ def test_eight_processes_that_start_at_once_compile_once(tmp_path: Path) -> None
 # -- objects that change ----------------------------------------------------------------
 
 PRELUDE = """
-import copy, functools, gc, json, os, sys, threading, weakref
+import copy, functools, gc, json, math, os, sys, threading, weakref
 import numpy as np
 import whorl
 
@@ -329,14 +329,117 @@ class Body:
         return s
 
 body = Body()
+kernels = [Body.sum, Body.fill, Body.spread]
 """
 END = """
-compiles = sum(k.stats().get("compiled", 0) for k in (Body.sum, Body.fill, Body.spread))
+compiles = sum(kernel.stats().get("compiled", 0) for kernel in kernels)
 print(json.dumps([answers, compiles]))
 """
 
 # sentence, program, answers, compiles of the first process
 SENTENCES: list[tuple[str, str, object, int]] = [
+    ("19 a name that is defined later, changed, and deleted", """
+        @whorl.kernel
+        def kernel(x):
+            return abs(x) * whorl.static(2 if "FAST" in FLAGS else 1)
+        FLAGS = {}
+        answers = [kernel(-1.0)]
+        def abs(x): return x * 10
+        answers.append(kernel(-1.0))
+        del abs
+        answers.append(kernel(-1.0))
+        FLAGS["FAST"] = 1
+        answers.append(kernel(-1.0))
+        del FLAGS
+        try:
+            kernel(-1.0)
+        except whorl.KernelError as error:
+            answers.append("FLAGS" in str(error))
+        kernels.append(kernel)
+     """, [1.0, -10.0, 1.0, 2.0, True], 3),
+    ("21 a subclass has its own reads, in any order", """
+        class Base:
+            n = 2
+            def f(self, x): return x + self.n
+            @whorl.kernel
+            def go(self, x): return self.f(x)
+        class Sub(Base):
+            m = 5.0
+            def f(self, x): return x * self.m
+        answers = [cls().go(1.0) for cls in (Base, Sub, Base, Sub, Sub, Base)]
+        kernels.append(Base.go)
+     """, [3.0, 5.0, 3.0, 5.0, 5.0, 3.0], 2),
+    ("22 specializations that read different members never answer for each other", """
+        class Thing:
+            def __init__(self, **members): vars(self).update(members)
+            @whorl.kernel
+            def go(self):
+                if whorl.static(self.flag): return self.a[0]
+                return self.b
+        answers = [Thing(flag=True, a=np.ones(1)).go(), Thing(flag=False, b=2).go(),
+                   Thing(flag=True, a=np.full(1, 3.0), b="unread").go(),
+                   Thing(flag=False, a=open(__file__), b=4).go(), Thing(flag=False, b=0.5).go()]
+        kernels.append(Thing.go)
+     """, [1.0, 2, 3.0, 4, 0.5], 3),
+    ("23 arrays that begin or cease to be one never write into the wrong one", """
+        class Pair:
+            def __init__(self): self.a, self.b = np.zeros(3), np.zeros(3)
+            @whorl.kernel
+            def go(self):
+                for i in range(self.a.size):
+                    self.a[i] = i + 1.0
+                    self.b[i] = self.a[i] * 2
+                    self.a[i] += 100.0
+        pair = Pair()
+        answers = []
+        for b in (pair.b, pair.a, np.zeros(3), pair.a[::-1]):
+            pair.a[:], pair.b = 0.0, b
+            pair.go()
+            answers.append([pair.a.tolist(), pair.b.tolist()])
+        kernels.append(Pair.go)
+     """, [[[101.0, 102.0, 103.0], [2.0, 4.0, 6.0]], [[102.0, 104.0, 106.0]] * 2,
+           [[101.0, 102.0, 103.0], [2.0, 4.0, 6.0]],
+           [[6.0, 104.0, 103.0], [103.0, 104.0, 6.0]]], 2),
+    ("25 instances of different make work in both orders", """
+        class Thing:
+            def __init__(self, **members): vars(self).update(members)
+            @whorl.kernel
+            def go(self):
+                if whorl.static(not hasattr(self, "extra")): return -1.0
+                if self.extra is None: return 0.0
+                return self.extra[0]
+        things = [Thing(extra=np.ones(2)), Thing(), Thing(extra=None), Thing(extra=(7, "x"))]
+        answers = [[thing.go() for thing in things], [thing.go() for thing in things[::-1]]]
+        kernels.append(Thing.go)
+     """, [[1.0, -1.0, 0.0, 7], [7, 0.0, -1.0, 1.0]], 4),
+    ("26 constants that compare equal never share, and a NaN is found again", """
+        @whorl.kernel
+        def kernel(n: whorl.static, x):
+            return math.copysign(x, n), n * 1
+        answers = []
+        for n in (1, True, 1.0, 0.0, -0.0, 0, False, np.float32(1), np.int8(1)):
+            answers.append([kernel(n, 3.0)[0], type(kernel(n, 3.0)[1]).__name__])
+        answers.append([kernel(float("nan"), 1.0)[0], kernel(np.nan, 1.0)[0]])
+        kernels.append(kernel)
+     """, [[3.0, "int"], [3.0, "int"], [3.0, "float"], [3.0, "float"], [-3.0, "float"],
+           [3.0, "int"], [3.0, "int"], [3.0, "float"], [3.0, "int"], [1.0, 1.0]], 10),
+    ("29 a drift is raised with its name and both values, and restoring recovers", """
+        SCALE = 2
+        @whorl.kernel(on_drift="raise")
+        def careful(x): return x * SCALE
+        @whorl.kernel
+        def following(x): return x * SCALE
+        answers = [careful(1.0), following(1.0)]
+        SCALE = 3
+        try:
+            careful(1.0)
+        except whorl.Drifted as error:
+            answers.append(list(error.changes[0]))
+        answers.append(following(1.0))
+        SCALE = 2
+        answers += [careful(1.0), following(1.0)]
+        kernels += (careful, following)
+     """, [2.0, 2.0, ["global:program.SCALE", "2", "3"], 3.0, 2.0, 2.0], 3),
     ("33 a member that is rebound", """
         answers = [body.sum()]
         body.x = np.full(100, 2.0)

@@ -97,7 +97,7 @@ class _Entry:
     tree: bytes
     has_asserts: bool
     last_line: int
-    annotations: tuple[tuple[str, str], ...]
+    annotations: tuple[tuple[str, ast.expr], ...]
 
 
 _compiling: Final = threading.Lock()  # warning filters belong to the whole process
@@ -144,7 +144,8 @@ def _from_index(code: types.CodeType, text: bytes | None) -> CodeDigest:
             origin = "source" if __debug__ or not entry.has_asserts else "source -O"
             digest = hash_bytes(entry.tree + marshalled(_private_names(code)))
             lines = (code.co_firstlineno - 1, entry.last_line)
-            return CodeDigest(origin, digest, text, lines, entry.annotations)
+            annotations = tuple((name, ast.unparse(node)) for name, node in entry.annotations)
+            return CodeDigest(origin, digest, text, lines, annotations)
     version = "{}.{}".format(*sys.version_info[:2])
     return CodeDigest(f"bytecode {version}", instructions)
 
@@ -312,10 +313,10 @@ def _parameters(root: FunctionNode) -> list[ast.arg]:
     return every + [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
 
 
-def _annotations(root: FunctionNode) -> tuple[tuple[str, str], ...]:
-    """The annotations of a function's parameters, as they are written."""
+def _annotations(root: FunctionNode) -> tuple[tuple[str, ast.expr], ...]:
+    """The annotations of a function's parameters."""
     return tuple(
-        (parameter.arg, ast.unparse(parameter.annotation))
+        (parameter.arg, parameter.annotation)
         for parameter in _parameters(root)
         if parameter.annotation is not None
     )

@@ -8,10 +8,11 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
+from whorl.fingerprint.digest import hash_bytes
 from whorl.jit import Program, Target
 from whorl.reads import Inputs
 from whorl.reads.trace import Plain
@@ -35,7 +36,7 @@ class KernelCompiler:
     nogil: bool = False
 
     name = "whorl-kernel"
-    version = "1"
+    version = f"1 abi {ABI}"  # what was made for another record is never found
     settings = ("nogil",)  # the others are in the target
 
     @property
@@ -111,7 +112,17 @@ def _first_line(code: types.CodeType) -> str:
 def _toolchain() -> str:
     from importlib.metadata import version
 
-    return f"llvmlite {version('llvmlite')}, whorl {version('whorl')}"
+    return f"llvmlite {version('llvmlite')}, whorl {version('whorl')}{_checkout()}"
+
+
+def _checkout() -> str:
+    """In a checkout, where versions stay and sources change: the digest of the sources."""
+    here = Path(__file__).parent
+    if not (here.parents[2] / "pyproject.toml").exists():
+        return ""
+    files = sorted(here.rglob("*.py"))
+    content = b"".join(hash_bytes(file.read_bytes()) for file in files)
+    return f" ({hash_bytes(content).hex()[:8]})"
 
 
 @cache
