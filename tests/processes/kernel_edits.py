@@ -21,19 +21,22 @@ import numpy as np
 import whorl
 """
 
-# Runs every program that is named, and prints answers and compiles, or what was raised.
+# Runs every program that is named, and prints answers, compiles, and what an audit finds; what
+# was raised instead of an answer. An audit compiles what was found once more, and compares.
 RUNNER: Final = """\
 import importlib, json, sys, traceback
 import whorl.testing
 
-told = {}
-for name in sys.argv[1:]:
-    with whorl.testing.recorded_events() as events:
+rate, told = float(sys.argv[1]), {}
+for name in sys.argv[2:]:
+    with whorl.testing.recorded_events() as events, whorl.testing.audit(rate) as report:
         try:
             answer = importlib.import_module(f"{name}.main").answer
         except BaseException:
             answer = traceback.format_exc()
-    told[name] = [answer, sum(event.what.value == "compiled" for event in events)]
+    compiles = sum(event.what.value == "compiled" for event in events)
+    doubts = [str(each) for each in report.findings if each.kind in ("stale", "not deterministic")]
+    told[name] = [answer, compiles, doubts]
 print(json.dumps(told))
 """
 

@@ -15,17 +15,17 @@ import pytest
 from tests.processes.kernel_edits import CASES, RUNNER, Case
 from tests.processes.programs import QUICK_IMPORTS, printed
 
-Told = dict[str, tuple[Any, int]]
+Told = dict[str, tuple[Any, int, list[str]]]  # answer, compiles, doubts
 
 
-def run(folder: Path, cache: Path, seed: int, **variables: str) -> Told:
-    """Answers and compiles of every program of a folder."""
-    environment = {"WHORL_CACHE_DIR": str(cache), **QUICK_IMPORTS, **variables}
-    names = [case.package for case in CASES]
+def run(folder: Path, cache: Path, seed: int, *, is_audited: bool) -> Told:
+    """What every program of a folder tells."""
+    environment = {"WHORL_CACHE_DIR": str(cache), **QUICK_IMPORTS}
+    arguments = [str(int(is_audited)), *(case.package for case in CASES)]
     found: Mapping[str, Any] = printed(
-        "-c", RUNNER, *names, cwd=folder, path=[folder], seed=seed, environment=environment
+        "-c", RUNNER, *arguments, cwd=folder, path=[folder], seed=seed, environment=environment
     )
-    return {name: (answer, compiles) for name, (answer, compiles) in found.items()}
+    return {name: tuple(told) for name, told in found.items()}
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +36,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Told, Told, To
     for case in CASES:
         case.write(old, is_edited=False)
         case.write(new, is_edited=True)
-    return tuple(  # type: ignore[return-value] # there are four
-        run(folder, base / "cache", seed) for seed, folder in enumerate((old, new, new, old))
+    cache = base / "cache"
+    return (
+        run(old, cache, 0, is_audited=False),
+        run(new, cache, 1, is_audited=False),
+        run(new, cache, 2, is_audited=True),
+        run(old, cache, 3, is_audited=False),
     )
 
 
@@ -67,5 +71,5 @@ def test_an_edit_is_a_compile_exactly_when_something_that_was_read_has_changed(
     assert (before[0], after[0]) == (case.before, case.after)
     assert type(before[0]) is type(case.before)
     assert after[1] == case.is_compile
-    assert again == (case.after, 0)
-    assert undone == (case.before, 0)
+    assert again == (case.after, 0, [])
+    assert undone == (case.before, 0, [])
