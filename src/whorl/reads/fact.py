@@ -53,7 +53,7 @@ ABSENT_FACT: Final[Plain] = {"absent": True}  # no value has this fact
 LAYOUT_FLAGS: Final = 0x001 | 0x002 | 0x100 | 0x400  # C, F, aligned, writeable
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _TEXTS: Final = (str, bytes)
-SEQUENCES: Final = (list, tuple, str, bytes)
+SEQUENCES: Final = (list, tuple)
 _LONG: Final = 256  # a longer text is kept as its digest
 _SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 _pack: Final = struct.Struct("<d").pack
@@ -86,7 +86,7 @@ def has_identity(fact: Plain) -> bool:
 def durable(aspect: Aspect, value: Any) -> Plain:
     """The fact that a value answers an aspect with, as plain data; `NotRecorded` if it cannot.
 
-    >>> durable(Aspect.VALUE, 64), durable(Aspect.TYPE, 64), durable(Aspect.LEN, "abc")
+    >>> durable(Aspect.VALUE, 64), durable(Aspect.TYPE, 64), durable(Aspect.LEN, [1, 2, 3])
     (64, ('int',), 3)
     """
     return _recorded(_DURABLE[aspect], value)
@@ -204,9 +204,9 @@ def wrappers(value: Any) -> tuple[str, ...]:
 
 
 def _len(value: Any) -> Plain:
-    """How many items there are; of what is no sequence, what it is as well.
+    """How many items there are; of what is neither list nor tuple, what it is as well.
 
-    The items of a sequence are what iterating over it yields, those of a dict are not.
+    Iterating over a list or a tuple yields its items, over a dict something else.
     """
     cls, n = type(value), len(value)
     return n if derives(cls, *SEQUENCES) else (type_name(cls), n)
