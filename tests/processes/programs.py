@@ -6,13 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["ROOT", "differing", "forked", "printed", "written"]
+__all__ = ["QUICK_IMPORTS", "ROOT", "differing", "forked", "printed", "written"]
 
 ROOT: Final = Path(__file__).parents[2]
+
+_bytecode = tempfile.TemporaryDirectory(prefix="whorl-tests-")
+
+QUICK_IMPORTS: Final = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _bytecode.name}
+"""Let processes keep bytecode for each other. Not for programs that are edited in their place."""
 
 # Forks once per job, so that every job has a process of its own and whorl is imported once.
 _FORKS: Final = """

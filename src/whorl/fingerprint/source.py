@@ -39,8 +39,9 @@ __all__ = ["CodeDigest", "SourceMemory", "code_digest", "remembered_in", "source
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
+_AROUND: Final = frozenset(("decorator_list", "returns"))  # of the function itself
 _FILES_KEPT: Final = 1024
-_MEMORY: Final = "source index 2"  # raise when what is remembered changes its meaning
+_MEMORY: Final = "source index 3"  # raise when what is remembered changes its meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class CodeDigest:
     digest: bytes
     file: bytes | None = None
     lines: tuple[int, int] = (0, 0)
+    annotations: tuple[tuple[str, str], ...] = ()  # of parameters, as they are written
 
     @property
     def text(self) -> str | None:
@@ -95,6 +97,7 @@ class _Entry:
     tree: bytes
     has_asserts: bool
     last_line: int
+    annotations: tuple[tuple[str, ast.expr], ...]
 
 
 _compiling: Final = threading.Lock()  # warning filters belong to the whole process
@@ -117,10 +120,13 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
     parts = (_MEMORY, sys.version, __debug__, digest_of_text, code.co_name, code.co_firstlineno)
     key = StableDigest(hash_hex(marshalled((*parts, raw_digest(code)))))
     match memory.get(key):
-        case [str(origin), str(digest), int(first), int(last)]:
-            return CodeDigest(origin, bytes.fromhex(digest), text if last else None, (first, last))
+        case [str(origin), str(digest), int(first), int(last), dict(written)]:
+            file, lines = text if last else None, (first, last)
+            annotations = tuple(written.items())
+            return CodeDigest(origin, bytes.fromhex(digest), file, lines, annotations)
     found = _from_index(code, text)
-    memory.put(key, [found.origin, found.digest.hex(), *found.lines])
+    row = [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)]
+    memory.put(key, row)
     return found
 
 
@@ -137,7 +143,9 @@ def _from_index(code: types.CodeType, text: bytes | None) -> CodeDigest:
             # With -O the same tree runs without its assertions.
             origin = "source" if __debug__ or not entry.has_asserts else "source -O"
             digest = hash_bytes(entry.tree + marshalled(_private_names(code)))
-            return CodeDigest(origin, digest, text, (code.co_firstlineno - 1, entry.last_line))
+            lines = (code.co_firstlineno - 1, entry.last_line)
+            annotations = tuple((name, ast.unparse(node)) for name, node in entry.annotations)
+            return CodeDigest(origin, digest, text, lines, annotations)
     version = "{}.{}".format(*sys.version_info[:2])
     return CodeDigest(f"bytecode {version}", instructions)
 
@@ -214,6 +222,7 @@ class _Parsed:
                 tree_digest(node),
                 _has_asserts(node),
                 node.end_lineno or node.lineno,
+                _annotations(node),
             )
             for node, code in zip(nodes, codes, strict=True)
         ]
@@ -274,19 +283,18 @@ def _tree_tokens(root: FunctionNode) -> Iterator[object]:
             if id(current) in evaluated_once:
                 yield b"-"
                 continue
+            left_out = _NOT_COUNTED | _AROUND if current is root else _NOT_COUNTED
             fields = [
                 (name, value)
                 for name, value in ast.iter_fields(current)
-                if name not in _NOT_COUNTED and value is not None and value != []
+                if name not in left_out and value is not None and value != []
             ]
             yield from (b"N", type(current).__name__, len(fields))
             documented = isinstance(
                 current, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
             ) and isinstance(ast.get_docstring(current, clean=False), str)
             for name, value in reversed(fields):
-                if current is root and name in ("decorator_list", "returns"):
-                    pending += (b"-", name)
-                elif documented and name == "body":
+                if documented and name == "body":
                     pending += (value[1:], name)
                 else:
                     pending += (value, name)
@@ -299,12 +307,25 @@ def _tree_tokens(root: FunctionNode) -> Iterator[object]:
             yield current
 
 
+def _parameters(root: FunctionNode) -> list[ast.arg]:
+    arguments = root.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return every + [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
+
+
+def _annotations(root: FunctionNode) -> tuple[tuple[str, ast.expr], ...]:
+    """The annotations of a function's parameters."""
+    return tuple(
+        (parameter.arg, parameter.annotation)
+        for parameter in _parameters(root)
+        if parameter.annotation is not None
+    )
+
+
 def _evaluated_once(root: FunctionNode) -> set[int]:
     """The parts of a definition that were evaluated when it was made, and count by value."""
     arguments = root.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
-    parts: list[ast.expr | None] = [argument.annotation for argument in every]
+    parts: list[ast.expr | None] = [parameter.annotation for parameter in _parameters(root)]
     parts += [*arguments.defaults, *arguments.kw_defaults]
     return {id(part) for part in parts if part is not None}
 

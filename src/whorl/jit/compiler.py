@@ -98,7 +98,8 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
 
 
 def see_settings(compiler: object, recorder: Recorder) -> None:
-    """Record what a compiler was set up with."""
+    """Record what a compiler was set up with: no line of the program asks for that."""
+    recorder.asking = ""
     for read in setting_reads(compiler):
         found = recorder.world.find(read.path)
         if found is not ABSENT:
@@ -113,6 +114,7 @@ def see_settings(compiler: object, recorder: Recorder) -> None:
             raise AttributeError(
                 f"{type(compiler).__name__}.settings names {read.path.name!r}, which it has not"
             )
+    recorder.asking = None
 
 
 def target_of(compiler: object) -> Target:

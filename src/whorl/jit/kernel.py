@@ -582,7 +582,7 @@ class Kernel:
             )
         merged = {**self.choices.options, **_taken(options)}
         choices = replace(self.choices, options=merged)
-        return Kernel(self.function, self.compiler, choices, self._own_cache)
+        return type(self)(self.function, self.compiler, choices, self._own_cache)
 
 
 _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()

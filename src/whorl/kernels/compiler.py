@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from whorl.artifacts import Artifact
@@ -33,7 +34,8 @@ class KernelCompiler:
     nogil: bool = False
 
     name = "whorl-kernel"
-    version = "1"
+    version = f"1 abi {ABI}"  # what was made for another record is never found
+    settings = ("nogil",)  # the others are in the target
 
     @property
     def toolchain(self) -> str:
@@ -51,6 +53,7 @@ class KernelCompiler:
         """Lower, run the passes, and let LLVM make machine code."""
         from .compile import compiled  # a process that finds everything needs none of it
 
+        inputs.asking(_first_line(program.function.__code__))
         return compiled(inputs, nogil=self.nogil)
 
     def load(self, artifact: Artifact, device: str) -> Callable[..., Any]:
@@ -66,6 +69,12 @@ class KernelCompiler:
                 f"{told['abi']}"
             )
         return launcher(artifact, function, told["level"])
+
+
+def _first_line(code: types.CodeType) -> str:
+    """Where a function begins, for people: file, number, text."""
+    text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    return f"{PurePath(code.co_filename).name}:{code.co_firstlineno}: `{text}`"
 
 
 @cache

@@ -53,6 +53,7 @@ ABSENT_FACT: Final[Plain] = {"absent": True}  # no value has this fact
 LAYOUT_FLAGS: Final = 0x001 | 0x002 | 0x100 | 0x400  # C, F, aligned, writeable
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _TEXTS: Final = (str, bytes)
+SEQUENCES: Final = (list, tuple)
 _LONG: Final = 256  # a longer text is kept as its digest
 _SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 _pack: Final = struct.Struct("<d").pack
@@ -85,7 +86,7 @@ def has_identity(fact: Plain) -> bool:
 def durable(aspect: Aspect, value: Any) -> Plain:
     """The fact that a value answers an aspect with, as plain data; `NotRecorded` if it cannot.
 
-    >>> durable(Aspect.VALUE, 64), durable(Aspect.TYPE, 64), durable(Aspect.LEN, "abc")
+    >>> durable(Aspect.VALUE, 64), durable(Aspect.TYPE, 64), durable(Aspect.LEN, [1, 2, 3])
     (64, ('int',), 3)
     """
     return _recorded(_DURABLE[aspect], value)
@@ -202,8 +203,19 @@ def wrappers(value: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _len(value: Any) -> int:
-    return len(value)
+def _len(value: Any) -> Plain:
+    """How many items there are; of what is neither list nor tuple, what it is as well.
+
+    Iterating over a list or a tuple yields its items, over a dict something else.
+    """
+    cls, n = type(value), len(value)
+    return n if derives(cls, *SEQUENCES) else (type_name(cls), n)
+
+
+def live_len(value: Any) -> Any:
+    """The same with the class itself."""
+    cls, n = type(value), len(value)
+    return n if derives(cls, *SEQUENCES) else (cls, n)
 
 
 def _present(value: Any) -> bool:
@@ -352,7 +364,7 @@ LIVE: Final[dict[Aspect, Callable[[Any], Any]]] = {
     Aspect.ARRAY: live_array,
     Aspect.PRESENT: _present,
     Aspect.CODE: live_code,
-    Aspect.LEN: _len,
+    Aspect.LEN: live_len,
 }
 
 
@@ -423,6 +435,8 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
             return f"code {digest[:8]}"
         case {"digest": digest, "of": label}:
             return f"{label} ({digest[:8]})"
+        case (str(name), int(items)):
+            return f"{name} of {items}"
         case (str(name),):
             return name
         case _:

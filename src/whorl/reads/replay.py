@@ -131,6 +131,8 @@ def _live(read: Read, world: World, by_identity: bool) -> Any:
         return None  # a kernel has one set of options
     if read.path.root == "file":
         return file_state(world.function, read.path.name)
+    if is_annotation(read.path):
+        return None
     value = world.find(read.path)
     if value is ABSENT:
         return False if read.aspect is Aspect.PRESENT else ABSENT
@@ -141,6 +143,15 @@ def _live(read: Read, world: World, by_identity: bool) -> Any:
         return live(read.aspect, value)
     except NotRecorded:
         return facts_of.Same(value) if by_identity else Unmatched()
+
+
+def is_annotation(path: Path) -> bool:
+    """Whether this is how a parameter is annotated.
+
+    The code of the function is read as well, or is the program's own, and code that is the very
+    same object was written in one way.
+    """
+    return bool(path.steps) and path.steps[-1].operation == "annotation"
 
 
 def _raw_variable(name: str, default: str | None) -> bytes | None:
@@ -227,6 +238,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "FunctionType": types.FunctionType,
     "LAYOUT": facts_of.LAYOUT_FLAGS,
     "MODULES": sys.modules,
+    "SEQUENCES": frozenset(facts_of.SEQUENCES),
     "SIMPLE": facts_of._SIMPLE,
     "alias_fact": alias_fact,
     "file_state": file_state,
@@ -234,6 +246,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "item": OPERATIONS["item"],
     "live_array": facts_of.live_array,
     "live_code": facts_of.live_code,
+    "live_len": facts_of.live_len,
     "live_type": facts_of.live_type,
     "live_value": facts_of.live_value,
     "ndarray": np.ndarray,
@@ -367,6 +380,8 @@ class _Source:
             return "None"
         if path.root == "file":
             return f"file_state({self.constant(self.function)}, {path.name!r})"
+        if is_annotation(path):
+            return "None"
         value = self.value(path.root, path.name, path.steps)
         match read.aspect:
             case Aspect.TYPE:
@@ -379,7 +394,7 @@ class _Source:
                 quick = f"(id({value}.__globals__), id({value}.__code__))"
                 return f"({quick} if type({value}) is FunctionType else live_code({value}))"
             case Aspect.LEN:
-                return f"len({value})"
+                return f"(len({value}) if type({value}) in SEQUENCES else live_len({value}))"
             case Aspect.PRESENT:
                 return "True"  # it was walked to
             case Aspect.ALIAS:

@@ -333,6 +333,19 @@ class CodeView:
         """The default of a parameter."""
         return self._at(self.path.then(Step("default", name)))
 
+    def annotation(self, name: str) -> str:
+        """The annotation of a parameter as it is written; `AbsentRead` if there is none.
+
+        It is read by value: the digest of the code says only that there is one.
+        """
+        found: str = self._at(self.path.then(Step("annotation", name))).value()
+        return found
+
+    def evaluated_annotation(self, name: str) -> View:
+        """What the annotation of a parameter was when the function was made."""
+        every = self.path.then(Step("behind", "__annotations__"))
+        return self._at(every.then(Step("item", name)))
+
     def _at(self, path: Path) -> View:
         return self._recorder.view(path, self._recorder.world.find(path))
 

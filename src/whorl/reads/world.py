@@ -17,6 +17,7 @@ from typing import Any, Final
 from whorl.fingerprint import fingerprint
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.source import code_digest
 
 from .fact import function_behind, own_module
 from .item import item, keyed_item
@@ -103,6 +104,10 @@ def _default(value: Any, name: str) -> Any:
     return defaults[place]
 
 
+def _annotation(value: Any, name: str) -> str:
+    return dict(code_digest(function_behind(value).__code__).annotations)[name]
+
+
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
     "item": item,
@@ -114,6 +119,7 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "cell": _cell,
     "global": _global,
     "default": _default,
+    "annotation": _annotation,
 }
 """How each operation of a step is done; replays do the same."""
 

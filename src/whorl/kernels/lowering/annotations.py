@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whorl.errors import KernelError
 from whorl.kernels import ir, language
 from whorl.kernels.types import (
     WEAK_FLOAT,
@@ -15,7 +16,7 @@ from whorl.kernels.types import (
     scalar_of_dtype,
     scalar_of_value,
 )
-from whorl.reads.view import AbsentRead
+from whorl.reads.view import AbsentRead, View
 
 from .arithmetic import cast, constant, scalar_type
 from .expressions import expression, looked_at
@@ -32,16 +33,30 @@ def parameter(frame: Frame, argument: ast.arg, operand: Operand) -> Operand:
     """A parameter's value as its annotation says."""
     assert argument.annotation is not None
     frame.at(argument)
-    return _fitting(frame, argument, argument.annotation, operand, f"parameter {argument.arg!r}")
+    is_own = frame.outer is None  # those of nested functions belong to the code around them
+    if is_own:
+        frame.code.annotation(argument.arg)
+    try:
+        wanted = _meaning(frame, argument.annotation)
+    except _Unresolved:
+        wanted = _evaluated(frame, argument) if is_own else UNKNOWN
+    return _fitting(frame, argument, wanted, operand, f"parameter {argument.arg!r}")
 
 
 def annotated(frame: Frame, node: ast.expr, operand: Operand) -> Operand:
     """A local variable's value as its annotation says."""
-    return _fitting(frame, node, node, operand, "the variable")
+    try:
+        wanted = _meaning(frame, node)
+    except _Unresolved:
+        return operand
+    return _fitting(frame, node, wanted, operand, "the variable")
 
 
-def _fitting(frame: Frame, at: ast.AST, node: ast.expr, operand: Operand, what: str) -> Operand:
-    wanted = _meaning(frame, node)
+class _Unresolved(Exception):
+    """A name in an annotation leads to nothing here. That it does not is a read."""
+
+
+def _fitting(frame: Frame, at: ast.AST, wanted: Any, operand: Operand, what: str) -> Operand:
     if wanted is UNKNOWN:
         return operand
     if wanted is language.static:
@@ -97,18 +112,33 @@ def _meaning(frame: Frame, node: ast.expr) -> Any:
 def _class(frame: Frame, node: ast.expr) -> Any:
     try:
         found = expression(frame, node)
-    except AbsentRead:
-        return UNKNOWN
+    except (AbsentRead, KernelError) as error:
+        raise _Unresolved from error
     match found:
         case Place(view):
-            value = view.peek()
-            if isinstance(value, type | language.Array) or value is language.static:
-                # A class by its name; the annotation of an array by what it says.
-                view.value() if isinstance(value, language.Array) else view.type()
-                return value
+            return _read(view)
         case Known(value):
             return value
     return UNKNOWN
+
+
+def _evaluated(frame: Frame, argument: ast.arg) -> Any:
+    """What an annotation was when the function was made: its names may be those of another one.
+
+    Names that are there for type checkers alone leave a text.
+    """
+    try:
+        return _read(frame.code.evaluated_annotation(argument.arg))
+    except AbsentRead:
+        return UNKNOWN
+
+
+def _read(view: View) -> Any:
+    """What an annotation leads to: that of an array by what it says, all else by its name."""
+    value = view.peek()
+    view.value() if isinstance(value, language.Array) else view.type()
+    is_known = isinstance(value, type | language.Array) or value is language.static
+    return value if is_known else UNKNOWN
 
 
 def _known(frame: Frame, at: ast.AST, operand: Operand, what: str) -> Operand:
