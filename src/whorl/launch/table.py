@@ -23,6 +23,7 @@ import numpy as np
 from whorl.jit.events import audits, listeners
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module
+from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, scope_of
 
@@ -99,7 +100,13 @@ def table_of(
 ) -> Table:
     """The table for calls whose facts are those of a world; `NotNative` if there is none."""
     maker = _Maker(world, names, slots, releases=launch.releases)
-    maker.plan([read.path for read in shape.reads if read.path.root not in _BESIDE])
+    maker.plan(
+        [
+            _owner(read.path) if is_annotation(read.path) else read.path
+            for read in shape.reads
+            if read.path.root not in _BESIDE
+        ]
+    )
     maker.surroundings()
     for read in shape.reads:
         maker.read(read)
@@ -196,10 +203,9 @@ class _Maker:
 
     def _walk(self, path: Path) -> int:
         """The register with what is at a path."""
-        found = self._registers.get(path)
-        if found is None:
-            found = self._registers[path] = self._walked(path)
-        return found
+        if path not in self._registers:
+            self._registers.setdefault(path, self._walked(path))
+        return self._registers[path]
 
     def _walked(self, path: Path) -> int:
         if not path.steps:
@@ -220,9 +226,42 @@ class _Maker:
                     raise NotNative(f"{path} is an item of a {type(holder).__name__}")
                 self._op("TYPE", owner, 0, self._address(type(holder)), first=True)
                 self._op("ITEM", owner, register, self._address(key), first=True)
+            case Step("behind" | "cell" | "default" | "global"):
+                self._of_function(path, owner, register, step)
             case _:
                 raise NotNative(f"{path} is not walked natively")
         return register
+
+    def _of_function(self, path: Path, owner: int, register: int, step: Step) -> None:
+        """Something that a function has: an attribute, a closed-over variable, a default."""
+        function = self._world.find(_owner(path))
+        if type(function) is not types.FunctionType:
+            raise NotNative(f"{path} is reached through a {type(function).__name__}")
+        self._op("SAME", owner, 0, self._address(function), first=True)
+        match step:
+            case Step("behind", str(name)):
+                self._op("ATTR", owner, register, self._address(sys.intern(name)), first=True)
+            case Step("cell", str(name)):  # which cell a function has for a name never changes
+                cells = dict(
+                    zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+                )
+                self._op("CONST", 0, register, self._address(cells[name]), first=True)
+                name = sys.intern("cell_contents")
+                self._op("ATTR", register, register, self._address(name), first=True)
+            case Step("global", str(name)) if name in function.__globals__:
+                key = self._address(sys.intern(name))
+                scope = self._address(function.__globals__)
+                self._op("GLOBAL", 0, register, scope, key, first=True)
+            case Step("default", str(name)) if name not in (function.__kwdefaults__ or {}):
+                every = sys.intern("__defaults__")
+                self._op("ATTR", owner, register, self._address(every), first=True)
+                defaults = self._address(function.__defaults__)
+                self._op("SAME", register, 0, defaults, first=True)
+                value = self._new()  # a tuple that is the same holds the same
+                self._op("CONST", 0, value, self._address(self._world.find(path)), first=True)
+                self._registers[path] = value
+            case _:
+                raise NotNative(f"{path} is not walked natively")
 
     def _load(self, path: Path, before: Path, owner: int, member: Member) -> int:
         """Load a member that lies in the object, or in its dict, at a known place."""
@@ -258,6 +297,10 @@ class _Maker:
     def _root(self, path: Path) -> int:
         if path.root == "arg":
             return self._names.index(path.name)
+        if path.root == "func":
+            register = self._new()
+            self._op("CONST", 0, register, self._address(self._world.function), first=True)
+            return register
         if path.root != "global":
             raise NotNative(f"{path} is not an argument or a global")
         module, _, name = path.name.rpartition(".")
@@ -284,6 +327,10 @@ class _Maker:
         """A check for a read."""
         path, aspect = read.path, read.aspect
         if path.root in _BESIDE:
+            return
+        if is_annotation(path):  # as it is written: that is as fixed as the code
+            owner = _owner(path)
+            self._code(self._walk(owner), self._world.find(owner))
             return
         value = self._world.find(path)
         if value is ABSENT:
