@@ -185,7 +185,7 @@ def test_a_read_only_store_lets_the_program_go_on(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_lease(cache: Cache) -> None:
     cache.obtain(key_of(1), Producer())
     assert isinstance(cache.store, DirectoryStore)
-    assert list(cache.store.leases.iterdir()) == []
+    assert list(Path(cache.store.leases).iterdir()) == []
 
 
 def test_a_lease_is_exclusive_among_threads_too(tmp_path: Path) -> None:

@@ -538,12 +538,12 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
-_place: list[tuple[str, os.PathLike[str]]] = []  # the cache that kernels have been using
+_place: list[tuple[str, str]] = []  # the cache that kernels have been using
 
 
 def _on_settings(settings: Settings) -> None:
     """With another cache, begin again: what is in memory is from the old one."""
-    place = (settings.cache.value, settings.cache_dir.value)
+    place = (settings.cache.value, settings.cache_place.value)
     if _place and _place[0] != place:
         for kernel in list(_ALIVE):
             if kernel._own_cache is None:

@@ -110,7 +110,7 @@ class Statistics:
     (1, 100)
     """
 
-    def __init__(self, directory: Path | None = None) -> None:
+    def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self._directory = directory
         self._lock = threading.RLock()  # a signal handler may count too
         self._all: _Sums = defaultdict(int)
@@ -181,7 +181,7 @@ class Statistics:
                 return
             line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
             with contextlib.suppress(OSError):  # then it is for the next time
-                _append(self._directory, line)
+                _append(Path(self._directory), line)
                 self._flushed = defaultdict(int, self._all)
 
     def forget(self) -> None:
