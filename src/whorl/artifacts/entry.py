@@ -39,6 +39,7 @@ from .plain import NotPlain
 __all__ = [
     "FORMAT",
     "HEAD",
+    "HINT",
     "PAGE",
     "Damage",
     "Damaged",
@@ -55,6 +56,7 @@ __all__ = [
 FORMAT: Final = 1
 MAGIC: Final = b"\x89whorl\r\n"
 PAGE: Final = 4096
+HINT: Final = "hint"  # the kind of an entry that may be another each time it is made
 
 _HEAD: Final = struct.Struct("<8sQ16s16s16sQIId")
 HEAD: Final = _HEAD.size

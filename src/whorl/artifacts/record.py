@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
-from whorl.reads import Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
+from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
 from .entry import Damage, Damaged, Entry, Label
 from .plain import lowered, restored
 
-__all__ = ["Artifact", "Manifest", "Record", "decode", "encode"]
+__all__ = ["Artifact", "Manifest", "Record", "decode", "encode", "shape_of", "shape_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +56,13 @@ def encode(record: Record, label: Label) -> Entry:
     record   = ["artifact", [[name, plain]...], [[read, fact, line]...]]     metadata, trace
              | ["manifest", program, [[read...]...]]                         shapes
     read     = [aspect, path, path...]
-    path     = [root, name, [operation, name]...]
+    path     = [root, name, [operation, plain]...]
 
     A value that cannot be kept exactly is a `TypeError` that says which.
     """
     if isinstance(record, Manifest):
-        shapes = [[_read_out(read) for read in shape.reads] for shape in record.shapes]
-        return Entry.made(
-            label, {}, lowered(["manifest", str(record.program), shapes], "the shape")
-        )
+        shapes = list(map(_shape_out, record.shapes))
+        return Entry.made(label, {}, ["manifest", str(record.program), shapes])
     for name, payload in record.payloads.items():
         if type(name) is not str or not isinstance(payload, bytes | bytearray | memoryview):
             raise TypeError(
@@ -76,7 +75,7 @@ def encode(record: Record, label: Label) -> Entry:
     metadata = {n: lowered(value, f"metadata[{n!r}]") for n, value in record.metadata.items()}
     seen = [
         [
-            lowered(_read_out(seen.read), str(seen.read)),
+            _read_out(seen.read),
             lowered(seen.fact, str(seen.read)),
             seen.line,
         ]
@@ -93,20 +92,46 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
                 return Artifact(
                     {place.name: entry.view(place) for place in entry.payloads},
                     dict(restored(metadata)),
-                    _trace_in(restored(seen)) if with_trace else Trace(),
+                    _trace_in(seen) if with_trace else Trace(),
                 )
             case ["manifest", str(program), list(shapes)]:
-                shapes = restored(shapes)
-                return Manifest(
-                    StableDigest(program), tuple(Shape(tuple(map(_read_in, s))) for s in shapes)
-                )
+                return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
     except (ValueError, TypeError, KeyError) as error:
         raise Damaged(Damage.UNREADABLE, repr(error)) from error
     raise Damaged(Damage.UNREADABLE, "neither an artifact nor a manifest")
 
 
+def shape_text(shape: Shape) -> str:
+    """A shape as one line, the same for the same reads: what it is named by and kept as.
+
+    >>> shape_text(Shape((Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE),)))
+    '[["type",["arg","x",["item",{"tuple":[1,2]}]]]]'
+    """
+    return json.dumps(_shape_out(shape), separators=(",", ":"), allow_nan=False)
+
+
+def shape_of(text: str) -> Shape:
+    """The shape of a text; ValueError if it is of none.
+
+    >>> shape_of(shape_text(Shape())) == Shape()
+    True
+    """
+    try:
+        return _shape_in(json.loads(text))
+    except (TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"not a shape: {error}") from error
+
+
+def _shape_out(shape: Shape) -> list[object]:
+    return [_read_out(read) for read in shape.reads]
+
+
+def _shape_in(plain: list[Any]) -> Shape:
+    return Shape(tuple(map(_read_in, plain)))
+
+
 def _trace_in(plain: list[Any]) -> Trace:
-    return Trace(tuple(Seen(_read_in(read), fact, line) for read, fact, line in plain))
+    return Trace(tuple(Seen(_read_in(read), restored(fact), line) for read, fact, line in plain))
 
 
 def _read_out(read: Read) -> list[object]:
@@ -120,9 +145,13 @@ def _read_in(plain: list[Any]) -> Read:
 
 
 def _path_out(path: Path) -> list[object]:
-    return [path.root, path.name, *([step.operation, step.name] for step in path.steps)]
+    where = str(path)
+    steps = ([step.operation, lowered(step.name, where)] for step in path.steps)
+    return [path.root, path.name, *steps]
 
 
 def _path_in(plain: list[Any]) -> Path:
     root, name, *steps = plain
-    return Path(root, name, tuple(Step(operation, at) for operation, at in steps))
+    if root not in ROOTS or type(name) is not str:
+        raise ValueError(f"no path begins like {plain!r}")
+    return Path(root, name, tuple(Step(operation, restored(at)) for operation, at in steps))

@@ -33,22 +33,15 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
+from whorl.artifacts.record import shape_of, shape_text
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
-from whorl.fingerprint.source import remembered_in
+from whorl.fingerprint.source import code_digest, remembered_as, remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, World
+from whorl.reads.both import Facts, both_facts
 from whorl.reads.fact import same_fact
-from whorl.reads.replay import (
-    compiled_replay,
-    durable_facts,
-    facts_now,
-    is_only_here,
-    kept_alive,
-    live_facts,
-    plain_replay,
-    samples_of,
-)
+from whorl.reads.replay import Replay, compiled_replay, is_only_here, plain_replay, samples_of
 from whorl.reads.signature import array_signature, class_label
 from whorl.reads.world import environment_variable
 from whorl.settings import Settings, on_change
@@ -58,13 +51,16 @@ from .binding import Binding
 from .compiler import Compiler, Program, check_compiler, declared_environment, target_of
 from .events import Happened, audits, emit, listeners, watches
 from .explain import Change, Explanation, changes_since, explain
+from .hint import NO_HINT, Hint
 from .key import (
     ProgramKey,
     artifact_key,
     flight_name,
     function_group,
     function_name,
+    hint_key,
     key_parts,
+    outside_parts,
     shape_key,
 )
 from .sources import StoredSources
@@ -92,6 +88,17 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
+class _Start:
+    """Where the lookups of a kernel begin: its program, and the hint that is kept for it."""
+
+    program: ProgramKey
+    variables: tuple[str | None, ...]
+    toolchain: str
+    hint_key: StableDigest | None  # None: the code has no file
+    hint: Hint
+
+
+@dataclass(frozen=True, slots=True)
 class _Request:
     """One call on its way: what is asked, of which code, for which target."""
 
@@ -99,12 +106,14 @@ class _Request:
     code: types.CodeType
     world: World
     target: Target
+    start: _Start
+    sources: StoredSources
 
 
 # To a fingerprint a kernel is its function, its compiler and its choices.
 @exclude(
     "_binding", "_by_key", "_code", "_counts", "_environment", "_lock", "_name", "_only_here",
-    "_own_cache", "_programs", "_shapes",
+    "_own_cache", "_shapes", "_starts",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -136,7 +145,7 @@ class Kernel:
         """Begin again with an empty table: the function's own code is another."""
         self._code = self.function.__code__
         self._binding = Binding(self.function)
-        self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
+        self._starts: dict[tuple[str | None, ...], _Start] = {}  # by environment
         self._shapes: dict[str, list[KnownShape]] = {}  # by architecture
         self._by_key: dict[StableDigest, Specialization] = {}
         self._only_here: list[Specialization] = []
@@ -199,13 +208,15 @@ class Kernel:
 
     def _obtain(self, values: tuple[Any, ...], target: Target) -> Specialization:
         """A specialization that is not in memory under the facts of this call."""
-        with remembered_in(StoredSources(self._cache.store)):
-            request = self._request(values, target)
+        sources = StoredSources(self._cache.store)
+        with remembered_in(sources):
+            request = self._request(values, target, sources)
             return self._find(request) or self._make(request)
 
-    def _request(self, values: tuple[Any, ...], target: Target) -> _Request:
+    def _request(self, values: tuple[Any, ...], target: Target, sources: StoredSources) -> _Request:
         code = self._code
-        return _Request(self._program, code, self.world(values, target), target)
+        start = self._start(sources)
+        return _Request(start.program, code, self.world(values, target), target, start, sources)
 
     def _find(self, request: _Request) -> Specialization | None:
         if self.choices.on_drift == "recompile":
@@ -237,16 +248,24 @@ class Kernel:
     def _cache(self) -> Cache:
         return default_cache() if self._own_cache is None else self._own_cache
 
-    @property
-    def _program(self) -> ProgramKey:
-        """What stands for the program now: the toolchain may depend on the environment."""
+    def _start(self, sources: StoredSources) -> _Start:
+        """Where lookups begin now: the toolchain may depend on the environment."""
         declared = self._environment.items()
         variables = tuple(environment_variable(name, default) for name, default in declared)
-        program = self._programs.get(variables)
-        if program is None:
-            program = self._programs[variables] = ProgramKey.of(self.function, self.compiler)
-            self._cache.uses(dict(program.parts)["toolchain"])
-        return program
+        starts = self._starts  # before the code: one of an older code is not put among new ones
+        start = starts.get(variables)
+        if start is None:
+            cache, code = self._cache, self._code
+            outside = outside_parts(self.function, self.compiler)
+            toolchain = dict(outside)["toolchain"]
+            cache.uses(toolchain)
+            source = None if self.choices.cache == "process" else remembered_as(code)
+            key = None if source is None else hint_key(outside, source)
+            hint = NO_HINT if key is None else Hint.of(cache.store, key)
+            sources.expect(hint.rows)
+            program = ProgramKey.of(outside, code_digest(code))
+            start = starts[variables] = _Start(program, variables, toolchain, key, hint)
+        return start
 
     def _look_up(
         self, request: _Request, *, count: bool, in_memory: bool = False
@@ -254,30 +273,55 @@ class Kernel:
         """By the durable facts of every known shape: in memory, then in the store."""
         if self.choices.cache == "process":
             return None
-        for shape in self._known_shapes(request, in_memory=in_memory):
-            live = live_facts(shape, request.world)
-            facts = durable_facts(shape, request.world)
-            if facts is None or is_only_here(facts):
+        for name, shape in self._known_shapes(request, in_memory=in_memory):
+            facts = both_facts(shape, request.world)
+            if is_only_here(facts.durable):
                 continue
-            key = artifact_key(request.program, request.target, shape, facts)
+            key = artifact_key(request.program, request.target, name, facts.durable)
             specialization = self._by_key.get(key)
             if specialization is None and not in_memory:
-                specialization = self._from_store(key, request, facts, count=count)
+                specialization = self._from_store(key, request, facts.durable, count=count)
+                if specialization is not None:
+                    self._hint(request, name, shape)
             if specialization is not None:
-                self._remember(shape, request, live, specialization)
+                self._remember(name, shape, request, facts, specialization)
                 return specialization
         return None
 
-    def _known_shapes(self, request: _Request, *, in_memory: bool) -> Iterator[Shape]:
-        """Those met in this process, then those of the manifest."""
-        met = [known.shape for known in self._shapes.get(request.target.architecture, ())]
-        yield from met
+    def _known_shapes(
+        self, request: _Request, *, in_memory: bool
+    ) -> Iterator[tuple[StableDigest, Shape]]:
+        """Those met in this process, those that a hint names, then all of the manifest."""
+        met = set()
+        for known in list(self._shapes.get(request.target.architecture, ())):
+            if known.key is not None:
+                met.add(known.key)
+                yield known.key, known.shape
         if in_memory:
             return
+        for name, text in request.start.hint.shapes.items():
+            if name not in met:
+                met.add(name)
+                with contextlib.suppress(ValueError):
+                    yield name, shape_of(text)
         store, group = self._cache.store, request.program.manifests
-        for _, record in records(store, group, but={shape_key(shape) for shape in met}):
+        for _, record in records(store, group, but=met):
             if isinstance(record, Manifest):
-                yield from record.shapes
+                yield from ((shape_key(shape), shape) for shape in record.shapes)
+
+    def _hint(self, request: _Request, name: StableDigest, shape: Shape) -> None:
+        """Let other processes come here sooner, unless this one was told the way."""
+        rows = request.sources.rows
+        start = self._starts.get(request.start.variables, request.start)
+        key, hint = start.hint_key, start.hint
+        if key is None or hint.says(rows, name):
+            return
+        hint = hint.joined(rows, name, shape_text(shape))
+        with self._lock:
+            if request.code is not self._code:
+                return
+            self._starts[start.variables] = replace(start, hint=hint)
+        hint.keep(self._cache.store, key, start.toolchain)
 
     def _from_store(
         self, key: StableDigest, request: _Request, facts: tuple[Plain, ...], *, count: bool
@@ -312,36 +356,35 @@ class Kernel:
 
     def _remember(
         self,
+        name: StableDigest | None,
         shape: Shape,
         request: _Request,
-        live: tuple[Any, ...],
+        facts: Facts,
         specialization: Specialization,
     ) -> None:
-        """Let the next call with the same facts find it at once.
-
-        `live` are the facts from before the durable ones were taken. If they are others now,
-        something has changed in between, and nobody knows which of them the code is for.
-        """
-        world, by_identity = request.world, self._by_identity
-        if live_facts(shape, world, by_identity=by_identity) != live:
-            return
-        parts = (shape, self.function, self._binding.names, self._environment)
-        samples = samples_of(shape, world)
-        fresh = KnownShape(
-            shape,
-            plain_replay(*parts, by_identity=by_identity),
-            lambda: compiled_replay(*parts, by_identity=by_identity, samples=samples),
-        )
-        kept = kept_alive(shape, world)
+        """Let the next call with the same facts find it at once."""
         with self._lock:
             if request.code is not self._code:
                 return
             shapes = self._shapes.setdefault(request.target.architecture, [])
             known = next((known for known in shapes if known.shape == shape), None)
             if known is None:
-                known = fresh
+                known = self._known(shape)
                 shapes.append(known)
-            known.remember(live, specialization, kept)
+            known.key = known.key or name
+            known.remember(facts.live, specialization, facts.kept)
+
+    def _known(self, shape: Shape) -> KnownShape:
+        parts = (shape, self.function, self._binding.names, self._environment)
+        by_identity = self._by_identity
+
+        def generate(args: tuple[Any, ...], target: Mapping[str, Any]) -> Replay:
+            _, function, names, environment = parts
+            arguments = dict(zip(names, args, strict=True))
+            samples = samples_of(shape, World(function, arguments, {}, environment, target))
+            return compiled_replay(*parts, by_identity=by_identity, samples=samples)
+
+        return KnownShape(shape, plain_replay(*parts, by_identity=by_identity), generate)
 
     @property
     def _by_identity(self) -> bool:
@@ -369,20 +412,24 @@ class Kernel:
                 reason = recorder.only_here[0]
                 log.warning("%s is compiled again for every call: %s", self._name, reason)
                 return made
-        live = live_facts(trace.shape, request.world, by_identity=self._by_identity)
-        if not same_fact(facts_now(trace.shape, request.world), made.facts):
+        shape = trace.shape
+        facts = both_facts(shape, request.world, by_identity=self._by_identity)
+        if not same_fact(facts.durable, made.facts):
             log.warning(
                 "what %s was compiled from changed while it was compiled; it is not kept",
                 self._name,
             )
             return made
+        name = None
         if recorder.only_here or self.choices.cache == "process":
             reason = recorder.only_here[0] if recorder.only_here else "as it was told"
             emit(Happened.ONLY_HERE, self._name, why=reason)
         else:
-            made = self._stored(made, request, seconds)
+            name = shape_key(shape)
+            made = self._stored(made, name, request, seconds)
+            self._hint(request, name, shape)
         made = self._keep(made, request)
-        self._remember(trace.shape, request, live, made)
+        self._remember(name, shape, request, facts, made)
         return made
 
     def _compiled(self, request: _Request, recorder: Recorder) -> tuple[Artifact, float]:
@@ -403,18 +450,20 @@ class Kernel:
         emit(Happened.COMPILED, self._name, seconds=seconds)
         return artifact, seconds
 
-    def _stored(self, made: Specialization, request: _Request, seconds: float) -> Specialization:
+    def _stored(
+        self, made: Specialization, name: StableDigest, request: _Request, seconds: float
+    ) -> Specialization:
         """The same with its key, in the store: the artifact first, so that whoever finds the
         shape finds it too."""
         cache, program, target = self._cache, request.program, request.target
         shape, now = made.artifact.trace.shape, time.time()
-        key = artifact_key(program, target, shape, made.facts)
+        key = artifact_key(program, target, name, made.facts)
         parts = key_parts(program, target, shape, made.facts)
-        toolchain = dict(program.parts)["toolchain"]
+        toolchain = request.start.toolchain
         label = Label("artifact", key, program.digest, parts, toolchain, now, seconds)
         entry = encode(made.artifact, label)
         cache.put(entry)
-        listed = Label("manifest", shape_key(shape), program.manifests, program.parts, made=now)
+        listed = Label("manifest", name, program.manifests, program.parts, made=now)
         cache.store.put(encode(Manifest(program.digest, (shape,)), listed))
         group = function_group(self.function)
         known = Label("manifest", program.digest, group, program.parts, made=now)
@@ -498,10 +547,12 @@ class Kernel:
         target = target_of(self.compiler)
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        request = self._request(values, target)
-        if self._look_up(request, count=False) is not None:
-            return Explanation(self._name, "hit", "its artifact is in the store")
-        return self._explanation(request)
+        sources = StoredSources(self._cache.store)
+        with remembered_in(sources):
+            request = self._request(values, target, sources)
+            if self._look_up(request, count=False) is not None:
+                return Explanation(self._name, "hit", "its artifact is in the store")
+            return self._explanation(request)
 
     # -- looking at it ------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from whorl.reads.replay import Replay
 
 __all__ = ["KnownShape", "Specialization"]
 
+Generate = Callable[[tuple[Any, ...], Mapping[str, Any]], Replay]
+
 PLAIN_USES = 2  # of a shape, before code is generated for it
 LIVE_KEPT = 4096  # facts of calls remembered per shape
 
@@ -42,11 +44,16 @@ class Specialization:
 
 
 class KnownShape:
-    """A shape of a kernel: its replay, and the specializations by the facts of a call."""
+    """A shape of a kernel: its replay, and the specializations by the facts of a call.
 
-    __slots__ = ("_generate", "_plain", "_uses", "by_facts", "replay", "shape")
+    `key` names the shape in the store; None while nothing of it is there. `generate` writes a
+    replay that is quick for calls like the one it is given.
+    """
 
-    def __init__(self, shape: Shape, plain: Replay, generate: Callable[[], Replay]) -> None:
+    __slots__ = ("_generate", "_plain", "_uses", "by_facts", "key", "replay", "shape")
+
+    def __init__(self, shape: Shape, plain: Replay, generate: Generate) -> None:
+        self.key: StableDigest | None = None
         self.shape = shape
         self.replay: Replay = self._warming_up
         self._plain = plain
@@ -61,7 +68,7 @@ class KnownShape:
         if self._uses <= PLAIN_USES:
             return self._plain(args, target)
         try:
-            self.replay = self._generate()
+            self.replay = self._generate(args, target)
         except Exception:  # a shape that cannot be written as code is replayed the plain way
             self.replay = self._plain
         return self.replay(args, target)

@@ -39,7 +39,6 @@ from .fact import (
     OnlyHere,
     alias_fact,
     durable,
-    function_behind,
     has_identity,
     live,
     own_module,
@@ -53,6 +52,8 @@ __all__ = [
     "compiled_replay",
     "durable_facts",
     "facts_now",
+    "is_only_here",
+    "live_fact",
     "live_facts",
     "plain_replay",
     "replay_source",
@@ -103,7 +104,7 @@ def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tupl
     """The facts of a call, for this process: the plain twin of the generated functions."""
     parts: list[Any] = []
     for read in shape.reads:
-        found = _live(read, world, by_identity)
+        found = live_fact(read, world, by_identity)
         if read.aspect is Aspect.ARRAY:
             parts += found if type(found) is tuple and len(found) == 3 else (found, None, None)
         else:
@@ -111,7 +112,8 @@ def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tupl
     return tuple(parts)
 
 
-def _live(read: Read, world: World, by_identity: bool) -> Any:
+def live_fact(read: Read, world: World, by_identity: bool) -> Any:
+    """The fact of one read, for this process."""
     if read.path.root == "env":
         return _raw_variable(read.path.name, world.environment.get(read.path.name))
     if read.path.root == "option":
@@ -133,17 +135,6 @@ def _live(read: Read, world: World, by_identity: bool) -> Any:
 def _raw_variable(name: str, default: str | None) -> bytes | None:
     found = os.environ.get(name, default)
     return None if found is None else os.fsencode(found)
-
-
-def kept_alive(shape: Shape, world: World) -> tuple[object, ...]:
-    """The code and the globals that live facts know by their addresses."""
-    kept: list[object] = []
-    for read in shape.reads:
-        if read.aspect is Aspect.CODE:
-            function = function_behind(world.find(read.path))
-            if isinstance(function, types.FunctionType):
-                kept += (function.__code__, function.__globals__)
-    return tuple(kept)
 
 
 def is_only_here(facts: tuple[Plain, ...]) -> bool:

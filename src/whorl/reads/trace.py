@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-__all__ = ["Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
+__all__ = ["ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
 Plain: TypeAlias = Any
 """None, bool, int, float, complex, str, bytes, and tuples, lists and dicts of these, exactly."""
+
+
+ROOTS: Final = frozenset(("arg", "global", "func", "env", "file", "option", "target"))
+"""Where a path can begin."""
 
 
 class Aspect(Enum):

@@ -1,0 +1,78 @@
+"""What led to artifacts of a program before, in one entry: where a new process looks first.
+
+All of it is in the store in another place too: shapes in manifests, which are listed, and rows
+about sources, one entry each. A hint brings them together, so that the first lookup of a process
+reads one small file. It is believed no more than any other entry, and nothing depends on it:
+
+    record = ["hint", {key: row...}, [text...]]       rows about sources, shapes as texts
+
+A row is found under a key that is made of the file and the code it speaks of. A shape leads to an
+artifact only under its own name, and that is the digest of its text. So a hint that is old, of
+somebody else or not there at all costs time and nothing else. Whoever writes last wins; what he
+did not know is found the long way, and written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from whorl.artifacts import HINT, Damaged, Entry, Label
+from whorl.fingerprint.digest import StableDigest
+from whorl.store import Found, Store
+
+from .key import shape_text_key
+
+__all__ = ["NO_HINT", "Hint"]
+
+ROWS_KEPT: Final = 64
+SHAPES_KEPT: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Rows about sources by key, and the texts of shapes by theirs.
+
+    >>> shape = shape_text_key("[]")
+    >>> list(Hint().joined({"a": 1}, shape, "[]").joined({"b": 2}, shape, "[]").rows)
+    ['b', 'a']
+    """
+
+    rows: Mapping[str, object] = field(default_factory=dict)
+    shapes: Mapping[StableDigest, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: Store, key: StableDigest) -> Hint:
+        """The hint that is kept under a key; one that says nothing if there is none to trust."""
+        got = store.get(key)
+        if not isinstance(got, Found):
+            return NO_HINT
+        try:
+            record = got.entry.record
+        except Damaged:
+            return NO_HINT
+        match record:
+            case ["hint", dict(rows), [*shapes]] if all(type(text) is str for text in shapes):
+                return cls(rows, {shape_text_key(text): text for text in shapes})
+        return NO_HINT
+
+    def keep(self, store: Store, key: StableDigest, toolchain: str) -> None:
+        """Let other processes find it."""
+        record = ["hint", dict(self.rows), list(self.shapes.values())]
+        store.put(Entry.made(Label(HINT, key, toolchain=toolchain), {}, record))
+
+    def says(self, rows: Mapping[str, object], shape: StableDigest) -> bool:
+        """Whether it names this shape and all of these rows."""
+        return shape in self.shapes and rows.keys() <= self.rows.keys()
+
+    def joined(self, rows: Mapping[str, object], shape: StableDigest, text: str) -> Hint:
+        """The same and this, the newest first; the oldest are forgotten when there are many."""
+        return Hint(
+            dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),
+            dict(islice({shape: text, **self.shapes}.items(), SHAPES_KEPT)),
+        )
+
+
+NO_HINT: Final = Hint()
