@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
+from whorl.reads.both import both_facts
 from whorl.reads.fact import Same
 from whorl.reads.replay import (
     Unmatched,
     compiled_replay,
     durable_facts,
+    facts_now,
     live_facts,
     samples_of,
 )
@@ -133,8 +135,8 @@ by_value_only = st.sampled_from(
     ]
 )
 reads = st.one_of(
-    st.builds(Read, paths, aspects),
-    st.builds(Read, by_value_only, st.just(Aspect.VALUE)),
+    st.builds(Read, paths, aspects, st.just(())),
+    st.builds(Read, by_value_only, st.just(Aspect.VALUE), st.just(())),
     st.builds(
         Read,
         st.builds(Path, st.just("arg"), st.just("a"), st.lists(steps, max_size=1).map(tuple)),
@@ -169,6 +171,17 @@ def test_the_generated_replay_is_the_plain_one(
         world = World(FUNCTION, dict(zip(NAMES, arguments, strict=True)), {}, VARIABLES, target)
         expected = live_facts(shape, world, by_identity=by_identity)
         assert comparable(replay(arguments, target)) == comparable(expected)
+
+
+@given(shapes, st.tuples(values, values), st.booleans())
+def test_both_spellings_at_once_are_those_of_the_plain_ways(
+    shape: Shape, held: tuple[Any, Any], by_identity: bool
+) -> None:
+    world = World(FUNCTION, dict(zip(NAMES, held, strict=True)), {}, VARIABLES, {"lanes": 4})
+    facts = both_facts(shape, world, by_identity=by_identity)
+    expected = live_facts(shape, world, by_identity=by_identity)
+    assert comparable(facts.live) == comparable(expected)
+    assert repr(facts.durable) == repr(facts_now(shape, world))
 
 
 @given(shapes, values, values, values, values)

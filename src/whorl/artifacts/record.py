@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
 from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
@@ -53,8 +53,9 @@ Record: TypeAlias = Artifact | Manifest
 def encode(record: Record, label: Label) -> Entry:
     """A record as the entry that its label names.
 
-    record   = ["artifact", [[name, plain]...], [[read, fact, line]...]]     metadata, trace
-             | ["manifest", program, [[read...]...]]                         shapes
+    record   = ["artifact", [[name, plain]...]]          metadata
+             | ["manifest", program, [[read...]...]]     shapes
+    more     = [[read, fact, line]...]                   the trace of an artifact
     read     = [aspect, path, path...]
     path     = [root, name, [operation, plain]...]
 
@@ -81,18 +82,18 @@ def encode(record: Record, label: Label) -> Entry:
         ]
         for seen in record.trace.seen
     ]
-    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()], seen])
+    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()]], seen)
 
 
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     """The record of an entry; `Damaged` if it is none. An artifact's trace can be left out."""
     try:
         match entry.record:
-            case ["artifact", list(metadata), list(seen)]:
+            case ["artifact", list(metadata)]:
                 return Artifact(
                     {place.name: entry.view(place) for place in entry.payloads},
                     dict(restored(metadata)),
-                    _trace_in(seen) if with_trace else Trace(),
+                    _trace_in(entry.more) if with_trace else Trace(),
                 )
             case ["manifest", str(program), list(shapes)]:
                 return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
@@ -110,6 +111,9 @@ def shape_text(shape: Shape) -> str:
     return json.dumps(_shape_out(shape), separators=(",", ":"), allow_nan=False)
 
 
+_scanned: Final = json.JSONDecoder().raw_decode
+
+
 def shape_of(text: str) -> Shape:
     """The shape of a text; ValueError if it is of none.
 
@@ -117,7 +121,7 @@ def shape_of(text: str) -> Shape:
     True
     """
     try:
-        return _shape_in(json.loads(text))
+        return _shape_in(_scanned(text, 0)[0])
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"not a shape: {error}") from error
 
@@ -141,7 +145,10 @@ def _read_out(read: Read) -> list[object]:
 
 def _read_in(plain: list[Any]) -> Read:
     aspect, path, *beside = plain
-    return Read(_path_in(path), Aspect(aspect), tuple(map(_path_in, beside)))
+    return Read(_path_in(path), _ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())
+
+
+_ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
 
 
 def _path_out(path: Path) -> list[object]:
@@ -154,4 +161,6 @@ def _path_in(plain: list[Any]) -> Path:
     root, name, *steps = plain
     if root not in ROOTS or type(name) is not str:
         raise ValueError(f"no path begins like {plain!r}")
+    if not steps:
+        return Path(root, name)
     return Path(root, name, tuple(Step(operation, restored(at)) for operation, at in steps))

@@ -4,16 +4,18 @@ All of it is in the store in another place too: shapes in manifests, which are l
 about sources, one entry each. A hint brings them together, so that the first lookup of a process
 reads one small file. It is believed no more than any other entry, and nothing depends on it:
 
-    record = ["hint", {key: row...}, [text...]]       rows about sources, shapes as texts
+    record = ["hint", program, {key: row...}, [text...]]       rows about sources, shapes as texts
 
-A row is found under a key that is made of the file and the code it speaks of. A shape leads to an
-artifact only under its own name, and that is the digest of its text. So a hint that is old, of
-somebody else or not there at all costs time and nothing else. Whoever writes last wins; what he
-did not know is found the long way, and written again.
+A hint is kept under all that its program is made of: the code, by the key of its row, the
+compiler, the toolchain. A row is found under a key that is made of the file and the code it speaks
+of. A shape leads to an artifact only under its own name, and that is the digest of its text. So a
+hint that is old, damaged or not there at all costs time and nothing else. Whoever writes last
+wins; what he did not know is found the long way, and written again.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -36,10 +38,12 @@ class Hint:
     """Rows about sources by key, and the texts of shapes by theirs.
 
     >>> shape = shape_text_key("[]")
-    >>> list(Hint().joined({"a": 1}, shape, "[]").joined({"b": 2}, shape, "[]").rows)
+    >>> hint = NO_HINT.joined(shape, {"a": 1}, shape, "[]").joined(shape, {"b": 2}, shape, "[]")
+    >>> list(hint.rows)
     ['b', 'a']
     """
 
+    program: StableDigest | None = None
     rows: Mapping[str, object] = field(default_factory=dict)
     shapes: Mapping[StableDigest, str] = field(default_factory=dict)
 
@@ -54,22 +58,27 @@ class Hint:
         except Damaged:
             return NO_HINT
         match record:
-            case ["hint", dict(rows), [*shapes]] if all(type(text) is str for text in shapes):
-                return cls(rows, {shape_text_key(text): text for text in shapes})
+            case ["hint", str(program), dict(rows), [*shapes]]:
+                with contextlib.suppress(ValueError, AttributeError):  # not what we write
+                    named = {shape_text_key(text): text for text in shapes}
+                    return cls(StableDigest(program), rows, named)
         return NO_HINT
 
     def keep(self, store: Store, key: StableDigest, toolchain: str) -> None:
         """Let other processes find it."""
-        record = ["hint", dict(self.rows), list(self.shapes.values())]
+        record = ["hint", self.program, dict(self.rows), list(self.shapes.values())]
         store.put(Entry.made(Label(HINT, key, toolchain=toolchain), {}, record))
 
     def says(self, rows: Mapping[str, object], shape: StableDigest) -> bool:
         """Whether it names this shape and all of these rows."""
         return shape in self.shapes and rows.keys() <= self.rows.keys()
 
-    def joined(self, rows: Mapping[str, object], shape: StableDigest, text: str) -> Hint:
+    def joined(
+        self, program: StableDigest, rows: Mapping[str, object], shape: StableDigest, text: str
+    ) -> Hint:
         """The same and this, the newest first; the oldest are forgotten when there are many."""
         return Hint(
+            program,
             dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),
             dict(islice({shape: text, **self.shapes}.items(), SHAPES_KEPT)),
         )

@@ -37,7 +37,7 @@ from whorl.artifacts.record import shape_of, shape_text
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
-from whorl.fingerprint.source import code_digest, remembered_as, remembered_in
+from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, World
 from whorl.reads.both import Facts, both_facts
 from whorl.reads.fact import same_fact
@@ -263,7 +263,11 @@ class Kernel:
             key = None if source is None else hint_key(outside, source)
             hint = NO_HINT if key is None else Hint.of(cache.store, key)
             sources.expect(hint.rows)
-            program = ProgramKey.of(outside, code_digest(code))
+            program = (
+                ProgramKey.of(outside, code)
+                if hint.program is None
+                else ProgramKey(hint.program, outside, code)
+            )
             start = starts[variables] = _Start(program, variables, toolchain, key, hint)
         return start
 
@@ -316,7 +320,7 @@ class Kernel:
         key, hint = start.hint_key, start.hint
         if key is None or hint.says(rows, name):
             return
-        hint = hint.joined(rows, name, shape_text(shape))
+        hint = hint.joined(start.program.digest, rows, name, shape_text(shape))
         with self._lock:
             if request.code is not self._code:
                 return

@@ -9,7 +9,7 @@ from whorl.artifacts import FORMAT, Part
 from whorl.artifacts.record import shape_text
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import CodeDigest
+from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import FORMAT as TOKENS
 from whorl.fingerprint.tokens import marshalled
 from whorl.reads import Plain, Shape
@@ -41,19 +41,30 @@ def _digest(*parts: object) -> StableDigest:
 class ProgramKey:
     """What stands for a program: the function's own code, the compiler, its toolchain."""
 
-    parts: tuple[Part, ...]
     digest: StableDigest
+    outside: tuple[Part, ...]
+    code: types.CodeType
 
     @classmethod
-    def of(cls, outside: tuple[Part, ...], code: CodeDigest) -> ProgramKey:
+    def of(cls, outside: tuple[Part, ...], code: types.CodeType) -> ProgramKey:
         """The key of a function's own code, and of all else that counts."""
-        parts = (*outside, Part("code", f"{code.digest.hex()} ({code.origin})"))
-        return cls(parts, _digest("program", *(list(part) for part in parts[1:])))
+        parts = (*outside, _code_part(code))
+        return cls(_digest("program", *(list(part) for part in parts[1:])), outside, code)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What it is made of, in words."""
+        return (*self.outside, _code_part(self.code))
 
     @property
     def manifests(self) -> StableDigest:
         """The group that the program's manifests are in."""
         return _digest("manifests", str(self.digest))
+
+
+def _code_part(code: types.CodeType) -> Part:
+    found = code_digest(code)
+    return Part("code", f"{found.digest.hex()} ({found.origin})")
 
 
 def outside_parts(function: types.FunctionType, compiler: Compiler) -> tuple[Part, ...]:

@@ -5,7 +5,8 @@ the same moment. Each pair here is taken from one look at a value: the durable f
 what the live one holds, or the other way round. Where that cannot be, the live fact is taken
 before and after, and if it has changed meanwhile, it is one that nothing matches.
 
-`live_facts` and `facts_now` in `replay` are the plain twins.
+`live_facts` and `facts_now` in `replay` are the plain twins. Every new process passes here once
+before its first hit, with all of this code cold, so the usual reads come first and call little.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from . import fact as facts_of
 from .fact import ABSENT_FACT, OnlyHere, alias_fact, exact, own_module
 from .replay import Unmatched, live_fact
 from .signature import array_signature_of
-from .trace import Aspect, Path, Plain, Read, Shape
+from .trace import Aspect, Plain, Read, Shape
 from .world import ABSENT, World, environment_variable, file_state
 
 __all__ = ["Facts", "both_facts"]
@@ -32,8 +32,7 @@ __all__ = ["Facts", "both_facts"]
 Pair = tuple[Any, Plain]
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """The facts of a call in both spellings, and what has to stay alive for the live ones."""
 
     live: tuple[Any, ...]
@@ -46,9 +45,30 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
     live: list[Any] = []
     durable: list[Plain] = []
     kept: list[object] = []
+    own = own_module(world.function)
     for read in shape.reads:
-        one, other = _both(read, world, by_identity, kept)
-        if read.aspect is Aspect.ARRAY:  # three parts, as in a generated replay
+        (root, name, steps), aspect, _ = read
+        if root == "env":
+            text = environment_variable(name, world.environment.get(name))
+            live.append(None if text is None else os.fsencode(text))
+            durable.append(exact(text) if aspect is _VALUE else facts_of.durable(aspect, text))
+            continue
+        # What `world.find` finds, sooner.
+        value: Any = ABSENT
+        if root == "arg" and not steps:
+            value = world.arguments.get(name, ABSENT)
+        elif root == "global" and not steps:
+            module, _, short = name.rpartition(".")
+            if module == own:
+                value = world.function.__globals__.get(short, ABSENT)
+        if value is ABSENT:
+            value = world.find(read.path)
+        if aspect is _VALUE and type(value) in _PLAIN and root != "option":
+            live.append(value)
+            durable.append(exact(value))
+            continue
+        one, other = _both(read, value, world, by_identity, kept)
+        if aspect is _ARRAY:  # three parts, as in a generated replay
             live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
         else:
             live.append(one)
@@ -56,27 +76,22 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
     return Facts(tuple(live), tuple(durable), tuple(kept))
 
 
-def _both(read: Read, world: World, by_identity: bool, kept: list[object]) -> Pair:
-    path, aspect = read.path, read.aspect
-    if path.root == "env":
-        text = environment_variable(path.name, world.environment.get(path.name))
-        return None if text is None else os.fsencode(text), facts_of.durable(aspect, text)
-    if path.root == "file":
+def _both(read: Read, value: Any, world: World, by_identity: bool, kept: list[object]) -> Pair:
+    (root, _, _), aspect, beside = read
+    if root == "file":
         return _file(read, world)
-    value = world.find(path)
-    if value is ABSENT:
-        absent = (False, False) if aspect is Aspect.PRESENT else (ABSENT, ABSENT_FACT)
-        return (None, absent[1]) if path.root == "option" else absent
     try:
-        if aspect is Aspect.ALIAS:
-            found = _alias(value, world, read.beside[0])
+        if value is ABSENT:
+            found: Pair = (False, False) if aspect is Aspect.PRESENT else (ABSENT, ABSENT_FACT)
         elif aspect is Aspect.CODE:
             found = _code(value, kept)
+        elif aspect is Aspect.ALIAS:
+            found = _alias(value, world.find(beside[0]))
         else:
             found = _BOTH[aspect](value)
     except Exception:  # asking raises: there is no durable fact
         found = live_fact(read, world, by_identity), OnlyHere(("identity", id(value)))
-    return (None, found[1]) if path.root == "option" else found  # a kernel has one set of options
+    return (None, found[1]) if root == "option" else found  # a kernel has one set of options
 
 
 def _file(read: Read, world: World) -> Pair:
@@ -91,8 +106,7 @@ def _file(read: Read, world: World) -> Pair:
     return before if file_state(world.function, name) == before else Unmatched(), fact
 
 
-def _alias(value: Any, world: World, beside: Path) -> Pair:
-    other = world.find(beside)
+def _alias(value: Any, other: Any) -> Pair:
     if other is ABSENT:
         return ABSENT, ABSENT_FACT
     fact = alias_fact(value, other)
@@ -149,6 +163,8 @@ def _twice(aspect: Aspect, value: Any) -> Pair:
     return before if facts_of.live(aspect, value) == before else Unmatched(), fact
 
 
+_VALUE, _ARRAY = Aspect.VALUE, Aspect.ARRAY  # found at once, not in a class
+_PLAIN: Final = frozenset((int, str, type(None)))  # these stand for themselves: see `live_value`
 _BOTH: Final[dict[Aspect, Callable[[Any], Pair]]] = {
     Aspect.TYPE: _type,
     Aspect.VALUE: _value,

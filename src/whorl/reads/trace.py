@@ -3,6 +3,8 @@
 A read is a look at a path under an aspect; with the fact that answered it, it is `Seen`.
 All that one compile has seen is its trace; the reads of a trace without their facts are its
 shape. Two compiles of one shape differ by facts alone.
+
+Paths and reads are named tuples because a new process makes dozens of them before its first hit.
 """
 
 from __future__ import annotations
@@ -57,8 +59,7 @@ class Step(NamedTuple):
                 return f".{operation}({self.name!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """Where a value is found: a root, such as an argument, and steps from there.
 
     >>> str(Path("arg", "self", (Step("attr", "dofs"), Step("attr", "x"))))
@@ -77,8 +78,7 @@ class Path:
         return Path(self.root, self.name, (*self.steps, step))
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """One look of a compile at the world. `beside` are the other paths of a read of several.
 
     >>> str(Read(Path("arg", "n"), Aspect.TYPE))

@@ -58,7 +58,6 @@ _READ: Final = (
 _USUAL: Final = 1 << 16  # bytes that hold most entries
 _LOOKED_AT: Final = 10_000
 _TRUSTED_FOR: Final = 5.0  # seconds
-_NEVER: Final = (0.0, b"")
 _AT_ONCE: Final = 1 << 20  # up to here a file is read before its head is looked at
 _ATTEMPTS: Final = 3
 _READ_ONLY: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
@@ -147,10 +146,10 @@ class DirectoryStore:
         except OSError as error:
             return self._unreadable(path, error)
         try:
-            until, names = self._looked_at.get(path, _NEVER)
-            if until > time.monotonic():
+            known = self._looked_at.get(path)
+            if known is not None and known[0] > time.monotonic():
                 try:
-                    return Found(Entry.checked(os.read(file, _USUAL), key, under, names))
+                    return Found(Entry.checked(os.read(file, _USUAL), key, under, known[1]))
                 except Damaged:  # or only a part of it: look more closely
                     os.lseek(file, 0, os.SEEK_SET)
             status = os.fstat(file)
