@@ -217,3 +217,12 @@ def test_every_ending_is_counted(cache: Cache) -> None:
     assert totals.misses == {Ending.ABSENT: 1, Ending.DAMAGED: 1}
     assert totals.seconds_saved == 2.5
     assert totals.bytes_written == 2 * totals.bytes_read
+
+
+def test_a_toolchain_in_use_is_written_down_with_the_statistics(tmp_path: Path) -> None:
+    cache = Cache(DirectoryStore(tmp_path))
+    cache.uses("llvm 20")
+    assert list(tmp_path.iterdir()) == []
+    cache.statistics.flush()
+    (stamp,) = (tmp_path / "v1" / "toolchains").iterdir()
+    assert stamp.read_text() == "llvm 20"

@@ -131,7 +131,21 @@ def _shape_out(shape: Shape) -> list[object]:
 
 
 def _shape_in(plain: list[Any]) -> Shape:
-    return Shape(tuple(map(_read_in, plain)))
+    """Hot in a new process: most reads are of one path without steps, and are made at once."""
+    reads: list[Read] = []
+    for row in plain:
+        if len(row) == 2 and len(row[1]) == 2 and row[0] != _ALIAS:
+            aspect, (root, name) = row
+            if root not in ROOTS or type(name) is not str:
+                raise ValueError(f"no path begins like {row!r}")
+            path = _new(Path, (root, name, ()))
+            reads.append(_new(Read, (path, _ASPECTS[aspect], ())))
+        else:
+            reads.append(_read_in(row))
+    return Shape(tuple(reads))
+
+
+_new: Final[Any] = tuple.__new__  # a named tuple without its own way of being made
 
 
 def _trace_in(plain: list[Any]) -> Trace:
@@ -145,9 +159,12 @@ def _read_out(read: Read) -> list[object]:
 
 def _read_in(plain: list[Any]) -> Read:
     aspect, path, *beside = plain
+    if aspect == _ALIAS and not beside:
+        raise ValueError("one path alone is no alias")
     return Read(_path_in(path), _ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())
 
 
+_ALIAS: Final = Aspect.ALIAS.value
 _ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
 
 

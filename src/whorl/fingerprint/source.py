@@ -18,7 +18,6 @@ read and one hash, not a parse. Who has a place that outlives the process lends 
 from __future__ import annotations
 
 import ast
-import contextlib
 import linecache
 import os
 import re
@@ -205,8 +204,10 @@ def _private_names(code: types.CodeType) -> list[str]:
 
 def _text_of(filename: str) -> bytes | None:
     if not filename.startswith("<"):
-        with contextlib.suppress(OSError, ValueError):
+        try:
             return _content(filename)
+        except (OSError, ValueError):
+            pass
     lines = linecache.getlines(filename)
     return "".join(lines).encode("utf-8", "surrogatepass") if lines else None
 
@@ -215,13 +216,16 @@ def _content(filename: str) -> bytes:
     """All of a file. By its number: a buffered file takes as long to make as this does."""
     file = os.open(filename, _READ)
     try:
-        size = max(os.fstat(file).st_size + 1, 4096)
-        parts = [os.read(file, size)]
-        while parts[-1]:
-            parts.append(os.read(file, size))
+        size = os.fstat(file).st_size
+        text = os.read(file, size)
+        while len(text) != size or not size:  # not all of it, or nobody knows how much there is
+            part = os.read(file, 1 << 16)
+            if not part:
+                break
+            text += part
+        return text
     finally:
         os.close(file)
-    return b"".join(parts)
 
 
 def _index_of(text: bytes) -> _Index:

@@ -4,7 +4,7 @@ All of it is in the store in another place too: shapes in manifests, which are l
 about sources, one entry each. A hint brings them together, so that the first lookup of a process
 reads one small file. It is believed no more than any other entry, and nothing depends on it:
 
-    record = ["hint", program, {key: row...}, [text...]]       rows about sources, shapes as texts
+    record = ["hint", {key: row...}, [text...]]       rows about sources, shapes as texts
 
 A hint is kept under all that its program is made of: the code, by the key of its row, the
 compiler, the toolchain. A row is found under a key that is made of the file and the code it speaks
@@ -38,12 +38,10 @@ class Hint:
     """Rows about sources by key, and the texts of shapes by theirs.
 
     >>> shape = shape_text_key("[]")
-    >>> hint = NO_HINT.joined(shape, {"a": 1}, shape, "[]").joined(shape, {"b": 2}, shape, "[]")
-    >>> list(hint.rows)
+    >>> list(NO_HINT.joined({"a": 1}, shape, "[]").joined({"b": 2}, shape, "[]").rows)
     ['b', 'a']
     """
 
-    program: StableDigest | None = None
     rows: Mapping[str, object] = field(default_factory=dict)
     shapes: Mapping[StableDigest, str] = field(default_factory=dict)
 
@@ -58,27 +56,23 @@ class Hint:
         except Damaged:
             return NO_HINT
         match record:
-            case ["hint", str(program), dict(rows), [*shapes]]:
+            case ["hint", dict(rows), [*shapes]]:
                 with contextlib.suppress(ValueError, AttributeError):  # not what we write
-                    named = {shape_text_key(text): text for text in shapes}
-                    return cls(StableDigest(program), rows, named)
+                    return cls(rows, {shape_text_key(text): text for text in shapes})
         return NO_HINT
 
     def keep(self, store: Store, key: StableDigest, toolchain: str) -> None:
         """Let other processes find it."""
-        record = ["hint", self.program, dict(self.rows), list(self.shapes.values())]
+        record = ["hint", dict(self.rows), list(self.shapes.values())]
         store.put(Entry.made(Label(HINT, key, toolchain=toolchain), {}, record))
 
     def says(self, rows: Mapping[str, object], shape: StableDigest) -> bool:
         """Whether it names this shape and all of these rows."""
         return shape in self.shapes and rows.keys() <= self.rows.keys()
 
-    def joined(
-        self, program: StableDigest, rows: Mapping[str, object], shape: StableDigest, text: str
-    ) -> Hint:
+    def joined(self, rows: Mapping[str, object], shape: StableDigest, text: str) -> Hint:
         """The same and this, the newest first; the oldest are forgotten when there are many."""
         return Hint(
-            program,
             dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),
             dict(islice({shape: text, **self.shapes}.items(), SHAPES_KEPT)),
         )

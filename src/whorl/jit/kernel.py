@@ -4,7 +4,8 @@ Each step is one method, in this order:
 
     bind       the arguments in the order of the parameters
     recall     in memory: the facts of a known shape lead to a specialization
-    look up    the durable facts of each shape known here or on disk form a key; ask the store
+    look up    the durable facts of each shape known here, from a hint or from the manifest form
+               a key; ask the store
     compile    once among all threads and processes; what it reads makes shape, facts and key
     store      the artifact, then the shape, in the manifest
     load       once per device
@@ -28,7 +29,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -87,8 +88,7 @@ class Choices:
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(NamedTuple):
     """Where the lookups of a kernel begin: its program, and the hint that is kept for it."""
 
     program: ProgramKey
@@ -98,8 +98,7 @@ class _Start:
     hint: Hint
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(NamedTuple):
     """One call on its way: what is asked, of which code, for which target."""
 
     program: ProgramKey
@@ -263,11 +262,7 @@ class Kernel:
             key = None if source is None else hint_key(outside, source)
             hint = NO_HINT if key is None else Hint.of(cache.store, key)
             sources.expect(hint.rows)
-            program = (
-                ProgramKey.of(outside, code)
-                if hint.program is None
-                else ProgramKey(hint.program, outside, code)
-            )
+            program = ProgramKey.of(outside, code)
             start = starts[variables] = _Start(program, variables, toolchain, key, hint)
         return start
 
@@ -320,11 +315,11 @@ class Kernel:
         key, hint = start.hint_key, start.hint
         if key is None or hint.says(rows, name):
             return
-        hint = hint.joined(start.program.digest, rows, name, shape_text(shape))
+        hint = hint.joined(rows, name, shape_text(shape))
         with self._lock:
             if request.code is not self._code:
                 return
-            self._starts[start.variables] = replace(start, hint=hint)
+            self._starts[start.variables] = start._replace(hint=hint)
         hint.keep(self._cache.store, key, start.toolchain)
 
     def _from_store(

@@ -41,30 +41,20 @@ def _digest(*parts: object) -> StableDigest:
 class ProgramKey:
     """What stands for a program: the function's own code, the compiler, its toolchain."""
 
+    parts: tuple[Part, ...]
     digest: StableDigest
-    outside: tuple[Part, ...]
-    code: types.CodeType
 
     @classmethod
     def of(cls, outside: tuple[Part, ...], code: types.CodeType) -> ProgramKey:
         """The key of a function's own code, and of all else that counts."""
-        parts = (*outside, _code_part(code))
-        return cls(_digest("program", *(list(part) for part in parts[1:])), outside, code)
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """What it is made of, in words."""
-        return (*self.outside, _code_part(self.code))
+        found = code_digest(code)
+        parts = (*outside, Part("code", f"{found.digest.hex()} ({found.origin})"))
+        return cls(parts, _digest("program", *(list(part) for part in parts[1:])))
 
     @property
     def manifests(self) -> StableDigest:
         """The group that the program's manifests are in."""
         return _digest("manifests", str(self.digest))
-
-
-def _code_part(code: types.CodeType) -> Part:
-    found = code_digest(code)
-    return Part("code", f"{found.digest.hex()} ({found.origin})")
 
 
 def outside_parts(function: types.FunctionType, compiler: Compiler) -> tuple[Part, ...]:

@@ -166,6 +166,8 @@ def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Pla
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
     """A dtype in words that no other layout has."""
+    if dtype.isbuiltin == 1:  # one of NumPy's own, as most are
+        return dtype.str
     if dtype.names is not None:
         fields: Mapping[str, Any] = dtype.fields or {}  # never empty beside names
         parts = [f"{name}@{fields[name][1]}:{dtype_text(dtype[name])}" for name in dtype.names]

@@ -27,6 +27,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -94,15 +95,15 @@ class DirectoryStore:
         read_only: bool = False,
         statistics: Statistics | None = None,
     ) -> None:
-        # Texts, not paths: opening a store is most of what the first hit of a process costs.
+        # Texts, not paths, and no more than a hit needs: every new process does this.
         self._root = os.path.abspath(root)
         check_directory(self._root)
         home = f"{self._root}{os.sep}v{FORMAT}"
+        self.max_size = max_size
         self.read_only = read_only
         self.statistics = statistics or Statistics(
             None if read_only else f"{self._root}{os.sep}statistics"
         )
-        self.bound = Bound(self._root, max_size, self.statistics)
         self.leases = f"{home}{os.sep}leases"
         self._entries = f"{home}{os.sep}entries{os.sep}"
         self._groups = f"{home}{os.sep}groups{os.sep}"
@@ -117,9 +118,14 @@ class DirectoryStore:
         """The directory."""
         return Path(self._root)
 
+    @cached_property
+    def bound(self) -> Bound:
+        """What keeps it from growing."""
+        return Bound(self._root, self.max_size, self.statistics)
+
     def for_reading(self) -> DirectoryStore:
         """The same directory, not changed in any way: not even tidied up."""
-        return DirectoryStore(self._root, max_size=self.bound.max_size, read_only=True)
+        return DirectoryStore(self._root, max_size=self.max_size, read_only=True)
 
     def __repr__(self) -> str:
         return f"DirectoryStore({self._root!r})"
@@ -153,7 +159,7 @@ class DirectoryStore:
                 except Damaged:  # or only a part of it: look more closely
                     os.lseek(file, 0, os.SEEK_SET)
             status = os.fstat(file)
-            if status.st_size > self.bound.max_size:
+            if status.st_size > self.max_size:
                 return Failed("it is larger than all of the store may be", Ending.UNREADABLE)
             names = names_of(key, under)
             entry = Entry.checked(_contents(file, status), key, under, names)
@@ -256,8 +262,8 @@ class DirectoryStore:
         check_key(entry.key, entry.under)
         if self.read_only:
             return Skipped("the store is read-only")
-        if len(entry.data) > self.bound.max_size:
-            reason = f"it is larger than all of the store may be ({self.bound.max_size} bytes)"
+        if len(entry.data) > self.max_size:
+            reason = f"it is larger than all of the store may be ({self.max_size} bytes)"
             self._say("large", logging.WARNING, "%s is not kept: %s", entry.key, reason)
             return Skipped(reason)
         path = self.path(entry.key, entry.under)
