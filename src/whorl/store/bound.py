@@ -141,7 +141,7 @@ class Bound:
     def _was_wider(self) -> bool:
         """Whether nobody has collected yet, or the bound was wider then."""
         try:
-            with open(self._bound, encoding="ascii") as file:
+            with open(self._bound, "rb") as file:  # text would need a codec
                 return int(file.read(40)) > self.max_size
         except (OSError, ValueError):
             return True
