@@ -16,7 +16,7 @@ from whorl.fingerprint import source
 from whorl.fingerprint.digest import StableDigest
 from whorl.jit.hint import NO_HINT, ROWS_KEPT, SHAPES_KEPT, Hint
 from whorl.jit.kernel import Kernel
-from whorl.jit.key import shape_text_key
+from whorl.jit.key import plain_shape_key
 from whorl.reads import Inputs
 from whorl.store import Cache, DirectoryStore, Found, MemoryStore, ReadOnly
 
@@ -122,6 +122,13 @@ def test_a_damaged_hint_is_a_miss_and_is_made_again(made: Kernel, root: Path) ->
     assert len(hints_in(store)) == 1
 
 
+def deep(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
 NONSENSE: dict[str, Any] = {
     "nothing": lambda record: None,
     "a text": lambda record: "hint",
@@ -137,17 +144,19 @@ NONSENSE: dict[str, Any] = {
     "rows that are numbers": lambda record: [record[0], dict.fromkeys(record[1], 7), record[2]],
     "no shapes": lambda record: [*record[:2], []],
     "shapes that are numbers": lambda record: [*record[:2], [1, 2.5, None]],
-    "shapes that are lists": lambda record: [*record[:2], [[["type", ["arg", "x"]]]]],
-    "shapes that are no JSON": lambda record: [*record[:2], ["", "[", "é\ud800", "[" * 100_000]],
+    "shapes that are texts": lambda record: [*record[:2], ["", "[]", "é\ud800"]],
+    "a shape in a dict": lambda record: [*record[:2], {"0": record[2][0]}],
+    "very deep": lambda record: [*record[:2], [deep(900)]],
     "shapes that are none": lambda record: [
         *record[:2],
         [
-            "1", "{}", '"arg"', "[1]", "[[]]", '[["type"]]', '[["type",1]]', '[["type",["arg"]]]',
-            '[["type",["nowhere","x"]]]', '[["type",["arg",1]]]', '[["no aspect",["arg","x"]]]',
-            '[[["type"],["arg","x"]]]', '[["type",[["arg"],"x"]]]', '[["alias",["arg","x"]]]',
-            '[["type",["arg","x",["no operation",1]]]]', '[["type",["arg","x",["attr"]]]]',
-            '[["type",["arg","no parameter"]]]', '[["value",["env","NOT_DECLARED"]]]',
-            '[["type",["arg","x",["attr",{"no tag":1}]]]]', '[["value",["global","x"]]]',
+            1, {}, "arg", [1], [[]], [["type"]], [["type", 1]], [["type", ["arg"]]],
+            [["type", ["nowhere", "x"]]], [["type", ["arg", 1]]], [["no aspect", ["arg", "x"]]],
+            [[["type"], ["arg", "x"]]], [["type", [["arg"], "x"]]], [["alias", ["arg", "x"]]],
+            [["type", ["arg", "x", ["no operation", 1]]]], [["type", ["arg", "x", ["attr"]]]],
+            [["type", ["arg", "no parameter"]]], [["value", ["env", "NOT_DECLARED"]]],
+            [["type", ["arg", "x", ["attr", {"no tag": 1}]]]], [["value", ["global", "x"]]],
+            [{"type": 1, "x": 2}], [["type", {"arg": 1, "x": 2}]], [None], [[None, ["arg", "x"]]],
         ],
     ],
 }  # fmt: skip
@@ -225,15 +234,15 @@ def test_a_store_that_is_not_written_to_needs_no_hint(made: Kernel, root: Path) 
 def test_hints_stay_small() -> None:
     hint = NO_HINT
     for number in range(100):
-        text = f'[["type",["arg","x{number}"]]]'
-        hint = hint.joined({str(number): number}, shape_text_key(text), text)
+        shape = [["type", ["arg", f"x{number}"]]]
+        hint = hint.joined({str(number): number}, plain_shape_key(shape), shape)
     assert (len(hint.rows), len(hint.shapes)) == (ROWS_KEPT, SHAPES_KEPT)
     assert next(iter(hint.rows)) == "99"
 
 
 def test_a_hint_comes_back_as_it_was() -> None:
     store, key = MemoryStore(), StableDigest("1" * 32)
-    hint = NO_HINT.joined({"a": ["b", 1]}, shape_text_key("[]"), "[]")
+    hint = NO_HINT.joined({"a": ["b", 1]}, plain_shape_key([]), [])
     hint.keep(store, key, "llvm 20")
     assert Hint.of(store, key) == hint
     (entry,) = hints_in(store)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -13,7 +12,7 @@ from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Ste
 from .entry import Damage, Damaged, Entry, Label
 from .plain import lowered, restored
 
-__all__ = ["Artifact", "Manifest", "Record", "decode", "encode", "shape_of", "shape_text"]
+__all__ = ["Artifact", "Manifest", "Record", "decode", "encode", "shape_of", "shape_plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def encode(record: Record, label: Label) -> Entry:
     A value that cannot be kept exactly is a `TypeError` that says which.
     """
     if isinstance(record, Manifest):
-        shapes = list(map(_shape_out, record.shapes))
+        shapes = list(map(shape_plain, record.shapes))
         return Entry.made(label, {}, ["manifest", str(record.program), shapes])
     for name, payload in record.payloads.items():
         if type(name) is not str or not isinstance(payload, bytes | bytearray | memoryview):
@@ -102,32 +101,27 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     raise Damaged(Damage.UNREADABLE, "neither an artifact nor a manifest")
 
 
-def shape_text(shape: Shape) -> str:
-    """A shape as one line, the same for the same reads: what it is named by and kept as.
+def shape_plain(shape: Shape) -> list[object]:
+    """A shape as what JSON has: what it is kept as and named by.
 
-    >>> shape_text(Shape((Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE),)))
-    '[["type",["arg","x",["item",{"tuple":[1,2]}]]]]'
+    >>> shape_plain(Shape((Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE),)))
+    [['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
     """
-    return json.dumps(_shape_out(shape), separators=(",", ":"), allow_nan=False)
+    return [_read_out(read) for read in shape.reads]
 
 
-_scanned: Final = json.JSONDecoder().raw_decode
+def shape_of(plain: object) -> Shape:
+    """The shape that is kept as this; ValueError if none is.
 
-
-def shape_of(text: str) -> Shape:
-    """The shape of a text; ValueError if it is of none.
-
-    >>> shape_of(shape_text(Shape())) == Shape()
+    >>> shape_of(shape_plain(Shape())) == Shape()
     True
     """
+    if type(plain) is not list:
+        raise ValueError("a shape is kept as a list")
     try:
-        return _shape_in(_scanned(text, 0)[0])
+        return _shape_in(plain)
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"not a shape: {error}") from error
-
-
-def _shape_out(shape: Shape) -> list[object]:
-    return [_read_out(read) for read in shape.reads]
 
 
 def _shape_in(plain: list[Any]) -> Shape:

@@ -34,7 +34,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
-from whorl.artifacts.record import shape_of, shape_text
+from whorl.artifacts.record import shape_of, shape_plain
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
@@ -298,11 +298,11 @@ class Kernel:
                 yield known.key, known.shape
         if in_memory:
             return
-        for name, text in request.start.hint.shapes.items():
+        for name, plain in request.start.hint.shapes.items():
             if name not in met:
                 met.add(name)
                 with contextlib.suppress(ValueError):
-                    yield name, shape_of(text)
+                    yield name, shape_of(plain)
         store, group = self._cache.store, request.program.manifests
         for _, record in records(store, group, but=met):
             if isinstance(record, Manifest):
@@ -315,7 +315,7 @@ class Kernel:
         key, hint = start.hint_key, start.hint
         if key is None or hint.says(rows, name):
             return
-        hint = hint.joined(rows, name, shape_text(shape))
+        hint = hint.joined(rows, name, shape_plain(shape))
         with self._lock:
             if request.code is not self._code:
                 return

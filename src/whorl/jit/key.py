@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass
 
 from whorl.artifacts import FORMAT, Part
-from whorl.artifacts.record import shape_text
+from whorl.artifacts.record import shape_plain
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
@@ -27,8 +27,8 @@ __all__ = [
     "hint_key",
     "key_parts",
     "outside_parts",
+    "plain_shape_key",
     "shape_key",
-    "shape_text_key",
 ]
 
 
@@ -86,12 +86,12 @@ def function_group(function: types.FunctionType) -> StableDigest:
 
 def shape_key(shape: Shape) -> StableDigest:
     """The key of a shape among those of a program."""
-    return shape_text_key(shape_text(shape))
+    return plain_shape_key(shape_plain(shape))
 
 
-def shape_text_key(text: str) -> StableDigest:
-    """The same, by the text of the shape."""
-    return StableDigest(hash_hex(text.encode("utf-8", "surrogatepass")))
+def plain_shape_key(plain: object) -> StableDigest:
+    """The same, of what the shape is kept as."""
+    return StableDigest(hash_hex(marshalled(plain)))
 
 
 def artifact_key(
