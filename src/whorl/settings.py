@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, TypeVar, cast
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 from .errors import BadSetting
 
@@ -44,8 +45,7 @@ _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE |
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting(Generic[T]):
+class Setting(NamedTuple, Generic[T]):
     """The value of an option and where it is from.
 
     >>> str(Setting("readonly", "WHORL_CACHE"))
@@ -68,7 +68,7 @@ class Settings:
     """
 
     cache: Setting[CacheMode]
-    cache_dir: Setting[Path]
+    cache_place: Setting[str]  # an absolute path: a text is there sooner than a Path
     cache_max_size: Setting[int]
     log: Setting[LogLevel]
     threads: Setting[int]
@@ -77,21 +77,23 @@ class Settings:
     interpret: Setting[bool]
     dump: Setting[str]
 
+    @property
+    def cache_dir(self) -> Setting[Path]:
+        """The directory of the cache."""
+        return Setting(Path(self.cache_place.value), self.cache_place.origin)
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
-        env = os.environ if environment is None else environment
-        found = {name: row for name, row in _OPTIONS.items() if env.get(row.variable, "").strip()}
-        values = {
-            name: Setting(row.parse(row.variable, env[row.variable]), row.variable)
-            for name, row in found.items()
-        }
-        defaults = {
-            name: Setting(row.default(), "the default")
-            for name, row in _OPTIONS.items()
-            if name not in found
-        }
-        return cls(**cast("dict[str, Any]", values | defaults))
+        get = (os.environ if environment is None else environment).get
+        said = [(row, get(row.variable, "")) for row in _OPTIONS.values()]
+        settings: list[Any] = [
+            Setting(row.parse(row.variable, text), row.variable)
+            if text and not text.isspace()
+            else Setting(row.default(), "the default")
+            for row, text in said
+        ]
+        return cls(*settings)
 
     def changed(self, **options: object) -> Settings:
         """The same with some options as given."""
@@ -101,7 +103,7 @@ class Settings:
                 f"whorl has no option {unknown[0]!r}; it has {', '.join(sorted(_OPTIONS))}"
             )
         given = {
-            name: Setting(_OPTIONS[name].parse(name, value), "whorl.configure")
+            _OPTIONS[name].field: Setting(_OPTIONS[name].parse(name, value), "whorl.configure")
             for name, value in options.items()
             if value is not None
         }
@@ -113,6 +115,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
+    field: str
     variable: str
     parse: Callable[[str, Any], object]
     default: Callable[[], object]
@@ -177,30 +180,32 @@ def _text(name: str, value: object) -> str:
     return value.strip().lower()
 
 
-def _directory(name: str, value: object) -> Path:
+def _directory(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike):
         raise BadSetting(name, value, "a directory")
     text = os.fspath(value)
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise BadSetting(name, value, "a directory")
-    path = Path(text)
+    if text.startswith("~"):
+        try:
+            text = str(Path(text).expanduser())
+        except RuntimeError:
+            raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
     try:
-        path = path.expanduser()
-    except RuntimeError:
-        raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
-    try:
-        path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+        path = os.path.abspath(text)  # noqa: PTH100  # resolve() would follow links
     except OSError as error:
         raise BadSetting(name, value, f"an absolute path: {error.strerror}") from error
-    if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112  # never raise
+    try:
+        is_file = not stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  # a text is sooner
+    except (OSError, ValueError):
+        is_file = False
+    if is_file:
         raise BadSetting(name, value, "a directory; there is a file of that name")
     return path
 
 
-def _default_directory() -> Path:
+def _default_directory() -> str:
     """The user's cache directory; where there is no home, one of this user's own for now."""
-    import tempfile
-
     from platformdirs import user_cache_dir
 
     try:
@@ -208,24 +213,29 @@ def _default_directory() -> Path:
     except RuntimeError:  # neither HOME nor an entry for this user
         path = Path()
     if path.is_absolute():
-        return path
+        return str(path)
+    import tempfile
+
     user = os.getuid() if sys.platform != "win32" else "user"
     try:
-        return Path(tempfile.gettempdir()) / f"whorl-{user}"
+        return str(Path(tempfile.gettempdir()) / f"whorl-{user}")
     except OSError:  # not even that: a place where nothing can be kept, which the store will say
-        return Path(os.devnull) / "whorl"
+        return str(Path(os.devnull) / "whorl")
 
 
+# In the order of the fields of `Settings`.
 _OPTIONS: Final[dict[str, _Option]] = {
-    "cache": _Option("WHORL_CACHE", _one_of(_MODES), lambda: "on"),
-    "cache_dir": _Option("WHORL_CACHE_DIR", _directory, _default_directory),
-    "cache_max_size": _Option("WHORL_CACHE_MAX_SIZE", size_of, lambda: DEFAULT_MAX_SIZE),
-    "log": _Option("WHORL_LOG", _one_of(_LEVELS), lambda: "warning"),
-    "threads": _Option("WHORL_NUM_THREADS", _threads, _processors),
-    "target": _Option("WHORL_TARGET", _one_of(TARGETS), lambda: "host"),
-    "debug": _Option("WHORL_DEBUG", _switch, lambda: False),
-    "interpret": _Option("WHORL_INTERPRET", _switch, lambda: False),
-    "dump": _Option("WHORL_DUMP", _text, lambda: ""),
+    "cache": _Option("cache", "WHORL_CACHE", _one_of(_MODES), lambda: "on"),
+    "cache_dir": _Option("cache_place", "WHORL_CACHE_DIR", _directory, _default_directory),
+    "cache_max_size": _Option(
+        "cache_max_size", "WHORL_CACHE_MAX_SIZE", size_of, lambda: DEFAULT_MAX_SIZE
+    ),
+    "log": _Option("log", "WHORL_LOG", _one_of(_LEVELS), lambda: "warning"),
+    "threads": _Option("threads", "WHORL_NUM_THREADS", _threads, _processors),
+    "target": _Option("target", "WHORL_TARGET", _one_of(TARGETS), lambda: "host"),
+    "debug": _Option("debug", "WHORL_DEBUG", _switch, lambda: False),
+    "interpret": _Option("interpret", "WHORL_INTERPRET", _switch, lambda: False),
+    "dump": _Option("dump", "WHORL_DUMP", _text, lambda: ""),
 }
 
 
@@ -290,12 +300,12 @@ def _apply(settings: Settings) -> None:
 
 
 def _apply_log(settings: Settings) -> None:
+    if settings.log.origin == "the default":  # the program's own levels are its own
+        return
     import logging
 
     level = settings.log.value
     logger = logging.getLogger("whorl")
-    if settings.log.origin == "the default":  # the program's own levels are its own
-        return
     levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
     logger.setLevel(levels.get(level) or level.upper())
     # Why something was compiled is said by a logger of its own.

@@ -218,6 +218,37 @@ def test_the_nearest_compile_for_this_target_is_preferred(store: Cache) -> None:
     assert [change.path for change in kernel.explain(1).changes] == ["arg:x"]
 
 
+def kind(inputs: Inputs) -> Any:
+    return inputs.arg("x").type()
+
+
+@pytest.mark.parametrize("cache", ["disk", "process"])
+def test_of_compiles_that_are_as_near_the_last_is_compared_with(store: Cache, cache: Any) -> None:
+    @whorl.jit(Looking(kind), store=store, cache=cache)
+    def kernel(x: Any) -> None: ...
+
+    values: list[Any] = [1, 1.5, None, 1j, b"", True]
+    for number, value in enumerate(values, 1):
+        kernel(value)
+        (change,) = kernel.explain("text").changes
+        assert (change.old, change.new) == (type(value).__name__, "str")
+        made = [found.facts for found in kernel.specializations()]
+        assert made == [((type(each).__name__,),) for each in values[:number]]
+
+
+def test_of_compiles_in_the_store_that_are_as_near_the_last_is_compared_with(store: Cache) -> None:
+    def made() -> whorl.Kernel:
+        @whorl.jit(Looking(kind), store=store)
+        def kernel(x: Any) -> None: ...
+
+        return kernel
+
+    for value in (1, 1.5, None, 1j, b"", True):
+        made()(value)
+        (change,) = made().explain("text").changes
+        assert change.old == type(value).__name__
+
+
 # -- testing ----------------------------------------------------------------------------
 
 

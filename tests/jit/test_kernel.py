@@ -23,7 +23,9 @@ import pytest
 
 import whorl
 from tests.jit.compilers import Looking, Make, Thing, compiles
+from whorl.fingerprint.digest import StableDigest
 from whorl.jit.kernel import Kernel
+from whorl.jit.sources import StoredSources
 from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs
 from whorl.store import Cache, MemoryStore
@@ -34,6 +36,12 @@ def again(kernel: Kernel) -> Kernel:
     compiler: Any = copy.copy(kernel.compiler)
     compiler.compiles = 0
     return Kernel(kernel.function, compiler, kernel.choices, kernel._own_cache)
+
+
+def stored(kernel: Kernel) -> list[StableDigest]:
+    """The keys of a kernel's artifacts in the store."""
+    store = kernel._cache.store
+    return list(store.iterate(kernel._start(StoredSources(store)).program.digest))
 
 
 # -- what is read, and what is not ------------------------------------------------------
@@ -150,7 +158,7 @@ def test_by_option_what_cannot_be_recorded_is_known_by_identity_in_this_process(
     one, other = threading.Lock(), threading.Lock()
     assert [kernel(lock) == id(lock) for lock in (one, other, one, other)] == [True] * 4
     assert compiles(kernel) == 2
-    assert list(kernel._cache.store.iterate(kernel._program.digest)) == []
+    assert stored(kernel) == []
 
 
 def test_by_option_what_cannot_be_recorded_is_compiled_for_every_call_with_a_warning(
@@ -176,7 +184,7 @@ def test_what_is_known_by_identity_is_kept_in_this_process_only(make: Make) -> N
     for thing in (one, other, one, other):
         assert kernel(thing) is True
     assert compiles(kernel) == 2
-    assert list(kernel._cache.store.iterate(kernel._program.digest)) == []
+    assert stored(kernel) == []
     strict = make(lambda inputs: str(inputs.arg("x").attr("held").value()), strict=True)
     with pytest.raises(whorl.UnsupportedRead, match="identity"):
         strict(one)

@@ -742,7 +742,7 @@ def test_a_fork_while_a_thread_asks_a_property_does_not_hang_the_child(make: Mak
         @property
         def n(self) -> int:
             Slow.asked += 1
-            if Slow.asked == 3:  # after the compile and the check of what it read
+            if Slow.asked == 2:  # after the compile, when what it read is looked at again
                 asking.set()
                 go_on.wait(20)
             return 7

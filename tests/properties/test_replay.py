@@ -5,19 +5,25 @@ from __future__ import annotations
 import enum
 import functools
 import os
+import sys
+import threading
+import types
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
+from whorl.reads.both import both_facts
 from whorl.reads.fact import Same
 from whorl.reads.replay import (
     Unmatched,
     compiled_replay,
     durable_facts,
+    facts_now,
     live_facts,
     samples_of,
 )
@@ -28,6 +34,15 @@ VARIABLES = {"WHORL_TEST_A": "1", "WHORL_TEST_B": None}
 
 class Colour(enum.Enum):
     RED = 1
+
+
+class Unhashable(type):
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+
+class OfUnhashable(metaclass=Unhashable):
+    """Its class cannot be looked up in anything."""
 
 
 class Slotted:
@@ -68,6 +83,7 @@ def kernel(a: Any, b: Any) -> Any:
 
 FUNCTION: Any = kernel
 NAMES = ("a", "b")
+COMPILER = Holder(flags=["-O2"], level=2, held=object())
 
 leaves = st.one_of(
     st.sampled_from(
@@ -82,6 +98,9 @@ leaves = st.one_of(
     ),
     st.builds(Odd),
     st.builds(Slotted),
+    st.builds(OfUnhashable),
+    st.just(OfUnhashable),
+    st.just({Colour.RED: 1, True: 2, 0.5: 3}),
     st.just(object()),
 )
 values = st.recursive(
@@ -97,6 +116,8 @@ steps = st.sampled_from(
     [
         Step("attr", "x"), Step("attr", "y"), Step("attr", "z"), Step("attr", "x y"),
         Step("item", 0), Step("item", "x"), Step("item", -1), Step("item", (0, 0)),
+        Step("keyed", ("enum", __name__, "Colour", "RED")), Step("keyed", ("bool", "True")),
+        Step("keyed", ("enum", __name__, "Colour", "GONE")), Step("settings", None),
         Step("key", 0), Step("cell", "q"), Step("global", "SCALE"), Step("default", "x"),
     ]
 )  # fmt: skip
@@ -113,7 +134,15 @@ paths = st.one_of(
             Path("global", f"{__name__}.MISSING"),
             Path("global", f"{__name__}.len"),
             Path("global", "os.sep"),
+            Path("global", "os.path.sep"),
             Path("global", "no.such.module"),
+            Path("compiler", "flags"),
+            Path("compiler", "level"),
+            Path("compiler", "held"),
+            Path("compiler", "nothing"),
+            Path("compiler", "__dict__"),
+            Path("compiler", ""),
+            Path("compiler", "", (Step("settings", None),)),
             Path("target", "lanes"),
             Path("target", "nothing"),
             Path("func", "kernel", (Step("attr", "__name__"),)),
@@ -133,8 +162,8 @@ by_value_only = st.sampled_from(
     ]
 )
 reads = st.one_of(
-    st.builds(Read, paths, aspects),
-    st.builds(Read, by_value_only, st.just(Aspect.VALUE)),
+    st.builds(Read, paths, aspects, st.just(())),
+    st.builds(Read, by_value_only, st.just(Aspect.VALUE), st.just(())),
     st.builds(
         Read,
         st.builds(Path, st.just("arg"), st.just("a"), st.lists(steps, max_size=1).map(tuple)),
@@ -156,7 +185,7 @@ def test_the_generated_replay_is_the_plain_one(
 ) -> None:
     a, b, other_a, other_b = held
     target = {"lanes": 4}
-    sample = World(FUNCTION, {"a": a, "b": b}, {}, VARIABLES, target)
+    sample = World(FUNCTION, {"a": a, "b": b}, {}, VARIABLES, target, COMPILER)
     replay = compiled_replay(
         shape,
         FUNCTION,
@@ -164,11 +193,66 @@ def test_the_generated_replay_is_the_plain_one(
         VARIABLES,
         by_identity=by_identity,
         samples=samples_of(shape, sample),
+        compiler=COMPILER,
     )
     for arguments in ((a, b), (other_a, other_b), (b, other_a)):
-        world = World(FUNCTION, dict(zip(NAMES, arguments, strict=True)), {}, VARIABLES, target)
+        given = dict(zip(NAMES, arguments, strict=True))
+        world = World(FUNCTION, given, {}, VARIABLES, target, COMPILER)
         expected = live_facts(shape, world, by_identity=by_identity)
         assert comparable(replay(arguments, target)) == comparable(expected)
+
+
+@given(shapes, st.tuples(values, values), st.booleans())
+def test_both_spellings_at_once_are_those_of_the_plain_ways(
+    shape: Shape, held: tuple[Any, Any], by_identity: bool
+) -> None:
+    given = dict(zip(NAMES, held, strict=True))
+    world = World(FUNCTION, given, {}, VARIABLES, {"lanes": 4}, COMPILER)
+    facts = both_facts(shape, world, by_identity=by_identity)
+    expected = live_facts(shape, world, by_identity=by_identity)
+    assert comparable(facts.live) == comparable(expected)
+    assert repr(facts.durable) == repr(facts_now(shape, world))
+
+
+def test_what_is_known_by_identity_is_looked_at_once() -> None:
+    class Making:
+        @property
+        def x(self) -> object:
+            return threading.Lock()
+
+    shape = Shape((Read(Path("arg", "a", (Step("attr", "x"),)), Aspect.VALUE),))
+    world = World(FUNCTION, {"a": Making(), "b": None})
+    (live,), ((_, durable),), _ = both_facts(shape, world, by_identity=True)
+    assert isinstance(live, Same)
+    assert live is durable
+
+
+def test_a_module_that_is_replaced_meanwhile_matches_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A function of it says which module it is of, and its globals are read by that name."""
+    modules = [types.ModuleType("replaced") for _ in range(2)]
+    monkeypatch.setitem(sys.modules, "replaced", modules[0])
+
+    class Replacing:
+        @property
+        def x(self) -> int:
+            sys.modules["replaced"] = modules[1]
+            return 1
+
+    shape = Shape(
+        (
+            Read(Path("arg", "a", (Step("attr", "x"),)), Aspect.VALUE),
+            Read(Path("global", "replaced.K"), Aspect.PRESENT),
+        )
+    )
+    world = World(FUNCTION, {"a": Replacing(), "b": None})
+    facts = both_facts(shape, world)
+    assert facts.live[:2] == (1, False)
+    assert isinstance(facts.live[2], Unmatched)
+    after = both_facts(shape, world)
+    assert after.live == live_facts(shape, world) == (1, False, id(vars(modules[1])))
+    assert any(held is vars(modules[1]) for held in after.kept)
 
 
 @given(shapes, values, values, values, values)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whorl.reads import Aspect, Path, Read, Seen, Shape, Step, Trace
+from whorl.reads import Aspect, Path, Read, Seen, Shape, Step, Trace, world
+from whorl.reads.trace import ROOTS
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,7 @@ def test_the_shape_of_a_trace_is_its_reads_without_facts() -> None:
     assert one.shape == other.shape == Shape(reads)
     assert str(one.seen[0]) == "arg:a, arg:b alias = 'distinct'"
     assert hash(one.shape) == hash(other.shape)
+
+
+def test_a_path_begins_where_a_world_can_find_something() -> None:
+    assert set(world._ROOTS) == ROOTS

@@ -185,7 +185,7 @@ def test_a_read_only_store_lets_the_program_go_on(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_lease(cache: Cache) -> None:
     cache.obtain(key_of(1), Producer())
     assert isinstance(cache.store, DirectoryStore)
-    assert list(cache.store.leases.iterdir()) == []
+    assert list(Path(cache.store.leases).iterdir()) == []
 
 
 def test_a_lease_is_exclusive_among_threads_too(tmp_path: Path) -> None:
@@ -217,3 +217,12 @@ def test_every_ending_is_counted(cache: Cache) -> None:
     assert totals.misses == {Ending.ABSENT: 1, Ending.DAMAGED: 1}
     assert totals.seconds_saved == 2.5
     assert totals.bytes_written == 2 * totals.bytes_read
+
+
+def test_a_toolchain_in_use_is_written_down_with_the_statistics(tmp_path: Path) -> None:
+    cache = Cache(DirectoryStore(tmp_path))
+    cache.uses("llvm 20")
+    assert list(tmp_path.iterdir()) == []
+    cache.statistics.flush()
+    (stamp,) = (tmp_path / "v1" / "toolchains").iterdir()
+    assert stamp.read_text() == "llvm 20"

@@ -97,3 +97,13 @@ def test_a_child_does_not_count_again_what_its_parent_counted(tmp_path: Path) ->
     os.waitpid(child, 0)
     statistics.flush()
     assert Totals.of(tmp_path).endings == {Ending.HIT: 1, Ending.ABSENT: 1}
+
+
+def test_what_can_wait_is_done_once_when_the_statistics_are_written() -> None:
+    done: list[str] = []
+    statistics = Statistics()
+    statistics.when_flushed(lambda: done.append("done"))
+    assert done == []
+    statistics.flush()
+    statistics.flush()
+    assert done == ["done"]

@@ -11,7 +11,7 @@ import pytest
 
 import whorl
 from tests.store.entries import entry_of, key_of
-from whorl.artifacts import Entry
+from whorl.artifacts import HINT, Entry, Label
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.store import (
     Absent,
@@ -217,6 +217,16 @@ def test_a_verifying_store_has_each_key_produced_again_once() -> None:
     assert found[0].differing == ("code",)
     assert payload(store, 2) == b"kept"
     assert payload(store, 1) == b"same"
+
+
+def test_a_verifying_store_lets_hints_through() -> None:
+    found: list[Mismatch] = []
+    store = Verifying(MemoryStore(), on_mismatch=found.append)
+    for record in (["one"], ["another"]):
+        hint = Entry.made(Label(HINT, key_of(1)), {}, record)
+        store.put(hint)
+        assert store.get(key_of(1)) == Found(hint)
+    assert found == []
 
 
 def test_a_verifying_store_says_what_it_found_in_the_log(

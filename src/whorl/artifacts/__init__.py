@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .entry import FORMAT, Damage, Damaged, Entry, Label, Part, Payload
+from .entry import FORMAT, HINT, Damage, Damaged, Entry, Label, Part, Payload
 from .record import Artifact, Manifest, Record, decode, encode
 
 __all__ = [
     "FORMAT",
+    "HINT",
     "Artifact",
     "Damage",
     "Damaged",

@@ -7,15 +7,17 @@ One entry is one file. All numbers are little-endian:
                check[16]                            digest of every byte that follows it
                key[16] under[16] size:u64           which entry it is, how long it is
                label-size:u32 count:u32 seconds:f64
-    label    = JSON text                            readable with any pager
-             = {"kind", "key", "under", "parts": [[name, text]...], "toolchain", "made",
-                "seconds", "payloads": [[name, offset, size, digest]...], "record": see `record`}
+    label    = two lines of JSON                    readable with any pager
+             = {"kind", "key", "under", "toolchain", "made", "seconds",
+                "payloads": [[name, offset, size, digest]...], "record": see `record`}
+               {"parts": [[name, text]...], "more": see `record`}
     padding  = zeros up to a multiple of PAGE       before each payload, so that it can be mapped
     payload  = bytes                                each has a digest of its own in the label
 
 `check` covers everything after it, padding too, and `magic` and `format` are compared whole:
 no byte can change unnoticed. Nothing is decoded before that has been checked, and nothing
-read from an entry is ever executed, imported or unpickled.
+read from an entry is ever executed, imported or unpickled. What a hit has no need of is in the
+second line of the label, which is read when it is asked for.
 
 FORMAT names a directory in the store, so that versions do not see each other's entries.
   1: the first.
@@ -39,6 +41,7 @@ from .plain import NotPlain
 __all__ = [
     "FORMAT",
     "HEAD",
+    "HINT",
     "PAGE",
     "Damage",
     "Damaged",
@@ -55,6 +58,7 @@ __all__ = [
 FORMAT: Final = 1
 MAGIC: Final = b"\x89whorl\r\n"
 PAGE: Final = 4096
+HINT: Final = "hint"  # the kind of an entry that may be another each time it is made
 
 _HEAD: Final = struct.Struct("<8sQ16s16s16sQIId")
 HEAD: Final = _HEAD.size
@@ -139,7 +143,7 @@ class Entry:
     The label is read when it is first asked for.
     """
 
-    __slots__ = ("_fields", "data", "key", "under")
+    __slots__ = ("_fields", "_others", "data", "key", "under")
 
     def __init__(
         self, key: StableDigest, under: StableDigest | None, data: bytes | memoryview
@@ -148,6 +152,7 @@ class Entry:
         self.under = under
         self.data = data
         self._fields: dict[str, Any] | None = None
+        self._others = 0  # where the second line begins, when the first was read
 
     @property
     def seconds(self) -> float:
@@ -160,8 +165,14 @@ class Entry:
         return f"<entry {self.key}{group}, {len(self.data)} bytes>"
 
     @classmethod
-    def made(cls, label: Label, payloads: Mapping[str, bytes | memoryview], record: Any) -> Entry:
-        """The entry of these payloads and of a record that JSON can write.
+    def made(
+        cls,
+        label: Label,
+        payloads: Mapping[str, bytes | memoryview],
+        record: Any,
+        more: Any = None,
+    ) -> Entry:
+        """The entry of these payloads and of a record that JSON can write; so is `more`.
 
         >>> label = Label("artifact", StableDigest("0" * 32))
         >>> entry = Entry.made(label, {"code": b"ret"}, None)
@@ -175,7 +186,7 @@ class Entry:
         start = PAGE
         while True:
             table = _table(payloads, blobs, digests, start)
-            text = _label_text(label, table, record)
+            text = _label_text(label, table, record, more)
             if HEAD + len(text) <= start or not blobs:
                 break
             start = _aligned(HEAD + len(text))
@@ -217,12 +228,17 @@ class Entry:
     @property
     def label(self) -> Label:
         """What the entry says of itself."""
-        return _label_of(self._read_label())
+        return _label_of(self._read_label() | self._read_others())
 
     @property
     def record(self) -> Any:
         """What the entry holds beside its payloads."""
         return self._read_label().get("record")
+
+    @property
+    def more(self) -> Any:
+        """What it holds beside its record."""
+        return self._read_others().get("more")
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
@@ -251,9 +267,17 @@ class Entry:
     def _read_label(self) -> dict[str, Any]:
         fields = self._fields
         if fields is None:
-            size = _SIZES.unpack_from(self.data, _NAMES.stop)[1]
-            fields = self._fields = _label_dict(bytes(self.data[HEAD : HEAD + size]))
+            fields, self._others = _line_of(self._label_bytes(), 0)
+            self._fields = fields
         return fields
+
+    def _read_others(self) -> dict[str, Any]:
+        self._read_label()
+        return _line_of(self._label_bytes(), self._others)[0]
+
+    def _label_bytes(self) -> bytes:
+        size = _SIZES.unpack_from(self.data, _NAMES.stop)[1]
+        return bytes(self.data[HEAD : HEAD + size])
 
 
 def _flat(name: str, blob: bytes | memoryview) -> memoryview:
@@ -281,7 +305,9 @@ def peek_label(start: bytes) -> Label:
     """The label in the first bytes of an entry, unchecked: good for display and for eviction."""
     if start[:16] != _OPENING or len(start) < HEAD:
         raise _unlike(start[:16], len(start))
-    return _label_of(_label_dict(start[HEAD : HEAD + _HEAD.unpack_from(start)[6]]))
+    text = start[HEAD : HEAD + _HEAD.unpack_from(start)[6]]
+    fields, end = _line_of(text, 0)
+    return _label_of(fields | _line_of(text, end)[0])
 
 
 def label_end(start: bytes) -> int:
@@ -326,35 +352,37 @@ def _table(
     return list(places())
 
 
-def _label_text(label: Label, table: Sequence[Payload], record: Any) -> bytes:
+def _label_text(label: Label, table: Sequence[Payload], record: Any, more: Any) -> bytes:
     fields: dict[str, object] = {
         "kind": label.kind,
         "key": label.key,
         "under": label.under,
-        "parts": label.parts,
         "toolchain": label.toolchain,
         "made": label.made,
         "seconds": label.seconds,
         "payloads": table,
         "record": record,
     }
+    others = {"parts": label.parts, "more": more}
     try:
-        return _ENCODER.encode(fields).encode("ascii") + b"\n"
+        return f"{_ENCODER.encode(fields)}\n{_ENCODER.encode(others)}\n".encode("ascii")
     except RecursionError:
         raise NotPlain("the record", "value nested too deeply") from None
 
 
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_scanned: Final = json.JSONDecoder().raw_decode  # without what `loads` does around it
 
 
-def _label_dict(text: bytes) -> dict[str, Any]:
+def _line_of(text: bytes, begin: int) -> tuple[dict[str, Any], int]:
+    """One line of a label, and where the next one begins."""
     try:
-        fields = json.loads(text)
+        fields, end = _scanned(text.decode("ascii"), begin)
     except (ValueError, RecursionError) as error:
         raise Damaged(Damage.UNREADABLE, str(error)) from error
-    if type(fields) is not dict:
+    if type(fields) is not dict or text[end : end + 1] != b"\n":
         raise Damaged(Damage.UNREADABLE)
-    return fields
+    return fields, end + 1
 
 
 def _label_of(fields: Mapping[str, Any]) -> Label:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
-from whorl.reads import Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
+from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
 from .entry import Damage, Damaged, Entry, Label
 from .plain import lowered, restored
 
-__all__ = ["Artifact", "Manifest", "Record", "decode", "encode"]
+__all__ = ["Artifact", "Manifest", "Record", "decode", "encode", "shape_of", "shape_plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,17 @@ Record: TypeAlias = Artifact | Manifest
 def encode(record: Record, label: Label) -> Entry:
     """A record as the entry that its label names.
 
-    record   = ["artifact", [[name, plain]...], [[read, fact, line]...]]     metadata, trace
-             | ["manifest", program, [[read...]...]]                         shapes
+    record   = ["artifact", [[name, plain]...]]          metadata
+             | ["manifest", program, [[read...]...]]     shapes
+    more     = [[read, fact, line]...]                   the trace of an artifact
     read     = [aspect, path, path...]
-    path     = [root, name, [operation, name]...]
+    path     = [root, name, [operation, plain]...]
 
     A value that cannot be kept exactly is a `TypeError` that says which.
     """
     if isinstance(record, Manifest):
-        shapes = [[_read_out(read) for read in shape.reads] for shape in record.shapes]
-        return Entry.made(
-            label, {}, lowered(["manifest", str(record.program), shapes], "the shape")
-        )
+        shapes = list(map(shape_plain, record.shapes))
+        return Entry.made(label, {}, ["manifest", str(record.program), shapes])
     for name, payload in record.payloads.items():
         if type(name) is not str or not isinstance(payload, bytes | bytearray | memoryview):
             raise TypeError(
@@ -76,37 +75,75 @@ def encode(record: Record, label: Label) -> Entry:
     metadata = {n: lowered(value, f"metadata[{n!r}]") for n, value in record.metadata.items()}
     seen = [
         [
-            lowered(_read_out(seen.read), str(seen.read)),
+            _read_out(seen.read),
             lowered(seen.fact, str(seen.read)),
             seen.line,
         ]
         for seen in record.trace.seen
     ]
-    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()], seen])
+    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()]], seen)
 
 
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     """The record of an entry; `Damaged` if it is none. An artifact's trace can be left out."""
     try:
         match entry.record:
-            case ["artifact", list(metadata), list(seen)]:
+            case ["artifact", list(metadata)]:
                 return Artifact(
                     {place.name: entry.view(place) for place in entry.payloads},
                     dict(restored(metadata)),
-                    _trace_in(restored(seen)) if with_trace else Trace(),
+                    _trace_in(entry.more) if with_trace else Trace(),
                 )
             case ["manifest", str(program), list(shapes)]:
-                shapes = restored(shapes)
-                return Manifest(
-                    StableDigest(program), tuple(Shape(tuple(map(_read_in, s))) for s in shapes)
-                )
+                return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
     except (ValueError, TypeError, KeyError) as error:
         raise Damaged(Damage.UNREADABLE, repr(error)) from error
     raise Damaged(Damage.UNREADABLE, "neither an artifact nor a manifest")
 
 
+def shape_plain(shape: Shape) -> list[object]:
+    """A shape as what JSON has: what it is kept as and named by.
+
+    >>> shape_plain(Shape((Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE),)))
+    [['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
+    """
+    return [_read_out(read) for read in shape.reads]
+
+
+def shape_of(plain: object) -> Shape:
+    """The shape that is kept as this; ValueError if none is.
+
+    >>> shape_of(shape_plain(Shape())) == Shape()
+    True
+    """
+    if type(plain) is not list:
+        raise ValueError("a shape is kept as a list")
+    try:
+        return _shape_in(plain)
+    except (TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"not a shape: {error}") from error
+
+
+def _shape_in(plain: list[Any]) -> Shape:
+    """Hot in a new process: most reads are of one path without steps, and are made at once."""
+    reads: list[Read] = []
+    for row in plain:
+        if len(row) == 2 and len(row[1]) == 2 and row[0] != _ALIAS:
+            aspect, (root, name) = row
+            if root not in ROOTS or type(name) is not str:
+                raise ValueError(f"no path begins like {row!r}")
+            path = _new(Path, (root, name, ()))
+            reads.append(_new(Read, (path, _ASPECTS[aspect], ())))
+        else:
+            reads.append(_read_in(row))
+    return Shape(tuple(reads))
+
+
+_new: Final[Any] = tuple.__new__  # a named tuple without its own way of being made
+
+
 def _trace_in(plain: list[Any]) -> Trace:
-    return Trace(tuple(Seen(_read_in(read), fact, line) for read, fact, line in plain))
+    return Trace(tuple(Seen(_read_in(read), restored(fact), line) for read, fact, line in plain))
 
 
 def _read_out(read: Read) -> list[object]:
@@ -116,13 +153,25 @@ def _read_out(read: Read) -> list[object]:
 
 def _read_in(plain: list[Any]) -> Read:
     aspect, path, *beside = plain
-    return Read(_path_in(path), Aspect(aspect), tuple(map(_path_in, beside)))
+    if aspect == _ALIAS and not beside:
+        raise ValueError("one path alone is no alias")
+    return Read(_path_in(path), _ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())
+
+
+_ALIAS: Final = Aspect.ALIAS.value
+_ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
 
 
 def _path_out(path: Path) -> list[object]:
-    return [path.root, path.name, *([step.operation, step.name] for step in path.steps)]
+    where = str(path)
+    steps = ([step.operation, lowered(step.name, where)] for step in path.steps)
+    return [path.root, path.name, *steps]
 
 
 def _path_in(plain: list[Any]) -> Path:
     root, name, *steps = plain
-    return Path(root, name, tuple(Step(operation, at) for operation, at in steps))
+    if root not in ROOTS or type(name) is not str:
+        raise ValueError(f"no path begins like {plain!r}")
+    if not steps:
+        return Path(root, name)
+    return Path(root, name, tuple(Step(operation, restored(at)) for operation, at in steps))

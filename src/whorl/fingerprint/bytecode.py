@@ -115,7 +115,11 @@ def _bytecode_digest(code: types.CodeType) -> bytes:
 def raw_digest(code: types.CodeType) -> bytes:
     """The digest of a code object as it is, docstring and all: quick, and good for one file."""
     constants = [
-        ("code", raw_digest(held)) if isinstance(held, types.CodeType) else _constant(held)
+        held
+        if type(held) in LEAVES
+        else ("code", raw_digest(held))
+        if isinstance(held, types.CodeType)
+        else _constant(held)
         for held in code.co_consts
     ]
     return hash_bytes(

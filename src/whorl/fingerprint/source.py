@@ -18,8 +18,9 @@ read and one hash, not a parse. Who has a place that outlives the process lends 
 from __future__ import annotations
 
 import ast
-import contextlib
 import linecache
+import os
+import re
 import sys
 import textwrap
 import threading
@@ -27,6 +28,7 @@ import types
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -34,13 +36,23 @@ from .bytecode import CodeMemo, bytecode_digest, nested_codes, raw_digest
 from .digest import StableDigest, hash_bytes, hash_hex
 from .tokens import marshalled
 
-__all__ = ["CodeDigest", "SourceMemory", "code_digest", "remembered_in", "source_of", "tree_of"]
+__all__ = [
+    "CodeDigest",
+    "SourceMemory",
+    "code_digest",
+    "remembered_as",
+    "remembered_in",
+    "source_of",
+    "tree_of",
+]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
 _AROUND: Final = frozenset(("decorator_list", "returns"))  # of the function itself
 _FILES_KEPT: Final = 1024
+_HEX: Final = re.compile("[0-9a-f]{32}")
+_READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MEMORY: Final = "source index 3"  # raise when what is remembered changes its meaning
 
 
@@ -73,20 +85,58 @@ class SourceMemory(Protocol):
         """Keep a row."""
 
 
-_lent: Final = threading.local()
+class _Lent:
+    """A memory that is lent for a while, and what was read and parsed meanwhile."""
+
+    __slots__ = ("before", "keys", "memory", "parsed", "texts")
+
+    def __init__(self, memory: SourceMemory) -> None:
+        self.memory = memory
+        self.texts: dict[str, tuple[bytes | None, bytes]] = {}  # with their digests
+        self.keys: dict[int, tuple[types.CodeType, StableDigest]] = {}  # by address
+        self.parsed: dict[bytes, _Parsed] = {}
+        self.before: _Lent | None = None
+
+    def __enter__(self) -> None:
+        self.before, _here.lent = _here.lent, self
+
+    def __exit__(self, *raised: object) -> None:
+        _here.lent = self.before
 
 
-@contextlib.contextmanager
-def remembered_in(memory: SourceMemory) -> Iterator[None]:
+class _Here(threading.local):
+    """What is lent to this thread."""
+
+    lent: _Lent | None = None
+
+
+_here: Final = _Here()
+
+
+def remembered_in(memory: SourceMemory) -> AbstractContextManager[None]:
     """Let what this thread finds out about sources be remembered there while the block runs."""
-    lent = ("memory", "texts", "parsed")
-    before = [getattr(_lent, name, None) for name in lent]
-    _lent.memory, _lent.texts, _lent.parsed = memory, {}, {}
-    try:
-        yield
-    finally:
-        for name, held in zip(lent, before, strict=True):
-            setattr(_lent, name, held)
+    return _Lent(memory)
+
+
+def remembered_as(code: types.CodeType) -> StableDigest | None:
+    """The key under which a code object is remembered now; None if it is not, or has no text."""
+    lent = _here.lent
+    if lent is None:
+        return None
+    known = lent.keys.get(id(code))
+    if known is not None:
+        return known[1]
+    filename = code.co_filename
+    if filename not in lent.texts:  # once for all functions of a file that are asked for now
+        found = _text_of(filename)
+        lent.texts[filename] = found, hash_bytes(found or b"")
+    text, digest = lent.texts[filename]
+    if text is None:
+        return None
+    parts = (_MEMORY, sys.version, __debug__, digest, code.co_name, code.co_firstlineno)
+    key = StableDigest(hash_hex(marshalled((*parts, raw_digest(code)))))
+    lent.keys[id(code)] = code, key
+    return key
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,26 +157,22 @@ _indexes: dict[bytes, _Index] = {}
 
 
 def _code_digest(code: types.CodeType) -> CodeDigest:
-    memory: SourceMemory | None = getattr(_lent, "memory", None)
-    if memory is None:
+    lent = _here.lent
+    if lent is None:
         return _from_index(code, _text_of(code.co_filename))
-    texts: dict[str, tuple[bytes | None, bytes]] = _lent.texts
-    if code.co_filename not in texts:  # once for all functions of a file that are asked for now
-        found_text = _text_of(code.co_filename)
-        texts[code.co_filename] = found_text, hash_bytes(found_text or b"")
-    text, digest_of_text = texts[code.co_filename]
-    if text is None:
+    key = remembered_as(code)
+    text = lent.texts[code.co_filename][0]
+    if key is None:
         return _from_index(code, text)
-    parts = (_MEMORY, sys.version, __debug__, digest_of_text, code.co_name, code.co_firstlineno)
-    key = StableDigest(hash_hex(marshalled((*parts, raw_digest(code)))))
-    match memory.get(key):
-        case [str(origin), str(digest), int(first), int(last), dict(written)]:
+    match lent.memory.get(key):
+        case [str(origin), str(digest), int(first), int(last), dict(written)] if _HEX.fullmatch(
+            digest
+        ):
             file, lines = text if last else None, (first, last)
-            annotations = tuple(written.items())
-            return CodeDigest(origin, bytes.fromhex(digest), file, lines, annotations)
+            return CodeDigest(origin, bytes.fromhex(digest), file, lines, tuple(written.items()))
     found = _from_index(code, text)
     row = [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)]
-    memory.put(key, row)
+    lent.memory.put(key, row)
     return found
 
 
@@ -169,12 +215,27 @@ def _private_names(code: types.CodeType) -> list[str]:
 def _text_of(filename: str) -> bytes | None:
     if not filename.startswith("<"):
         try:
-            with open(filename, "rb") as file:  # noqa: PTH123  # a Path costs more than the read
-                return file.read()
+            return _content(filename)
         except (OSError, ValueError):
             pass
     lines = linecache.getlines(filename)
     return "".join(lines).encode("utf-8", "surrogatepass") if lines else None
+
+
+def _content(filename: str) -> bytes:
+    """All of a file. By its number: a buffered file takes as long to make as this does."""
+    file = os.open(filename, _READ)
+    try:
+        size = os.fstat(file).st_size
+        text = os.read(file, size)
+        while len(text) != size or not size:  # not all of it, or nobody knows how much there is
+            part = os.read(file, 1 << 16)
+            if not part:
+                break
+            text += part
+        return text
+    finally:
+        os.close(file)
 
 
 def _index_of(text: bytes) -> _Index:
@@ -194,13 +255,12 @@ def _entries_of(text: bytes, key: _Key) -> list[_Entry]:
     Where rows are remembered one by one, only those that are asked for are made; the parsed file
     is kept for as long as a block of `remembered_in` runs.
     """
-    parsed: dict[bytes, _Parsed] | None = getattr(_lent, "parsed", None)
-    if parsed is None or hash_bytes(text) in _indexes:
+    digest, lent = hash_bytes(text), _here.lent
+    if lent is None or digest in _indexes:
         return _index_of(text).get(key, [])
-    digest = hash_bytes(text)
-    if digest not in parsed:
-        parsed[digest] = _parsed(text)
-    return parsed[digest].entries(key)
+    if digest not in lent.parsed:
+        lent.parsed[digest] = _parsed(text)
+    return lent.parsed[digest].entries(key)
 
 
 @dataclass(frozen=True, slots=True)

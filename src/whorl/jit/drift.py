@@ -58,4 +58,5 @@ def drift_of(
             if not drift.ambient:
                 return None
             found.append(drift)
-    return min(found, key=lambda drift: len(drift.changes), default=None)
+    # Of those that are as near, the last.
+    return min(found, key=lambda drift: (len(drift.changes), -drift.nearest.number), default=None)

@@ -17,7 +17,7 @@ from whorl.store import Store
 from .key import ProgramKey
 from .stored import records
 
-__all__ = ["Change", "Compiled", "Explanation", "changes_since", "explain"]
+__all__ = ["Change", "Compiled", "Explanation", "changes_between", "changes_since", "explain"]
 
 ARCHITECTURE: Final = "target:architecture"
 TRACES_COMPARED: Final = 64
@@ -88,9 +88,10 @@ def explain(
 ) -> Explanation:
     """Compare a call with the nearest compile of its program, or its program with earlier ones.
 
-    Of two that are as near, the one for the same target is compared with.
+    `known` are in the order in which they came to be. Of those that are as near, the one for the
+    same target is compared with, then the last.
     """
-    compiles = [*known, *_stored(store, program.digest)]
+    compiles = [*reversed(known), *_stored(store, program.digest)]
     shapes = len({compiled.trace.shape for compiled in compiles})
     nearest = min(
         (compiled.changes_to(world, architecture) for compiled in compiles),
@@ -131,7 +132,13 @@ def _is_for_another_target(changes: tuple[Change, ...]) -> bool:
 
 def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
     """What a compile has seen that is different in a world."""
-    now = facts_now(trace.shape, world)
+    return changes_between(trace, facts, facts_now(trace.shape, world))
+
+
+def changes_between(
+    trace: Trace, before: tuple[Plain, ...], now: tuple[Plain, ...]
+) -> tuple[Change, ...]:
+    """What differs between the facts of a compile and others of its shape."""
     return tuple(
         Change(
             str(seen.read.path),
@@ -140,7 +147,7 @@ def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple
             seen.line,
             _is_ambient(seen.read.path),
         )
-        for seen, old, new in zip(trace.seen, facts, now, strict=True)
+        for seen, old, new in zip(trace.seen, before, now, strict=True)
         if not same_fact(old, new)
     )
 
@@ -150,14 +157,17 @@ def _is_ambient(path: Path) -> bool:
 
 
 def _stored(store: Store, program: StableDigest) -> list[Compiled]:
-    """The compiles whose artifacts are in the store, as many as are compared."""
+    """The compiles whose artifacts are in the store, as many as are compared, the last first."""
+    found = sorted(
+        islice(records(store, program), TRACES_COMPARED), key=lambda row: row[0].made, reverse=True
+    )
     return [
         Compiled(
             dict(label.parts).get("target", ""),
             record.trace,
             tuple(seen.fact for seen in record.trace.seen),
         )
-        for label, record in islice(records(store, program), TRACES_COMPARED)
+        for label, record in found
         if isinstance(record, Artifact)
     ]
 

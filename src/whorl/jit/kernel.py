@@ -4,7 +4,8 @@ Each step is one method, in this order:
 
     bind       the arguments in the order of the parameters
     recall     in memory: the facts of a known shape lead to a specialization
-    look up    the durable facts of each shape known here or on disk form a key; ask the store
+    look up    the durable facts of each shape known here, from a hint or from the manifest form
+               a key; ask the store
     compile    once among all threads and processes; what it reads makes shape, facts and key
     store      the artifact, then the shape, in the manifest
     load       once per device
@@ -29,23 +30,24 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
+from whorl.artifacts.record import shape_of, shape_plain
 from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import remembered_in
+from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.reads import Inputs, Plain, Recorder, Shape, World
+from whorl.reads.both import Facts, both_facts
 from whorl.reads.replay import (
+    Replay,
     compiled_replay,
     durable_facts,
     is_only_here,
-    kept_alive,
-    live_facts,
     plain_replay,
     samples_of,
 )
@@ -65,14 +67,17 @@ from .compiler import (
 )
 from .drift import Drift, OnDrift, drift_of
 from .events import Happened, audits, emit, listeners, watches
-from .explain import Compiled, Explanation, changes_since, explain
+from .explain import Compiled, Explanation, changes_between, explain
+from .hint import NO_HINT, Hint
 from .key import (
     ProgramKey,
     artifact_key,
     flight_name,
     function_group,
     function_name,
+    hint_key,
     key_parts,
+    outside_parts,
     shape_key,
 )
 from .sources import StoredSources
@@ -102,20 +107,31 @@ class Choices:
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Start(NamedTuple):
+    """Where the lookups of a kernel begin: its program, and the hint that is kept for it."""
+
+    program: ProgramKey
+    variables: tuple[str | None, ...]
+    toolchain: str
+    hint_key: StableDigest | None  # None: the code has no file
+    hint: Hint
+
+
+class _Request(NamedTuple):
     """One call on its way: what is asked, for which target, of which table."""
 
     program: ProgramKey
     table: object  # the kernel's, by key: it is another once the kernel has begun again
     world: World
     target: Target
+    start: _Start
+    sources: StoredSources
 
 
 # To a fingerprint a kernel is its function, its compiler and its choices.
 @exclude(
     "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock",
-    "_module", "_name", "_only_here", "_own_cache", "_programs", "_shapes",
+    "_module", "_name", "_only_here", "_own_cache", "_shapes", "_starts",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -149,7 +165,7 @@ class Kernel:
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
-        self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
+        self._starts: dict[tuple[str | None, ...], _Start] = {}  # by environment
         self._shapes = Generations()
         # What is in no generation any more is gone from these as well.
         self._only_here: weakref.WeakSet[Specialization] = weakref.WeakSet()
@@ -233,13 +249,15 @@ class Kernel:
 
     def _obtain(self, values: tuple[Any, ...], target: Target) -> Specialization:
         """A specialization that is not in memory under the facts of this call."""
-        with remembered_in(StoredSources(self._cache.store)):
-            request = self._request(values, target)
+        sources = StoredSources(self._cache.store)
+        with remembered_in(sources):
+            request = self._request(values, target, sources)
             return self._find(request) or self._make(request)
 
-    def _request(self, values: tuple[Any, ...], target: Target) -> _Request:
+    def _request(self, values: tuple[Any, ...], target: Target, sources: StoredSources) -> _Request:
         table = self._by_key  # before the program: who has the new table has the new program
-        return _Request(self._program, table, self.world(values, target), target)
+        start = self._start(sources)
+        return _Request(start.program, table, self.world(values, target), target, start, sources)
 
     def _find(self, request: _Request) -> Specialization | None:
         if self.choices.on_drift == "recompile":
@@ -271,18 +289,26 @@ class Kernel:
     def _cache(self) -> Cache:
         return default_cache() if self._own_cache is None else self._own_cache
 
-    @property
-    def _program(self) -> ProgramKey:
-        """What stands for the program now: the toolchain may depend on the environment."""
+    def _start(self, sources: StoredSources) -> _Start:
+        """Where lookups begin now: the toolchain may depend on the environment."""
         declared = self._environment.items()
         variables = tuple(environment_variable(name, default) for name, default in declared)
-        program = self._programs.get(variables)
-        if program is None:
-            if len(self._programs) >= PROGRAMS_KEPT:
-                self._programs.clear()
-            program = self._programs[variables] = ProgramKey.of(self.function, self.compiler)
-            self._cache.uses(dict(program.parts)["toolchain"])
-        return program
+        starts = self._starts  # before the code: one of an older code is not put among new ones
+        start = starts.get(variables)
+        if start is None:
+            cache, code = self._cache, self._code
+            outside = outside_parts(self.function, self.compiler)
+            toolchain = dict(outside)["toolchain"]
+            cache.uses(toolchain)
+            source = None if self.choices.cache == "process" else remembered_as(code)
+            key = None if source is None else hint_key(outside, source)
+            hint = NO_HINT if key is None else Hint.of(cache.store, key)
+            sources.expect(hint.rows)
+            program = ProgramKey.of(outside, code)
+            if len(starts) >= PROGRAMS_KEPT:
+                starts.clear()
+            start = starts[variables] = _Start(program, variables, toolchain, key, hint)
+        return start
 
     def _look_up(
         self, request: _Request, *, count: bool, in_memory: bool = False
@@ -290,31 +316,54 @@ class Kernel:
         """By the durable facts of every known shape: in memory, then in the store."""
         if self.choices.cache == "process":
             return None
-        for shape in self._known_shapes(request, in_memory=in_memory):
-            live = live_facts(shape, request.world)
-            facts = durable_facts(shape, request.world)
-            if facts is None or is_only_here(facts):
+        for name, shape in self._known_shapes(request, in_memory=in_memory):
+            facts = both_facts(shape, request.world)
+            if is_only_here(facts.durable):
                 continue
-            key = artifact_key(request.program, request.target, shape, facts)
+            key = artifact_key(request.program, request.target, name, facts.durable)
             specialization = self._by_key.get(key)
             if specialization is None and not in_memory:
-                specialization = self._from_store(key, request, facts, count=count)
+                specialization = self._from_store(key, request, facts.durable, count=count)
+                if specialization is not None:
+                    self._hint(request, name, shape)
             if specialization is not None:
-                self._remember(shape, request, live, specialization)
+                self._remember(name, shape, request, facts, specialization)
                 return specialization
         return None
 
-    def _known_shapes(self, request: _Request, *, in_memory: bool) -> Iterator[Shape]:
-        """Those met in this process, then those of the manifest."""
+    def _known_shapes(
+        self, request: _Request, *, in_memory: bool
+    ) -> Iterator[tuple[StableDigest, Shape]]:
+        """Those met in this process, those that a hint names, then all of the manifest."""
         with self._lock:
-            met = self._shapes.shapes(request.target.architecture)
-        yield from met
+            known = self._shapes.named(request.target.architecture)
+        yield from known.items()
         if in_memory:
             return
+        met = set(known)
+        for name, plain in request.start.hint.shapes.items():
+            if name not in met:
+                met.add(name)
+                with contextlib.suppress(ValueError):
+                    yield name, shape_of(plain)
         store, group = self._cache.store, request.program.manifests
-        for _, record in records(store, group, but={shape_key(shape) for shape in met}):
+        for _, record in records(store, group, but=met):
             if isinstance(record, Manifest):
-                yield from record.shapes
+                yield from ((shape_key(shape), shape) for shape in record.shapes)
+
+    def _hint(self, request: _Request, name: StableDigest, shape: Shape) -> None:
+        """Let other processes come here sooner, unless this one was told the way."""
+        rows = request.sources.rows
+        start = self._starts.get(request.start.variables, request.start)
+        key, hint = start.hint_key, start.hint
+        if key is None or hint.says(rows, name):
+            return
+        hint = hint.joined(rows, name, shape_plain(shape))
+        with self._lock:
+            if request.table is not self._by_key:
+                return
+            self._starts[start.variables] = start._replace(hint=hint)
+        hint.keep(self._cache.store, key, start.toolchain)
 
     def _from_store(
         self, key: StableDigest, request: _Request, facts: tuple[Plain, ...], *, count: bool
@@ -349,34 +398,35 @@ class Kernel:
 
     def _remember(
         self,
+        name: StableDigest | None,
         shape: Shape,
         request: _Request,
-        live: tuple[Any, ...],
+        facts: Facts,
         specialization: Specialization,
     ) -> None:
-        """Let the next call with the same facts find it at once.
-
-        `live` are the facts from before the durable ones were taken. If they are others now,
-        something has changed in between, and nobody knows which of them the code is for.
-        """
-        world, by_identity = request.world, self._by_identity
-        if live_facts(shape, world, by_identity=by_identity) != live:
-            return
-        parts = (shape, self.function, self._binding.names, self._environment)
-        samples = samples_of(shape, world)
-        fresh = KnownShape(
-            shape,
-            plain_replay(*parts, by_identity=by_identity, compiler=self.compiler),
-            lambda: compiled_replay(
-                *parts, by_identity=by_identity, samples=samples, compiler=self.compiler
-            ),
-        )
-        kept = kept_alive(shape, world)
+        """Let the next call with the same facts find it at once."""
         with self._lock:
             if request.table is not self._by_key:
                 return
-            found = (specialization, kept)
-            self._shapes.remember(request.target.architecture, fresh, live, found)
+            fresh = self._known(name, shape)
+            found = (specialization, facts.kept)
+            self._shapes.remember(request.target.architecture, fresh, facts.live, found)
+
+    def _known(self, name: StableDigest | None, shape: Shape) -> KnownShape:
+        parts = (shape, self.function, self._binding.names, self._environment)
+        by_identity, compiler = self._by_identity, self.compiler
+
+        def generate(args: tuple[Any, ...], target: Mapping[str, Any]) -> Replay:
+            _, function, names, environment = parts
+            arguments = dict(zip(names, args, strict=True))
+            world = World(function, arguments, {}, environment, target, compiler)
+            samples = samples_of(shape, world)
+            return compiled_replay(
+                *parts, by_identity=by_identity, samples=samples, compiler=compiler
+            )
+
+        plain = plain_replay(*parts, by_identity=by_identity, compiler=compiler)
+        return KnownShape(name, shape, plain, generate)
 
     @property
     def _by_identity(self) -> bool:
@@ -404,8 +454,9 @@ class Kernel:
                 reason = recorder.only_here[0]
                 log.warning("%s is compiled again for every call: %s", self._name, reason)
                 return made
-        live = live_facts(trace.shape, request.world, by_identity=self._by_identity)
-        changes = changes_since(trace, made.facts, request.world)
+        shape = trace.shape
+        facts = both_facts(shape, request.world, by_identity=self._by_identity)
+        changes = changes_between(trace, made.facts, facts.durable)
         if changes:
             log.warning(
                 "what %s was compiled from changed while it was compiled; it is not kept: %s",
@@ -413,13 +464,16 @@ class Kernel:
                 "; ".join(map(str, changes)),
             )
             return made
+        name = None
         if recorder.only_here or self.choices.cache == "process":
             reason = recorder.only_here[0] if recorder.only_here else "as it was told"
             emit(Happened.ONLY_HERE, self._name, why=reason)
         else:
-            made = self._stored(made, request, seconds)
+            name = shape_key(shape)
+            made = self._stored(made, name, request, seconds)
+            self._hint(request, name, shape)
         made = self._keep(made, request)
-        self._remember(trace.shape, request, live, made)
+        self._remember(name, shape, request, facts, made)
         return made
 
     def _compiled(self, request: _Request, recorder: Recorder) -> tuple[Artifact, float]:
@@ -441,18 +495,20 @@ class Kernel:
         emit(Happened.COMPILED, self._name, seconds=seconds)
         return artifact, seconds
 
-    def _stored(self, made: Specialization, request: _Request, seconds: float) -> Specialization:
+    def _stored(
+        self, made: Specialization, name: StableDigest, request: _Request, seconds: float
+    ) -> Specialization:
         """The same with its key, in the store: the artifact first, so that whoever finds the
         shape finds it too."""
         cache, program, target = self._cache, request.program, request.target
         shape, now = made.artifact.trace.shape, time.time()
-        key = artifact_key(program, target, shape, made.facts)
+        key = artifact_key(program, target, name, made.facts)
         parts = key_parts(program, target, shape, made.facts)
-        toolchain = dict(program.parts)["toolchain"]
+        toolchain = request.start.toolchain
         label = Label("artifact", key, program.digest, parts, toolchain, now, seconds)
         entry = encode(made.artifact, label)
         cache.put(entry)
-        listed = Label("manifest", shape_key(shape), program.manifests, program.parts, made=now)
+        listed = Label("manifest", name, program.manifests, program.parts, made=now)
         cache.store.put(encode(Manifest(program.digest, (shape,)), listed))
         group = function_group(self.function)
         known = Label("manifest", program.digest, group, program.parts, made=now)
@@ -532,9 +588,9 @@ class Kernel:
         target = target_of(self.compiler)
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        with remembered_in(StoredSources(self._cache.store)):
-            request = self._request(values, target)
-            return self._explained(request)
+        sources = StoredSources(self._cache.store)
+        with remembered_in(sources):
+            return self._explained(self._request(values, target, sources))
 
     def _explained(self, request: _Request) -> Explanation:
         """What `_find` would come to, in the same order, without anything being kept."""
@@ -556,17 +612,18 @@ class Kernel:
         """The keys under which an artifact for a call may be found."""
         if self.choices.cache == "process":
             return
-        for shape in self._known_shapes(request, in_memory=in_memory):
+        for name, shape in self._known_shapes(request, in_memory=in_memory):
             facts = durable_facts(shape, request.world)
             if facts is not None and not is_only_here(facts):
-                yield artifact_key(request.program, request.target, shape, facts)
+                yield artifact_key(request.program, request.target, name, facts)
 
     # -- looking at it ------------------------------------------------------------------
 
     def specializations(self) -> list[Specialization]:
-        """What this kernel has in memory."""
+        """What this kernel has in memory, in the order in which it came to be there."""
         with self._lock:
-            return [*self._by_key.values(), *self._only_here]
+            found = [*self._by_key.values(), *self._only_here]
+        return sorted(found, key=lambda made: made.number)
 
     def stats(self) -> dict[str, int]:
         """How often each step was taken in this process."""
@@ -596,12 +653,12 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
-_place: list[tuple[str, os.PathLike[str]]] = []  # the cache that kernels have been using
+_place: list[tuple[str, str]] = []  # the cache that kernels have been using
 
 
 def _on_settings(settings: Settings) -> None:
     """With another cache, begin again: what is in memory is from the old one."""
-    place = (settings.cache.value, settings.cache_dir.value)
+    place = (settings.cache.value, settings.cache_place.value)
     if _place and _place[0] != place:
         for kernel in list(_ALIVE):
             if kernel._own_cache is None:

@@ -6,6 +6,7 @@ import types
 from dataclasses import dataclass
 
 from whorl.artifacts import FORMAT, Part
+from whorl.artifacts.record import shape_plain
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
@@ -18,7 +19,18 @@ from whorl.reads.signature import class_label
 from .compiler import Compiler, toolchain_of
 from .target import Target
 
-__all__ = ["ProgramKey", "artifact_key", "flight_name", "function_group", "key_parts", "shape_key"]
+__all__ = [
+    "ProgramKey",
+    "artifact_key",
+    "flight_name",
+    "function_group",
+    "function_name",
+    "hint_key",
+    "key_parts",
+    "outside_parts",
+    "plain_shape_key",
+    "shape_key",
+]
 
 
 def _digest(*parts: object) -> StableDigest:
@@ -34,25 +46,34 @@ class ProgramKey:
     digest: StableDigest
 
     @classmethod
-    def of(cls, function: types.FunctionType, compiler: Compiler) -> ProgramKey:
-        """The key of a function and a compiler."""
-        code = code_digest(function.__code__)
-        parts = (
-            Part("function", function_name(function)),
-            Part("name", function.__name__),
-            Part("module", own_module(function) or "apart"),
-            Part("code", f"{code.digest.hex()} ({code.origin})"),
-            Part("compiler", f"{compiler.name} {compiler.version}"),
-            Part("compiler class", class_label(type(compiler))),
-            Part("toolchain", toolchain_of(compiler)),
-            Part("record format", f"{FORMAT}.{TOKENS}"),
-        )
+    def of(cls, outside: tuple[Part, ...], code: types.CodeType) -> ProgramKey:
+        """The key of a function's own code, and of all else that counts."""
+        found = code_digest(code)
+        parts = (*outside, Part("code", f"{found.digest.hex()} ({found.origin})"))
         return cls(parts, _digest("program", *(list(part) for part in parts[1:])))
 
     @property
     def manifests(self) -> StableDigest:
         """The group that the program's manifests are in."""
         return _digest("manifests", str(self.digest))
+
+
+def outside_parts(function: types.FunctionType, compiler: Compiler) -> tuple[Part, ...]:
+    """What counts of a function and a compiler beside the function's own code."""
+    return (
+        Part("function", function_name(function)),  # for people: the first is not in the digest
+        Part("name", function.__name__),
+        Part("module", own_module(function) or "apart"),
+        Part("compiler", f"{compiler.name} {compiler.version}"),
+        Part("compiler class", class_label(type(compiler))),
+        Part("toolchain", toolchain_of(compiler)),
+        Part("record format", f"{FORMAT}.{TOKENS}"),
+    )
+
+
+def hint_key(outside: tuple[Part, ...], source: StableDigest) -> StableDigest:
+    """The key of the hint for a program whose code is remembered under a key of its own."""
+    return _digest("hint", str(source), *(list(part) for part in outside[1:]))
 
 
 def function_name(function: types.FunctionType) -> str:
@@ -67,15 +88,20 @@ def function_group(function: types.FunctionType) -> StableDigest:
 
 def shape_key(shape: Shape) -> StableDigest:
     """The key of a shape among those of a program."""
-    return _digest("shape", _reads(shape))
+    return plain_shape_key(shape_plain(shape))
+
+
+def plain_shape_key(plain: object) -> StableDigest:
+    """The same, of what the shape is kept as."""
+    return StableDigest(hash_hex(marshalled(plain)))
 
 
 def artifact_key(
-    program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
+    program: ProgramKey, target: Target, shape: StableDigest, facts: tuple[Plain, ...]
 ) -> StableDigest:
-    """The key of an artifact."""
-    reads = _reads(shape)
-    return _digest("artifact", str(program.digest), target.architecture, reads, list(facts))
+    """The key of an artifact; the shape is known by its own."""
+    parts = (str(program.digest), target.architecture, str(shape), list(facts))
+    return _digest("artifact", *parts)
 
 
 def key_parts(
@@ -93,16 +119,3 @@ def key_parts(
 def flight_name(program: ProgramKey, target: Target, coarse: list[Plain]) -> str:
     """What calls that are likely to need the same compile produce under."""
     return str(_digest("flight", str(program.digest), target.architecture, coarse))
-
-
-def _reads(shape: Shape) -> list[object]:
-    return [
-        [
-            read.aspect.value,
-            *(
-                [path.root, path.name, *(list(step) for step in path.steps)]
-                for path in (read.path, *read.beside)
-            ),
-        ]
-        for read in shape.reads
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from whorl.artifacts import Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
@@ -11,9 +11,8 @@ from whorl.store import Found, Store
 __all__ = ["StoredSources"]
 
 
-@dataclass(frozen=True, slots=True)
 class StoredSources:
-    """Rows about functions as entries without payloads.
+    """Rows about functions as entries without payloads; `rows` are those of this lookup.
 
     >>> from whorl.store import MemoryStore
     >>> sources = StoredSources(MemoryStore())
@@ -22,11 +21,28 @@ class StoredSources:
     ['source', 'ab', 1, 2]
     """
 
-    store: Store
+    __slots__ = ("_hinted", "_store", "rows")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._hinted: Mapping[str, object] = {}
+        self.rows: dict[str, object] = {}
+
+    def expect(self, rows: Mapping[str, object]) -> None:
+        """Rows by key that are known already: the store need not be asked for them."""
+        self._hinted = rows
 
     def get(self, key: StableDigest) -> object:
         """The row of a key, or None."""
-        got = self.store.get(key)
+        row = self._hinted.get(key)
+        if row is None:
+            row = self._stored(key)
+        if row is not None:
+            self.rows[key] = row
+        return row
+
+    def _stored(self, key: StableDigest) -> object:
+        got = self._store.get(key)
         try:
             return got.entry.record if isinstance(got, Found) else None
         except Damaged:
@@ -34,4 +50,5 @@ class StoredSources:
 
     def put(self, key: StableDigest, row: list[object]) -> None:
         """Keep a row."""
-        self.store.put(Entry.made(Label("source", key), {}, row))
+        self.rows[key] = row
+        self._store.put(Entry.made(Label("source", key), {}, row))

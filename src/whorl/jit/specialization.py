@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
@@ -12,6 +13,8 @@ from whorl.reads import Plain, Shape, Trace
 from whorl.reads.replay import Replay
 
 __all__ = ["Generations", "KnownShape", "Specialization"]
+
+Generate = Callable[[tuple[Any, ...], Mapping[str, Any]], Replay]
 
 PLAIN_USES = 2  # of a shape, before code is generated for it
 
@@ -31,6 +34,7 @@ class Specialization:
     origin: str  # compiled, found
     entry: Entry | None = None
     loaded: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    number: int = field(default_factory=count().__next__)  # the later it came to be, the higher
 
     @property
     def trace(self) -> Trace:
@@ -45,11 +49,18 @@ class Specialization:
 
 
 class KnownShape:
-    """A shape of a kernel: its replay, and the specializations by the facts of a call."""
+    """A shape of a kernel: its replay, and the specializations by the facts of a call.
 
-    __slots__ = ("_generate", "_plain", "_uses", "by_facts", "replay", "shape")
+    `key` names the shape in the store; None while nothing of it is there. `generate` writes a
+    replay that is quick for calls like the one it is given.
+    """
 
-    def __init__(self, shape: Shape, plain: Replay, generate: Callable[[], Replay]) -> None:
+    __slots__ = ("_generate", "_plain", "_uses", "by_facts", "key", "replay", "shape")
+
+    def __init__(
+        self, key: StableDigest | None, shape: Shape, plain: Replay, generate: Generate
+    ) -> None:
+        self.key = key
         self.shape = shape
         self.replay: Replay = self._warming_up
         self._plain = plain
@@ -64,14 +75,14 @@ class KnownShape:
         if self._uses <= PLAIN_USES:
             return self._plain(args, target)
         try:
-            self.replay = self._generate()
+            self.replay = self._generate(args, target)
         except Exception:  # a shape that cannot be written as code is replayed the plain way
             self.replay = self._plain
         return self.replay(args, target)
 
     def emptied(self) -> KnownShape:
         """The same shape, for the next generation."""
-        fresh = KnownShape(self.shape, self._plain, self._generate)
+        fresh = KnownShape(self.key, self.shape, self._plain, self._generate)
         if self.replay != self._warming_up:
             fresh.replay = self.replay
         fresh._uses = self._uses
@@ -96,10 +107,10 @@ class Generations:
         self.old: ByArchitecture = {}
         self._count = 0
 
-    def shapes(self, architecture: str) -> list[Shape]:
-        """Those of both, each once."""
+    def named(self, architecture: str) -> dict[StableDigest, Shape]:
+        """Those of both by which something is found in the store, by their keys."""
         both = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
-        return list(dict.fromkeys(known.shape for known in both))
+        return {known.key: known.shape for known in both if known.key is not None}
 
     def remember(self, architecture: str, known: KnownShape, facts: Any, found: Remembered) -> None:
         """Let calls with these facts find a specialization at once."""
@@ -110,7 +121,8 @@ class Generations:
             shapes = self.young.setdefault(architecture, [])
             mine = None
         if mine is None:
-            mine = known.emptied()
+            mine = known.emptied() if known.by_facts else known
             shapes.append(mine)
+        mine.key = mine.key or known.key
         self._count += facts not in mine.by_facts
         mine.by_facts[facts] = found

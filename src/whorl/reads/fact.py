@@ -322,7 +322,7 @@ def live_code(value: Any) -> Any:
     """The code and the globals of the function, by address, and what is around it."""
     function = function_behind(value)
     if type(function) is types.FunctionType:
-        # Whoever keeps the fact keeps what it names by address alive: see `replay.kept_alive`.
+        # Whoever keeps the fact keeps what it names by address alive: see `both.Facts`.
         return (id(function.__globals__), id(function.__code__), *wrappers(value))
     return _hashable(_code(value))
 

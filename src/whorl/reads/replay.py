@@ -39,7 +39,6 @@ from .fact import (
     OnlyHere,
     alias_fact,
     durable,
-    function_behind,
     has_identity,
     live,
     own_module,
@@ -53,7 +52,9 @@ __all__ = [
     "compiled_replay",
     "durable_facts",
     "facts_now",
+    "is_only_here",
     "live_facts",
+    "other_modules",
     "plain_replay",
     "replay_source",
     "samples_of",
@@ -108,19 +109,18 @@ def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tupl
             parts += found if type(found) is tuple and len(found) == 3 else (found, None, None)
         else:
             parts.append(found)
-    scopes = (scope_of(world.function, name) for name in other_modules(shape, world.function))
-    return (*parts, *map(id, scopes))
+    others = other_modules(shape, own_module(world.function))
+    return (*parts, *(id(scope_of(world.function, name)) for name in others))
 
 
-def other_modules(shape: Shape, function: types.FunctionType) -> list[str]:
+def other_modules(shape: Shape, own: str | None) -> list[str]:
     """The modules, but for the function's own, whose globals are read by name.
 
     Which dict a name leads to is part of the live facts: functions of a module that was replaced
     go on reading the old one.
     """
-    roots = (read.path for read in shape.reads if read.path.root == "global")
-    names = dict.fromkeys(path.name.rpartition(".")[0] for path in roots)
-    own = own_module(function) if names else None
+    reads = shape.reads
+    names = {name.rpartition(".")[0]: None for (root, name, _), _, _ in reads if root == "global"}
     return [name for name in names if name != own]
 
 
@@ -157,18 +157,6 @@ def is_annotation(path: Path) -> bool:
 def _raw_variable(name: str, default: str | None) -> bytes | None:
     found = os.environ.get(name, default)
     return None if found is None else os.fsencode(found)
-
-
-def kept_alive(shape: Shape, world: World) -> tuple[object, ...]:
-    """The code and the globals that live facts know by their addresses."""
-    kept: list[object] = []
-    for read in shape.reads:
-        if read.aspect is Aspect.CODE:
-            function = function_behind(world.find(read.path))
-            if isinstance(function, types.FunctionType):
-                kept += (function.__code__, function.__globals__)
-    scopes = (scope_of(world.function, name) for name in other_modules(shape, world.function))
-    return (*kept, *scopes)
 
 
 def is_only_here(facts: tuple[Plain, ...]) -> bool:
@@ -414,7 +402,8 @@ def replay_source(
     """The text of a replay and the constants in it."""
     source = _Source(function, parameters, environment, samples, compiler)
     facts = [source.fact(read) for read in shape.reads]
-    facts += [f"id({source.scope(name)})" for name in other_modules(shape, function)]
+    others = other_modules(shape, own_module(function))
+    facts += [f"id({source.scope(name)})" for name in others]
     names = "".join(f"a{i}, " for i in range(len(parameters)))
     lines = [f"{names}= args"] if names else []
     lines += [*source.lines, f"return ({''.join(f'{fact}, ' for fact in facts)})"]

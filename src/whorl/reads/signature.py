@@ -41,7 +41,14 @@ from whorl.fingerprint.rules import join_libraries
 
 from .trace import Plain
 
-__all__ = ["NoSignature", "array_signature", "class_label", "register_signature", "signature"]
+__all__ = [
+    "NoSignature",
+    "array_signature",
+    "array_signature_of",
+    "class_label",
+    "register_signature",
+    "signature",
+]
 
 join_libraries()  # NumPy is here by now; a thread that did this later could be forked away from
 
@@ -55,6 +62,7 @@ FUNCTIONS: Final = (
     classmethod,
 )
 _CONTAINERS: Final = (list, dict, set, frozenset)
+_C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400  # flags of an array, as numbers
 
 T = TypeVar("T")
 Own = Callable[[Any], Plain]
@@ -138,17 +146,7 @@ def _own(cls: type) -> Own | None:
 def array_signature(value: Any) -> Plain:
     """The signature of an array, or of what can be used as one; `NoSignature` if it is none."""
     if derives(type(value), np.ndarray):
-        flags = value.flags
-        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "strided"
-        if not flags.aligned:
-            layout = "unaligned"
-        return (
-            "array",
-            dtype_text(value.dtype),
-            value.ndim,
-            layout,
-            "rw" if flags.writeable else "r",
-        )
+        return array_signature_of(value.dtype, value.ndim, value.flags.num)
     own = _own(type(value))
     if own is not None:
         return ("own", class_label(type(value)), own(value))
@@ -158,8 +156,18 @@ def array_signature(value: Any) -> Plain:
     return found
 
 
+def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:
+    """The signature of an array by its metadata; `flags` are the number of its flags."""
+    layout = "C" if flags & _C else "F" if flags & _F else "strided"
+    if not flags & _ALIGNED:
+        layout = "unaligned"
+    return ("array", dtype_text(dtype), dimensions, layout, "rw" if flags & _WRITEABLE else "r")
+
+
 def dtype_text(dtype: np.dtype[Any]) -> str:
     """A dtype in words that no other layout has."""
+    if dtype.isbuiltin == 1:  # one of NumPy's own, as most are
+        return dtype.str
     if dtype.names is not None:
         fields: Mapping[str, Any] = dtype.fields or {}  # never empty beside names
         parts = [f"{name}@{fields[name][1]}:{dtype_text(dtype[name])}" for name in dtype.names]

@@ -3,20 +3,26 @@
 A read is a look at a path under an aspect; with the fact that answered it, it is `Seen`.
 All that one compile has seen is its trace; the reads of a trace without their facts are its
 shape. Two compiles of one shape differ by facts alone.
+
+Paths and reads are named tuples because a new process makes dozens of them before its first hit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .item import key_words
 
-__all__ = ["Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
+__all__ = ["ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
 Plain: TypeAlias = Any
 """None, bool, int, float, complex, str, bytes, and tuples, lists and dicts of these, exactly."""
+
+
+ROOTS: Final = frozenset(("arg", "global", "func", "env", "compiler", "file", "option", "target"))
+"""Where a path can begin."""
 
 
 class Aspect(Enum):
@@ -57,8 +63,7 @@ class Step(NamedTuple):
                 return f".{operation}({self.name!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """Where a value is found: a root, such as an argument, and steps from there.
 
     >>> str(Path("arg", "self", (Step("attr", "dofs"), Step("attr", "x"))))
@@ -77,8 +82,7 @@ class Path:
         return Path(self.root, self.name, (*self.steps, step))
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """One look of a compile at the world. `beside` are the other paths of a read of several.
 
     >>> str(Read(Path("arg", "n"), Aspect.TYPE))

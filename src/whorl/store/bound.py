@@ -85,14 +85,14 @@ class Collected:
 class Bound:
     """The size that the store under a root may have."""
 
-    def __init__(self, root: Path, max_size: int, statistics: Statistics) -> None:
+    def __init__(self, root: str, max_size: int, statistics: Statistics) -> None:
         self.root = root
         self.max_size = max_size
         self._statistics = statistics
         self._unit = max(1, max_size // UNITS)
-        self._home = root / f"v{FORMAT}"
-        self._written = self._home / "written"
-        self._bound = self._home / "bound"
+        self._home = f"{root}{os.sep}v{FORMAT}"
+        self._written = f"{self._home}{os.sep}written"
+        self._bound = f"{self._home}{os.sep}bound"
         self._is_first = True
         self._hurried_until = 0.0
 
@@ -108,7 +108,7 @@ class Bound:
         is_first, self._is_first = self._is_first, False
         with contextlib.suppress(OSError):
             if units:
-                total = append_small(str(self._written), b"." * min(units, UNITS))
+                total = append_small(self._written, b"." * min(units, UNITS))
                 if total >= COLLECT:
                     self.collect_if_due(patient=total >= WAIT)
             if is_first and self._was_wider():
@@ -141,7 +141,8 @@ class Bound:
     def _was_wider(self) -> bool:
         """Whether nobody has collected yet, or the bound was wider then."""
         try:
-            return int(self._bound.read_text()) > self.max_size
+            with open(self._bound, "rb") as file:  # text would need a codec
+                return int(file.read(40)) > self.max_size
         except (OSError, ValueError):
             return True
 
@@ -150,7 +151,7 @@ class Bound:
         with self._alone(self._patience() if patient else 0.0) as alone:
             if patient:
                 self._note(alone)
-            if alone and self._written.stat().st_size >= COLLECT:
+            if alone and os.stat(self._written).st_size >= COLLECT:
                 self._collect(self.max_size)
 
     def collect(self, max_size: int | None = None) -> Collected:
@@ -167,7 +168,10 @@ class Bound:
             yield True
             return
         lock = FileLock(
-            self._home / "collecting", thread_local=False, mode=0o600, fallback_to_soft=False
+            f"{self._home}{os.sep}collecting",
+            thread_local=False,
+            mode=0o600,
+            fallback_to_soft=False,
         )
         try:
             lock.acquire(timeout=patience)
@@ -207,7 +211,7 @@ class Bound:
         self._clean_up()
         if max_size <= self.max_size:
             with contextlib.suppress(OSError):
-                write_small(str(self._bound), str(self.max_size))
+                write_small(self._bound, str(self.max_size))
         if removed:
             self._statistics.count(Ending.EVICTED, removed)
             log.info(
@@ -245,47 +249,50 @@ class Bound:
 
     def _is_alive(self, toolchain: str, now: float) -> bool:
         try:
-            return now - self._stamp(toolchain).stat().st_mtime <= DEAD_AFTER
+            return now - os.stat(self._stamp(toolchain)).st_mtime <= DEAD_AFTER
         except OSError:
             return False
 
-    def _stamp(self, toolchain: str) -> Path:
-        return self._home / "toolchains" / hash_hex(toolchain.encode("utf-8", "surrogatepass"))
+    def _stamp(self, toolchain: str) -> str:
+        name = hash_hex(toolchain.encode("utf-8", "surrogatepass"))
+        return f"{self._home}{os.sep}toolchains{os.sep}{name}"
 
     def keep_alive(self, toolchain: str) -> None:
         """Say that a toolchain is in use."""
         stamp = self._stamp(toolchain)
-        with contextlib.suppress(OSError):
-            try:
-                if time.time() - stamp.stat().st_mtime > STAMP_EVERY:
-                    os.utime(stamp)
-            except FileNotFoundError:
-                make_directory(str(stamp.parent))
-                write_small(str(stamp), toolchain)
+        try:
+            if time.time() - os.stat(stamp).st_mtime > STAMP_EVERY:
+                os.utime(stamp)
+        except FileNotFoundError:
+            with contextlib.suppress(OSError):
+                make_directory(os.path.dirname(stamp))
+                write_small(stamp, toolchain)
+        except OSError:
+            pass
 
     # -- upkeep -------------------------------------------------------------------------
 
     def _clean_up(self) -> None:
         """Remove what killed writers left, old leases, and all but the last quarantined files."""
         old = time.time() - LEFTOVER_AFTER
-        for directory in (self._home / "incoming", self._home / "leases"):
-            for file in _files_below(str(directory)):
+        for directory in ("incoming", "leases"):
+            for file in _files_below(f"{self._home}{os.sep}{directory}"):
                 if file.used < old:
                     with contextlib.suppress(OSError):
                         os.unlink(file.path)
         self.trim_quarantine()
-        _remove_empty(str(self._home / "groups"))
-        compact(self.root / "statistics")
+        _remove_empty(f"{self._home}{os.sep}groups")
+        compact(Path(self.root, "statistics"))
 
     def trim_quarantine(self) -> None:
         """Keep the last files that were set aside."""
-        aside = sorted(_files_below(str(self.root / "quarantine")), key=lambda file: file.used)
+        aside = sorted(_files_below(f"{self.root}{os.sep}quarantine"), key=lambda file: file.used)
         for file in aside[:-QUARANTINED]:
             with contextlib.suppress(OSError):
                 os.unlink(file.path)
 
 
-def _names(directory: str | Path) -> list[str]:
+def _names(directory: str) -> list[str]:
     try:
         return os.listdir(directory)
     except OSError:

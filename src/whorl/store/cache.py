@@ -18,6 +18,7 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from whorl.artifacts import Entry
@@ -123,9 +124,12 @@ class Cache:
         return got
 
     def uses(self, toolchain: str) -> None:
-        """Say that entries of a toolchain are in use, so that they are not evicted first."""
+        """Say that entries of a toolchain are in use, so that they are not evicted first.
+
+        That is written down with the statistics: a hit does not wait for it.
+        """
         if isinstance(self.store, DirectoryStore) and toolchain:
-            self.store.uses(toolchain)
+            self.statistics.when_flushed(partial(self.store.uses, toolchain))
 
     def put(self, entry: Entry) -> Put:
         """Keep an entry; how that ends is counted."""

@@ -33,7 +33,7 @@ def open_cache(settings: Settings) -> Cache:
     mode = settings.cache.value
     if mode == "off":
         return Cache(NullStore())
-    root = settings.cache_dir.value
+    root = settings.cache_place.value
     try:
         directory = DirectoryStore(root, max_size=settings.cache_max_size.value)
     except UnsafeDirectory as error:

@@ -27,6 +27,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -58,7 +59,6 @@ _READ: Final = (
 _USUAL: Final = 1 << 16  # bytes that hold most entries
 _LOOKED_AT: Final = 10_000
 _TRUSTED_FOR: Final = 5.0  # seconds
-_NEVER: Final = (0.0, b"")
 _AT_ONCE: Final = 1 << 20  # up to here a file is read before its head is looked at
 _ATTEMPTS: Final = 3
 _READ_ONLY: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
@@ -95,13 +95,16 @@ class DirectoryStore:
         read_only: bool = False,
         statistics: Statistics | None = None,
     ) -> None:
-        self.root = Path(os.path.abspath(root))
-        check_directory(self.root)
-        home = self.root / f"v{FORMAT}"
-        self.leases = home / "leases"
+        # Texts, not paths, and no more than a hit needs: every new process does this.
+        self._root = os.path.abspath(root)
+        check_directory(self._root)
+        home = f"{self._root}{os.sep}v{FORMAT}"
+        self.max_size = max_size
         self.read_only = read_only
-        self.statistics = statistics or Statistics(None if read_only else self.root / "statistics")
-        self.bound = Bound(self.root, max_size, self.statistics)
+        self.statistics = statistics or Statistics(
+            None if read_only else f"{self._root}{os.sep}statistics"
+        )
+        self.leases = f"{home}{os.sep}leases"
         self._entries = f"{home}{os.sep}entries{os.sep}"
         self._groups = f"{home}{os.sep}groups{os.sep}"
         self._incoming = f"{home}{os.sep}incoming"
@@ -110,12 +113,22 @@ class DirectoryStore:
         # Until when it is not necessary to look at a file again, and what names it has to have.
         self._looked_at: dict[str, tuple[float, bytes]] = {}
 
+    @property
+    def root(self) -> Path:
+        """The directory."""
+        return Path(self._root)
+
+    @cached_property
+    def bound(self) -> Bound:
+        """What keeps it from growing."""
+        return Bound(self._root, self.max_size, self.statistics)
+
     def for_reading(self) -> DirectoryStore:
         """The same directory, not changed in any way: not even tidied up."""
-        return DirectoryStore(self.root, max_size=self.bound.max_size, read_only=True)
+        return DirectoryStore(self._root, max_size=self.max_size, read_only=True)
 
     def __repr__(self) -> str:
-        return f"DirectoryStore({str(self.root)!r})"
+        return f"DirectoryStore({self._root!r})"
 
     def path(self, key: StableDigest, under: StableDigest | None = None) -> str:
         """Where the entry of a key is, if it is there: for mapping its payloads."""
@@ -139,17 +152,18 @@ class DirectoryStore:
         except OSError as error:
             return self._unreadable(path, error)
         try:
-            until, names = self._looked_at.get(path, _NEVER)
-            if until > time.monotonic():
+            known = self._looked_at.get(path)
+            if known is not None and known[0] > time.monotonic():
                 try:
-                    return Found(Entry.checked(os.read(file, _USUAL), key, under, names))
+                    return Found(Entry.checked(os.read(file, _USUAL), key, under, known[1]))
                 except Damaged:  # or only a part of it: look more closely
                     os.lseek(file, 0, os.SEEK_SET)
             status = os.fstat(file)
-            if status.st_size > self.bound.max_size:
+            if status.st_size > self.max_size:
                 return Failed("it is larger than all of the store may be", Ending.UNREADABLE)
-            entry = Entry.checked(_contents(file, status), key, under)
-            return self._looked(path, file, names_of(key, under)) or Found(entry)
+            names = names_of(key, under)
+            entry = Entry.checked(_contents(file, status), key, under, names)
+            return self._looked(path, status, names) or Found(entry)
         except Damaged as damaged:
             return self._set_aside(path, os.fstat(file), damaged)
         except (OSError, MemoryError) as error:
@@ -157,20 +171,19 @@ class DirectoryStore:
         finally:
             os.close(file)
 
-    def _looked(self, path: str, file: int, names: bytes) -> Failed | None:
+    def _looked(self, path: str, status: os.stat_result, names: bytes) -> Failed | None:
         """Look at the file itself, not at its content: who may have written it, when it was used.
 
         In a directory that nobody else can enter, nobody else can have written a file: there it
         is enough to look at it every few seconds.
         """
-        status = os.fstat(file)
         reason = danger(status)
         if reason is not None:
             return self._unsafe(path, reason)
         if abs(time.time() - status.st_mtime) > STAMP_EVERY and not self.read_only:
             with contextlib.suppress(OSError):
                 os.utime(path)
-        if is_private(os.stat(self.root)):
+        if is_private(os.stat(self._root)):
             if len(self._looked_at) >= _LOOKED_AT:
                 self._looked_at.clear()
             self._looked_at[path] = time.monotonic() + _TRUSTED_FOR, names
@@ -215,13 +228,13 @@ class DirectoryStore:
         reason = str(damaged)
         if self.read_only:
             return Failed(reason, Ending.DAMAGED)
-        aside = self.root / "quarantine"
+        aside = f"{self._root}{os.sep}quarantine"
         name = f"{os.path.basename(os.path.dirname(path))}{os.path.basename(path)}"
-        target = str(aside / f"{name}-{time.time_ns():x}-{os.getpid():x}")
+        target = f"{aside}{os.sep}{name}-{time.time_ns():x}-{os.getpid():x}"
         try:
             if not _is_same(os.lstat(path), status):
                 return Failed(reason, Ending.DAMAGED)
-            make_directory(str(aside))
+            make_directory(aside)
             os.rename(path, target)
             if not _is_same(os.lstat(target), status):  # the good one that came in between
                 os.rename(target, path)
@@ -249,8 +262,8 @@ class DirectoryStore:
         check_key(entry.key, entry.under)
         if self.read_only:
             return Skipped("the store is read-only")
-        if len(entry.data) > self.bound.max_size:
-            reason = f"it is larger than all of the store may be ({self.bound.max_size} bytes)"
+        if len(entry.data) > self.max_size:
+            reason = f"it is larger than all of the store may be ({self.max_size} bytes)"
             self._say("large", logging.WARNING, "%s is not kept: %s", entry.key, reason)
             return Skipped(reason)
         path = self.path(entry.key, entry.under)
@@ -276,7 +289,7 @@ class DirectoryStore:
                     raise
                 self._make_directories(path)
                 if self._sync:
-                    sync_directories(path, str(self.root))
+                    sync_directories(path, self._root)
             except IsADirectoryError:  # somebody's directory under an entry's name
                 if attempt == _ATTEMPTS:
                     raise
@@ -285,11 +298,11 @@ class DirectoryStore:
                 return
 
     def _make_directories(self, path: str) -> None:
-        make_directory(str(self.root))
-        check_directory(self.root)
+        make_directory(self._root)
+        check_directory(self._root)
         for directory in (self._incoming, os.path.dirname(path)):
             make_directory(directory)
-        tag = str(self.root / "CACHEDIR.TAG")
+        tag = f"{self._root}{os.sep}CACHEDIR.TAG"
         if not os.path.exists(tag):
             with contextlib.suppress(OSError):
                 write_file(tag, _TAG, self._incoming)
@@ -302,12 +315,12 @@ class DirectoryStore:
             ending = Ending.NOT_WRITABLE
         else:
             ending = Ending.NOT_STORED
-        if ending is Ending.NOT_WRITABLE and os.path.isdir(self.root):
-            self._say("read-only", logging.INFO, "%s cannot be written to: %s", self.root, reason)
-            return Skipped(f"{self.root} cannot be written to: {reason}", ending)
+        if ending is Ending.NOT_WRITABLE and os.path.isdir(self._root):
+            self._say("read-only", logging.INFO, "%s cannot be written to: %s", self._root, reason)
+            return Skipped(f"{self._root} cannot be written to: {reason}", ending)
         self._say(
             error.errno, logging.WARNING, "nothing is kept in %s: %s. The program goes on without.",
-            self.root, reason,
+            self._root, reason,
         )  # fmt: skip
         return Failed(reason, ending)
 

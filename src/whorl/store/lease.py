@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .atomic_file import make_directory, write_small
@@ -58,7 +57,7 @@ class Leases:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     leases = Leases(Path(directory))
+    ...     leases = Leases(directory)
     ...     lease = leases.take("key")
     ...     leases.take("key") is HELD, leases.holder("key") == f"process {os.getpid()}"
     ...     lease.release(done=True)
@@ -67,8 +66,8 @@ class Leases:
     True
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = str(directory)
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = os.fspath(directory)
 
     @property
     def place(self) -> str:

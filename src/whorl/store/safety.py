@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from pathlib import Path
 from typing import Final
 
 from whorl.errors import UnsafeDirectory
@@ -39,10 +38,10 @@ def is_private(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
-def check_directory(directory: Path) -> None:
+def check_directory(directory: str) -> None:
     """Raise `UnsafeDirectory` if somebody else may write to it; one that is not there may pass."""
     try:
-        status = directory.stat()
+        status = os.stat(directory)
     except OSError:
         return
     reason = danger(status)
@@ -54,4 +53,4 @@ def check_directory(directory: Path) -> None:
         else f"Run `chmod go-w {directory}` if you trust what is in it (or remove it if not), "
         "or let WHORL_CACHE_DIR name another directory."
     )
-    raise UnsafeDirectory(str(directory), reason, remedy)
+    raise UnsafeDirectory(directory, reason, remedy)

@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -110,7 +110,7 @@ class Statistics:
     (1, 100)
     """
 
-    def __init__(self, directory: Path | None = None) -> None:
+    def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self._directory = directory
         self._lock = threading.RLock()  # a signal handler may count too
         self._all: _Sums = defaultdict(int)
@@ -118,6 +118,7 @@ class Statistics:
         self._hits = self._hit_bytes = 0
         self._hit_seconds = 0.0
         self._next_flush = time.monotonic() + FLUSH_EVERY
+        self._to_do: list[Callable[[], None]] = []
         _ALIVE.add(self)
 
     @property
@@ -170,8 +171,15 @@ class Statistics:
             self._hits = self._hit_bytes = 0
             self._hit_seconds = 0.0
 
+    def when_flushed(self, do: Callable[[], None]) -> None:
+        """Do something once, when the statistics are next written: soon, or when this ends."""
+        self._to_do.append(do)
+
     def flush(self) -> None:
         """Append what is new to the directory. Trouble there is no trouble here."""
+        to_do, self._to_do = self._to_do, []
+        for do in to_do:
+            do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
             self._gather()
@@ -181,7 +189,7 @@ class Statistics:
                 return
             line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
             with contextlib.suppress(OSError):  # then it is for the next time
-                _append(self._directory, line)
+                _append(Path(self._directory), line)
                 self._flushed = defaultdict(int, self._all)
 
     def forget(self) -> None:

@@ -1,0 +1,81 @@
+"""What led to artifacts of a program before, in one entry: where a new process looks first.
+
+All of it is in the store in another place too: shapes in manifests, which are listed, and rows
+about sources, one entry each. A hint brings them together, so that the first lookup of a process
+reads one small file. It is believed no more than any other entry, and nothing depends on it:
+
+    record = ["hint", {key: row...}, [shape...]]       rows about sources; shapes: see `record`
+
+A hint is kept under all that its program is made of: the code, by the key of its row, the
+compiler, the toolchain. A row is found under a key that is made of the file and the code it speaks
+of. A shape leads to an artifact only under its own name, the digest of what stands here. So a hint
+that is old, damaged or not there at all costs time and nothing else. Whoever writes last wins; what
+he did not know is found the long way, and written again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from whorl.artifacts import HINT, Damaged, Entry, Label
+from whorl.fingerprint.digest import StableDigest
+from whorl.store import Found, Store
+
+from .key import plain_shape_key
+
+__all__ = ["NO_HINT", "Hint"]
+
+ROWS_KEPT: Final = 64
+SHAPES_KEPT: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Rows about sources by key, and shapes as they are kept by theirs.
+
+    >>> shape = plain_shape_key([])
+    >>> list(NO_HINT.joined({"a": 1}, shape, []).joined({"b": 2}, shape, []).rows)
+    ['b', 'a']
+    """
+
+    rows: Mapping[str, object] = field(default_factory=dict)
+    shapes: Mapping[StableDigest, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: Store, key: StableDigest) -> Hint:
+        """The hint that is kept under a key; one that says nothing if there is none to trust."""
+        got = store.get(key)
+        if not isinstance(got, Found):
+            return NO_HINT
+        try:
+            record = got.entry.record
+        except Damaged:
+            return NO_HINT
+        match record:
+            case ["hint", dict(rows), [*shapes]]:
+                with contextlib.suppress(ValueError):  # too deep
+                    return cls(rows, {plain_shape_key(shape): shape for shape in shapes})
+        return NO_HINT
+
+    def keep(self, store: Store, key: StableDigest, toolchain: str) -> None:
+        """Let other processes find it."""
+        record = ["hint", dict(self.rows), list(self.shapes.values())]
+        store.put(Entry.made(Label(HINT, key, toolchain=toolchain), {}, record))
+
+    def says(self, rows: Mapping[str, object], shape: StableDigest) -> bool:
+        """Whether it names this shape and all of these rows."""
+        return shape in self.shapes and rows.keys() <= self.rows.keys()
+
+    def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: object) -> Hint:
+        """The same and this, the newest first; the oldest are forgotten when there are many."""
+        return Hint(
+            dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),
+            dict(islice({shape: plain, **self.shapes}.items(), SHAPES_KEPT)),
+        )
+
+
+NO_HINT: Final = Hint()

@@ -1,0 +1,191 @@
+"""A shape and a call in, its facts out in both spellings: live and durable, from one look each.
+
+A table leads from live facts to what was found under durable ones, so the two have to speak of
+the same moment. Each pair here is taken from one look at a value: the durable fact is made of
+what the live one holds, or the other way round. Where that cannot be, the live fact is taken
+before and after, and if it has changed meanwhile, it is one that nothing matches.
+
+`live_facts` and `facts_now` in `replay` are the plain twins. Every new process passes here once
+before its first hit, with all of this code cold, so the usual reads come first and call little.
+"""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from whorl.fingerprint.source import code_digest
+
+from . import fact as facts_of
+from .fact import ABSENT_FACT, NotRecorded, OnlyHere, Same, alias_fact, exact, own_module
+from .replay import Unmatched, other_modules
+from .signature import array_signature_of
+from .trace import Aspect, Plain, Read, Shape
+from .world import ABSENT, World, environment_variable, file_state, scope_of
+
+__all__ = ["Facts", "both_facts"]
+
+Pair = tuple[Any, Plain]
+
+
+class Facts(NamedTuple):
+    """The facts of a call in both spellings, and what has to stay alive for the live ones."""
+
+    live: tuple[Any, ...]
+    durable: tuple[Plain, ...]
+    kept: tuple[object, ...]
+
+
+def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Facts:
+    """The facts of a call. Where a value has none, the durable one is `OnlyHere`."""
+    live: list[Any] = []
+    durable: list[Plain] = []
+    kept: list[object] = []
+    own = own_module(world.function)
+    others = other_modules(shape, own)
+    scopes = [scope_of(world.function, name) for name in others]
+    for read in shape.reads:
+        (root, name, steps), aspect, _ = read
+        if root == "env" and aspect is _VALUE:
+            text = environment_variable(name, world.environment.get(name))
+            live.append(None if text is None else os.fsencode(text))
+            durable.append(exact(text))
+            continue
+        # What `world.find` finds, sooner.
+        value: Any = ABSENT
+        if root == "arg" and not steps:
+            value = world.arguments.get(name, ABSENT)
+        elif root == "global" and not steps:
+            module, _, short = name.rpartition(".")
+            if module == own:
+                value = world.function.__globals__.get(short, ABSENT)
+        if value is ABSENT:
+            value = world.find(read.path)
+        if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
+            live.append(None)
+            durable.append(ABSENT_FACT if value is ABSENT else exact(value))
+            continue
+        cls = type(value)  # which may refuse to be hashed
+        if aspect is _VALUE and (cls is int or cls is str or value is None) and root != "option":
+            live.append(value)  # these stand for themselves: see `live_value`
+            durable.append(exact(value))
+            continue
+        one, other = _both(read, value, world, by_identity, kept)
+        if aspect is _ARRAY:  # three parts, as in a generated replay
+            live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
+        else:
+            live.append(one)
+        durable.append(other)
+    for name, scope in zip(others, scopes, strict=True):
+        live.append(id(scope) if scope_of(world.function, name) is scope else Unmatched())
+        kept.append(scope)
+    return Facts(tuple(live), tuple(durable), tuple(kept))
+
+
+def _both(read: Read, value: Any, world: World, by_identity: bool, kept: list[object]) -> Pair:
+    (root, _, _), aspect, beside = read
+    found: Pair
+    try:
+        if root == "env":
+            raise NotRecorded("variables are read by value")
+        if root == "file":
+            found = _file(read, world)
+        elif value is ABSENT:
+            found = (False, False) if aspect is Aspect.PRESENT else (ABSENT, ABSENT_FACT)
+        elif aspect is Aspect.CODE:
+            found = _code(value, kept)
+        elif aspect is Aspect.ALIAS:
+            found = _alias(value, world.find(beside[0]))
+        else:
+            found = _BOTH[aspect](value)
+    except Exception:  # asking raises: there is no durable fact
+        same = Same(value)
+        found = same if by_identity else Unmatched(), OnlyHere(("identity", same))
+    return (None, found[1]) if root == "option" else found  # a kernel has one set of options
+
+
+def _file(read: Read, world: World) -> Pair:
+    """A file by its status, before and after it is read."""
+    name = read.path.name
+    before = file_state(world.function, name)
+    content = world.find(read.path)
+    if content is ABSENT:
+        fact: Plain = False if read.aspect is Aspect.PRESENT else ABSENT_FACT
+    else:
+        fact = facts_of.durable(read.aspect, content)
+    return before if file_state(world.function, name) == before else Unmatched(), fact
+
+
+def _alias(value: Any, other: Any) -> Pair:
+    if other is ABSENT:
+        return ABSENT, ABSENT_FACT
+    fact = alias_fact(value, other)
+    return fact, fact
+
+
+def _code(value: Any, kept: list[object]) -> Pair:
+    if type(value) is not types.FunctionType:
+        function = facts_of.function_behind(value)
+        if isinstance(function, types.FunctionType):
+            kept += (function.__code__, function.__globals__)
+        return _twice(Aspect.CODE, value)
+    code, scope = value.__code__, value.__globals__
+    kept += (code, scope)
+    digest = code_digest(code)
+    fact = ("code", digest.digest.hex(), digest.origin, own_module(value) or "apart")
+    return (id(scope), id(code)), fact
+
+
+def _type(value: Any) -> Pair:
+    cls = type(value)
+    if type(cls) is type and cls in facts_of._SIMPLE:
+        return cls, (cls.__name__,)
+    return _twice(Aspect.TYPE, value)
+
+
+def _array(value: Any) -> Pair:
+    if type(value) is not np.ndarray:
+        return _twice(Aspect.ARRAY, value)
+    dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
+    durable = array_signature_of(dtype, dimensions, flags)
+    return (dtype, dimensions, flags & facts_of.LAYOUT_FLAGS), durable
+
+
+def _value(value: Any) -> Pair:
+    if facts_of.is_constant(value):
+        return facts_of.live_value(value), exact(value)
+    if type(value) is tuple:
+        return _twice(Aspect.VALUE, value)
+    fact = exact(value)
+    return ("exactly", facts_of._hashable(fact)), fact
+
+
+def _len(value: Any) -> Pair:
+    if type(value) in facts_of.SEQUENCES:
+        return (size := len(value)), size
+    return _twice(Aspect.LEN, value)
+
+
+def _present(value: Any) -> Pair:
+    return True, True
+
+
+def _twice(aspect: Aspect, value: Any) -> Pair:
+    """The live fact before and after the durable one."""
+    before = facts_of.live(aspect, value)
+    fact = facts_of.durable(aspect, value)
+    return before if facts_of.live(aspect, value) == before else Unmatched(), fact
+
+
+_VALUE, _ARRAY = Aspect.VALUE, Aspect.ARRAY  # found at once, not in a class
+_BOTH: Final[dict[Aspect, Callable[[Any], Pair]]] = {
+    Aspect.TYPE: _type,
+    Aspect.VALUE: _value,
+    Aspect.ARRAY: _array,
+    Aspect.PRESENT: _present,
+    Aspect.LEN: _len,
+}

@@ -1,0 +1,288 @@
+"""A hint leads to an artifact sooner, and nothing depends on it."""
+
+from __future__ import annotations
+
+import copy
+import enum
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whorl
+from tests.jit.compilers import Looking, Make, compiles
+from whorl.artifacts import HINT, Entry, Label
+from whorl.fingerprint import source
+from whorl.fingerprint.digest import StableDigest
+from whorl.jit.hint import NO_HINT, ROWS_KEPT, SHAPES_KEPT, Hint
+from whorl.jit.kernel import Kernel
+from whorl.jit.key import plain_shape_key
+from whorl.reads import Inputs
+from whorl.store import Cache, DirectoryStore, Found, MemoryStore, ReadOnly
+
+
+class Watched(DirectoryStore):
+    """A directory that remembers what it was asked."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.gets: list[StableDigest] = []
+        self.listed = 0
+        self.hints_put = 0
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Any:
+        self.gets.append(key)
+        return super().get(key, under)
+
+    def put(self, entry: Entry) -> Any:
+        self.hints_put += entry.label.kind == HINT
+        return super().put(entry)
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        self.listed += 1
+        return super().iterate(under)
+
+
+SCALE = 2.0
+
+
+def helper(x: Any) -> Any:
+    return x * SCALE
+
+
+def look(inputs: Inputs) -> Any:
+    code = inputs.function().glob("helper").code()
+    if inputs.arg("x").type() == ("str",):
+        return inputs.arg("y").value()
+    return [inputs.arg("x").array()[1], code.glob("SCALE").value()]
+
+
+def kernel(x: Any = None, y: Any = None) -> Any:
+    return helper(x)
+
+
+def fresh(made: Kernel, store: Any) -> Kernel:
+    """The kernel as a new process has it, but for what this one knows about sources."""
+    source.code_digest._known.clear()
+    compiler: Any = copy.copy(made.compiler)
+    compiler.compiles = 0
+    return Kernel(made.function, compiler, made.choices, Cache(store))
+
+
+def hints_in(store: Any) -> list[Entry]:
+    found = [store.get(key) for key in store.iterate()]
+    entries = [got.entry for got in found if isinstance(got, Found)]
+    return [entry for entry in entries if entry.label.kind == HINT]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def made(make: Make, root: Path) -> Kernel:
+    """A kernel that was compiled for an array."""
+    source.code_digest._known.clear()
+    made = make(look, kernel, store=Cache(DirectoryStore(root)))
+    made(np.zeros(3, "f4"))
+    return made
+
+
+def test_the_first_lookup_gets_a_hint_and_an_artifact_and_lists_nothing(
+    made: Kernel, root: Path
+) -> None:
+    store = Watched(root)
+    again = fresh(made, store)
+    assert again(np.ones(5, "f4")) == ["<f4", 2.0]
+    assert (compiles(again), len(store.gets), store.listed, store.hints_put) == (0, 2, 0, 0)
+
+
+def test_without_its_hint_an_artifact_is_found_the_long_way_and_the_hint_is_made_again(
+    made: Kernel, root: Path
+) -> None:
+    store = Watched(root)
+    (hint,) = hints_in(store)
+    store.remove(hint.key)
+    again = fresh(made, store)
+    assert (again(np.ones(5, "f4")), compiles(again)) == (["<f4", 2.0], 0)
+    (rebuilt,) = hints_in(store)
+    assert (rebuilt.key, rebuilt.record) == (hint.key, hint.record)
+
+
+def test_a_damaged_hint_is_a_miss_and_is_made_again(made: Kernel, root: Path) -> None:
+    store = Watched(root)
+    (hint,) = hints_in(store)
+    path = Path(store.path(hint.key))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    again = fresh(made, store)
+    assert (again(np.ones(5, "f4")), compiles(again)) == (["<f4", 2.0], 0)
+    assert len(hints_in(store)) == 1
+
+
+def deep(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
+NONSENSE: dict[str, Any] = {
+    "nothing": lambda record: None,
+    "a text": lambda record: "hint",
+    "another kind": lambda record: ["source", *record[1:]],
+    "too short": lambda record: record[:2],
+    "too long": lambda record: [*record, 1],
+    "a list of rows": lambda record: [record[0], [1], record[2]],
+    "no rows": lambda record: [record[0], {}, record[2]],
+    "rows of nothing": lambda record: [record[0], dict.fromkeys(record[1]), record[2]],
+    "rows of other things": lambda record: [
+        record[0], {key: ["source", "not hex", 1, 2] for key in record[1]}, record[2],
+    ],
+    "rows that are numbers": lambda record: [record[0], dict.fromkeys(record[1], 7), record[2]],
+    "no shapes": lambda record: [*record[:2], []],
+    "shapes that are numbers": lambda record: [*record[:2], [1, 2.5, None]],
+    "shapes that are texts": lambda record: [*record[:2], ["", "[]", "é\ud800"]],
+    "a shape in a dict": lambda record: [*record[:2], {"0": record[2][0]}],
+    "very deep": lambda record: [*record[:2], [deep(900)]],
+    "shapes that are none": lambda record: [
+        *record[:2],
+        [
+            1, {}, "arg", [1], [[]], [["type"]], [["type", 1]], [["type", ["arg"]]],
+            [["type", ["nowhere", "x"]]], [["type", ["arg", 1]]], [["no aspect", ["arg", "x"]]],
+            [[["type"], ["arg", "x"]]], [["type", [["arg"], "x"]]], [["alias", ["arg", "x"]]],
+            [["alias", ["env", "PATH"], ["arg", "x"]]], [["alias", ["file", "x"], ["arg", "x"]]],
+            [["type", ["env", "PATH"]]], [["value", ["compiler", "nothing"]]],
+            [["value", ["arg", "x", ["keyed", {"tuple": ["enum", "no", "such", "key"]}]]]],
+            [["type", ["arg", "x", ["no operation", 1]]]], [["type", ["arg", "x", ["attr"]]]],
+            [["type", ["arg", "no parameter"]]], [["value", ["env", "NOT_DECLARED"]]],
+            [["type", ["arg", "x", ["attr", {"no tag": 1}]]]], [["value", ["global", "x"]]],
+            [{"type": 1, "x": 2}], [["type", {"arg": 1, "x": 2}]], [None], [[None, ["arg", "x"]]],
+        ],
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+def test_a_hint_that_makes_no_sense_costs_time_and_nothing_else(
+    made: Kernel, root: Path, nonsense: str
+) -> None:
+    store = DirectoryStore(root)
+    (hint,) = hints_in(store)
+    store.put(Entry.made(Label(HINT, hint.key), {}, NONSENSE[nonsense](hint.record)))
+    again = fresh(made, store)
+    assert again(np.ones(5, "f4")) == ["<f4", 2.0]
+    assert compiles(again) == 0
+    assert (again("text", 7), again("text", 8)) == (7, 8)
+
+
+def test_a_hint_names_every_shape_that_was_met(made: Kernel, root: Path) -> None:
+    assert made("text", 7) == 7
+    store = Watched(root)
+    again = fresh(made, store)
+    assert (again("text", 7), again(np.zeros(2, "f4"))) == (7, ["<f4", 2.0])
+    assert (compiles(again), store.listed, store.hints_put) == (0, 0, 0)
+
+
+def test_what_a_hint_lacks_about_sources_is_added(make: Make, root: Path) -> None:
+    source.code_digest._known.clear()
+    source.code_digest(helper.__code__)  # this process knows it, so the hint does not hold it
+    make(look, kernel, store=Cache(DirectoryStore(root)))(np.zeros(3, "f4"))
+    (hint,) = hints_in(DirectoryStore(root))
+    made = make(look, kernel, store=Cache(DirectoryStore(root)))
+    for new_rows in (1, 0):
+        store = Watched(root)
+        assert fresh(made, store)(np.zeros(3, "f4")) == ["<f4", 2.0]
+        assert (store.listed, store.hints_put) == (0, new_rows)
+    (fuller,) = hints_in(DirectoryStore(root))
+    assert len(fuller.record[1]) == len(hint.record[1]) + 1
+
+
+def test_who_writes_last_wins_and_what_is_lost_is_found_again(made: Kernel, root: Path) -> None:
+    store = Watched(root)
+    (hint,) = hints_in(store)
+    made("text", 7)
+    store.put(hint)  # somebody who did not know of it
+    again = fresh(made, store)
+    assert (again("text", 7), compiles(again)) == (7, 0)
+    last = fresh(made, Watched(root))
+    assert (last("text", 7), last(np.zeros(2, "f4")), compiles(last)) == (7, ["<f4", 2.0], 0)
+    last_store: Any = last._cache.store
+    assert last_store.listed == 0
+
+
+def test_a_hint_does_not_outlive_what_was_read(
+    made: Kernel, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    again = fresh(made, DirectoryStore(root))
+    assert (again(np.ones(5, "f4")), compiles(again)) == (["<f4", 3.0], 1)
+
+
+class Mode(enum.Enum):
+    FAST = 1
+
+
+class Flagged(Looking):
+    """Its flags count."""
+
+    settings: Any = ("flags",)
+
+
+def look_at_modes(inputs: Inputs) -> Any:
+    return inputs.arg("x").item(Mode.FAST).value()
+
+
+def test_settings_of_a_compiler_and_keyed_items_are_found_through_a_hint(root: Path) -> None:
+    def flagged(flags: str) -> tuple[Kernel, Watched]:
+        source.code_digest._known.clear()
+        store = Watched(root)
+        compiler = Flagged(look_at_modes, flags=flags)
+        return whorl.jit(compiler, store=Cache(store))(kernel), store
+
+    assert flagged("-O2")[0]({Mode.FAST: 1}) == 1
+    for flags, compiled in (("-O2", 0), ("-O3", 1), ("-O3", 0), ("-O2", 0)):
+        again, store = flagged(flags)
+        assert (again({Mode.FAST: 1}), compiles(again)) == (1, compiled)
+        assert compiled or (len(store.gets), store.listed) == (2, 0)
+
+
+def test_a_class_of_another_name_has_a_hint_of_its_own(made: Kernel, root: Path) -> None:
+    other = whorl.jit(Flagged(look, flags=""), store=Cache(DirectoryStore(root)))(kernel)
+    assert (other(np.zeros(3, "f4")), compiles(other)) == (["<f4", 2.0], 1)
+    assert len(hints_in(DirectoryStore(root))) == 2
+
+
+def test_a_store_that_is_not_written_to_needs_no_hint(made: Kernel, root: Path) -> None:
+    store = DirectoryStore(root)
+    (hint,) = hints_in(store)
+    store.remove(hint.key)
+    again = fresh(made, ReadOnly(store))
+    assert (again(np.ones(5, "f4")), again(np.ones(5, "f4")), compiles(again)) == (
+        ["<f4", 2.0],
+        ["<f4", 2.0],
+        0,
+    )
+    assert hints_in(store) == []
+
+
+def test_hints_stay_small() -> None:
+    hint = NO_HINT
+    for number in range(100):
+        shape = [["type", ["arg", f"x{number}"]]]
+        hint = hint.joined({str(number): number}, plain_shape_key(shape), shape)
+    assert (len(hint.rows), len(hint.shapes)) == (ROWS_KEPT, SHAPES_KEPT)
+    assert next(iter(hint.rows)) == "99"
+
+
+def test_a_hint_comes_back_as_it_was() -> None:
+    store, key = MemoryStore(), StableDigest("1" * 32)
+    hint = NO_HINT.joined({"a": ["b", 1]}, plain_shape_key([]), [])
+    hint.keep(store, key, "llvm 20")
+    assert Hint.of(store, key) == hint
+    (entry,) = hints_in(store)
+    assert entry.label.toolchain == "llvm 20"
