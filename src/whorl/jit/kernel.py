@@ -152,7 +152,8 @@ class Kernel:
         self._programs: dict[tuple[str | None, ...], ProgramKey] = {}  # by environment
         self._shapes = Generations()
         # What is in no generation any more is gone from these as well.
-        self._only_here: weakref.WeakSet[Specialization] = weakref.WeakSet()
+        self._only_here: weakref.WeakValueDictionary[int, Specialization]  # by address
+        self._only_here = weakref.WeakValueDictionary()
         self._drift_told: tuple[tuple[str, str, str], ...] = ()
         self._by_key: weakref.WeakValueDictionary[StableDigest, Specialization]
         self._by_key = weakref.WeakValueDictionary()  # the last: see `_request`
@@ -343,7 +344,7 @@ class Kernel:
             if request.table is not self._by_key:  # it has begun again by now
                 return specialization
             if specialization.key is None:
-                self._only_here.add(specialization)
+                self._only_here[id(specialization)] = specialization
                 return specialization
             return self._by_key.setdefault(specialization.key, specialization)
 
@@ -564,9 +565,9 @@ class Kernel:
     # -- looking at it ------------------------------------------------------------------
 
     def specializations(self) -> list[Specialization]:
-        """What this kernel has in memory."""
+        """What this kernel has in memory, in the order in which it came."""
         with self._lock:
-            return [*self._by_key.values(), *self._only_here]
+            return [*self._by_key.values(), *self._only_here.values()]
 
     def stats(self) -> dict[str, int]:
         """How often each step was taken in this process."""
