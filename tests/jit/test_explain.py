@@ -374,3 +374,14 @@ def test_an_audit_finds_reads_that_keep_causing_misses() -> None:
 def test_a_rate_that_is_none_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"), testing.audit(rate):
         pass
+
+
+def test_of_compiles_that_are_as_near_the_first_is_compared_with() -> None:
+    kernel = whorl.jit(Looking(lambda inputs: inputs.arg("x").type()), cache="process")(
+        lambda x: None
+    )
+    for value in (1, 2.0, b"", None, 1j):
+        kernel(value)
+    types = [made.facts[0] for made in kernel.specializations()]
+    assert types == [("int",), ("float",), ("bytes",), ("NoneType",), ("complex",)]
+    assert [change.old for change in kernel.explain("text").changes] == ["int"]
