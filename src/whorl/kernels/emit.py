@@ -1054,10 +1054,12 @@ def _wrap(writer: _Writer, op: ir.Op, index: str, extent: str) -> str:
 def _power(writer: _Writer, op: ir.Op, base: str, exponent: str) -> str:
     """A whole power: by squaring, in a function of its own."""
     type = llvm_type(op.type)
-    name = f"whorl_power_{type}"
+    is_signed = _scalar(op).kind == "i"
+    name = f"whorl_power_{'' if is_signed else 'u'}{type}"
     if name not in writer.module.helpers:
         writer.module.helpers.add(name)
-        writer.module.bodies.append(_POWER.format(name=name, type=type))
+        signed = "sgt" if is_signed else "ugt", "slt" if is_signed else "ult"
+        writer.module.bodies.append(_POWER.format(name=name, type=type, gt=signed[0], lt=signed[1]))
     return writer.let(f"call {type} @{name}({type} {base}, {type} {exponent})")
 
 
@@ -1068,7 +1070,7 @@ head:
   %base = phi {type} [ %b, %entry ], [ %square, %round ]
   %left = phi {type} [ %e, %entry ], [ %half, %round ]
   %found = phi {type} [ 1, %entry ], [ %chosen, %round ]
-  %more = icmp sgt {type} %left, 0
+  %more = icmp {gt} {type} %left, 0
   br i1 %more, label %round, label %end
 round:
   %odd = trunc {type} %left to i1
@@ -1078,7 +1080,7 @@ round:
   %half = lshr {type} %left, 1
   br label %head
 end:
-  %negative = icmp slt {type} %e, 0
+  %negative = icmp {lt} {type} %e, 0
   %result = select i1 %negative, {type} 0, {type} %found
   ret {type} %result
 }}"""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whorl.errors import KernelError
 from whorl.kernels import ir, language
 from whorl.kernels.types import (
     WEAK_FLOAT,
@@ -15,7 +16,6 @@ from whorl.kernels.types import (
     scalar_of_dtype,
     scalar_of_value,
 )
-from whorl.reads.view import AbsentRead
 
 from .arithmetic import cast, constant, scalar_type
 from .expressions import expression, looked_at
@@ -46,17 +46,28 @@ def _fitting(frame: Frame, at: ast.AST, node: ast.expr, operand: Operand, what: 
         return operand
     if wanted is language.static:
         return _known(frame, at, operand, what)
+    if wanted is language.Array:  # of any elements and dimensions
+        wanted = np.ndarray
     if isinstance(wanted, language.Array) or wanted is np.ndarray:
         return _array(frame, at, operand, wanted, what)
-    if wanted in (int, float, bool) or (
-        isinstance(wanted, type) and issubclass(wanted, np.generic)
-    ):
+    if wanted in (int, float, bool) or _is_number_class(wanted):
         return _scalar(frame, at, operand, wanted, what)
     if isinstance(wanted, type) and isinstance(operand, Place):
         operand.view.type()
         if not isinstance(operand.view.peek(), wanted):
             _refuse(frame, at, what, wanted.__name__, operand)
     return operand
+
+
+def _is_number_class(wanted: Any) -> bool:
+    """Whether it is a class of NumPy's that has a dtype: np.floating has none."""
+    if not isinstance(wanted, type) or not issubclass(wanted, np.generic):
+        return False
+    try:
+        np.dtype(wanted)
+    except TypeError:
+        return False
+    return True
 
 
 def _refuse(frame: Frame, at: ast.AST, what: str, wanted: str, operand: Operand) -> None:
@@ -81,23 +92,27 @@ def _meaning(frame: Frame, node: ast.expr) -> Any:
             owner = _meaning(frame, value)
             if owner is language.static:
                 return owner
-            if owner is not language.Array or not isinstance(parameters, ast.Tuple):
+            if owner is not language.Array:
                 return UNKNOWN
-            items = [
-                item.value if isinstance(item, ast.Constant) else _meaning(frame, item)
-                for item in parameters.elts
-            ]
+            items = parameters.elts if isinstance(parameters, ast.Tuple) else [parameters]
             try:
-                return language.Array.__class_getitem__(tuple(items))
-            except TypeError as error:
+                return language.Array.__class_getitem__(tuple(_argument(frame, i) for i in items))
+            except (TypeError, ValueError) as error:
                 frame.refuse(node, str(error))
     return UNKNOWN
+
+
+def _argument(frame: Frame, node: ast.expr) -> Any:
+    """What stands in the brackets of `Array[...]`."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return _meaning(frame, node)
+    return ast.literal_eval(node)
 
 
 def _class(frame: Frame, node: ast.expr) -> Any:
     try:
         found = expression(frame, node)
-    except AbsentRead:
+    except KernelError:  # a name for type checkers only; that it is absent was read
         return UNKNOWN
     match found:
         case Place(view):

@@ -16,7 +16,7 @@ from whorl.reads.view import AbsentRead, View
 
 from .operands import Operand, Place, Unset
 
-__all__ = ["Frame", "Jump", "Loop", "Lowering"]
+__all__ = ["Frame", "Jump", "Loop", "Lowering", "place_of"]
 
 
 @dataclass(slots=True)
@@ -29,6 +29,7 @@ class Jump:
     block: ir.Block
     names: dict[str, Operand]
     value: Operand | None = None  # of a return
+    node: ast.Return | None = None
 
     def set(self, *statements: ir.Stmt) -> None:
         """Write statements that run on the way."""
@@ -175,6 +176,11 @@ class Frame:
         """From here on, reads are for this node's line."""
         self.statement = node
         self.lowering.inputs.asking(self.source.line(node))
+
+
+def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:
+    """Where a node stands in its function: the same each time the function is parsed."""
+    return node.lineno, node.col_offset
 
 
 def bound_names(tree: ast.AST) -> frozenset[str]:

@@ -18,7 +18,7 @@ from whorl.kernels.types import WEAK_INT, Scalar
 from .arithmetic import cast, scalar_type
 from .calls import function_at, special_function
 from .expressions import condition, expression, held, looked_at, number_at, operands_of, parts
-from .frame import Frame, Jump, Loop, assigned_names
+from .frame import Frame, Jump, Loop, assigned_names, place_of
 from .joins import (
     Apart,
     Itself,
@@ -30,7 +30,7 @@ from .joins import (
     template_of,
 )
 from .joins import join as join_operands
-from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec, describe
 from .statements import assign, block, merge
 from .subscripts import array_part
 from .values import is_scalar
@@ -59,11 +59,11 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
         function = special_function(function_at(frame, node.iter.func))
         if function is range or function is language.prange:
             return _counted(frame, node, is_parallel=function is language.prange)
-        if function is enumerate and len(node.iter.args) in (1, 2):
+        if function is enumerate:
             return _enumerated(frame, node)
         if function is zip and node.iter.args and not node.iter.keywords:
             return _zipped(frame, node)
-    operand = looked_at(expression(frame, node.iter))
+    operand = held(frame, looked_at(expression(frame, node.iter)))
     if isinstance(operand, ArrayOf):
         return _over_arrays(frame, node, [operand], lambda items, count: items[0])
     return _unrolled(frame, node, parts(frame, node.iter, operand))
@@ -146,8 +146,14 @@ def _over_arrays(
 
 def _enumerated(frame: Frame, node: ast.For) -> bool:
     assert isinstance(node.iter, ast.Call)
-    operands = [looked_at(operand) for operand in operands_of(frame, node.iter.args)]
+    starts = [keyword.value for keyword in node.iter.keywords if keyword.arg == "start"]
+    nodes = [*node.iter.args, *starts]
+    if len(nodes) not in (1, 2) or len(starts) != len(node.iter.keywords) or not node.iter.args:
+        frame.refuse(node.iter, "enumerate takes what is counted, and where to start")
+    operands = [held(frame, looked_at(operand)) for operand in operands_of(frame, nodes)]
     begin = operands[1] if len(operands) > 1 else Known(0)
+    if not is_scalar(begin) or not scalar_type(number_at(frame, nodes[-1], begin)).is_integer:
+        frame.refuse(nodes[-1], f"enumerate starts with an int, not {describe(begin)}")
     if isinstance(operands[0], ArrayOf):
         first = cast(number_at(frame, node.iter, begin), WEAK_INT)
 
@@ -165,7 +171,7 @@ def _enumerated(frame: Frame, node: ast.For) -> bool:
 
 def _zipped(frame: Frame, node: ast.For) -> bool:
     assert isinstance(node.iter, ast.Call)
-    operands = [looked_at(operand) for operand in operands_of(frame, node.iter.args)]
+    operands = [held(frame, looked_at(each)) for each in operands_of(frame, node.iter.args)]
     if any(isinstance(operand, ArrayOf) for operand in operands):
         return _over_arrays(frame, node, operands, lambda items, count: Items(tuple(items)))
     columns = [parts(frame, node.iter, operand) for operand in operands]
@@ -186,7 +192,7 @@ def _stable(
 ) -> Rounds:
     """Lower a round as often as it takes until every name begins it as the last one left it."""
     lowering, before = frame.lowering, frame.names
-    key = (id(node), *frame.path)
+    key = (*frame.path, *place_of(node))
     known = lowering.guesses.setdefault(key, {})
     templates: dict[str, Template] = {}
     for name in sorted(assigned & before.keys()):
@@ -261,14 +267,11 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
         return block(frame, orelse)
     inner: ir.Block = [lowering.block.pop()]
     jumps = list(loop.breaks)
-    tail: ir.Block = []
-    with lowering.writing(tail):
+    with lowering.writing(inner):
         if not block(frame, orelse):
-            jumps.append(Jump(tail, frame.names))
-    # what is set at the end of `tail` is set after the loop, before the scope ends
+            jumps.append(Jump(inner, frame.names))
     lowering.emit(ir.Scope(loop.leave, inner))
     frame.names = merge(rounds.after, jumps)
-    inner.extend(tail)
     return False
 
 
@@ -344,22 +347,17 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
             frame.path.pop()
             frame.loops.pop()
             breaks += loop.breaks
+            # The block stays the same list: jumps in it are completed where they come out.
+            lowering.emit(ir.Scope(loop.next, written))
             ways = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
-            if loop.continues:
-                lowering.emit(ir.Scope(loop.next, written))
-                frame.names = merge(frame.names, ways)
-                has_ended = not ways
-            else:
-                lowering.block.extend(written)
+            frame.names = merge(frame.names, ways)
+            has_ended = not ways
             if has_ended:
                 break
         if not has_ended:
             has_ended = block(frame, node.orelse)
-    if not breaks:
-        lowering.block.extend(everything)
-        return has_ended
-    jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
     lowering.emit(ir.Scope(leave, everything))
+    jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
     frame.names = merge(frame.names, jumps)
     return not jumps
 

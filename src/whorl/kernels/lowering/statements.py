@@ -73,7 +73,7 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
 
 def _assign(frame: Frame, node: ast.Assign) -> bool:
     operand = expression(frame, node.value)
-    if len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List):
+    if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
         operand = held(frame, operand)
     for target in node.targets:
         assign(frame, target, operand)
@@ -235,10 +235,14 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                 _check_own(frame, node, left)
                 vectors.set_all(frame, left, apply(frame, node, node.op, left, right))
                 return False
-            if isinstance(left, ArrayOf) and not is_scalar(left):
-                frame.refuse(
-                    node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
-                )
+            if isinstance(left, ArrayOf):
+                if not is_scalar(left):
+                    frame.refuse(
+                        node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
+                    )
+                element = Value(ir.Element(left.array, (), ()))
+                _set_element(frame, node, left, apply(frame, node, node.op, element, right))
+                return False
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
@@ -249,6 +253,15 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
         case _:
             assign(frame, node.target, Known(None))  # says why not
     return False
+
+
+def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) -> None:
+    """Set the one element of an array without dimensions."""
+    array = owner.array
+    if not array.type.writeable:
+        frame.refuse(node, f"{array.path or 'this array'} is read-only")
+    number = cast(number_at(frame, node, value), array.type.element)
+    frame.lowering.emit(ir.Store(ir.Element(array, (), ()), number))
 
 
 def _held_index(frame: Frame, index: Any) -> Any:
@@ -321,7 +334,7 @@ def _return(frame: Frame, node: ast.Return) -> bool:
         if frame.loops[at].is_parallel:
             frame.refuse(node, "return inside of prange", "The rounds run at the same time.")
     frame.lowering.emit(ir.Leave(frame.leave))
-    frame.returns.append(Jump(frame.lowering.block, frame.names, operand))
+    frame.returns.append(Jump(frame.lowering.block, frame.names, operand, node))
     return True
 
 
