@@ -363,8 +363,8 @@ def _if(writer: Writer) -> None:
 
 def _for(writer: Writer) -> None:
     number, pick = writer.choices.number, writer.choices.pick
-    bounds = pick(["{0}", "{0}, {1}", "{0}, {1}, 2", "{1}, {0}, -1", "{1}, {0}, -3", "{0}, {1}, {2}"]
-    )  # fmt: skip
+    up, down = ["{0}", "{0}, {1}", "{0}, {1}, 2"], ["{1}, {0}, -1", "{1}, {0}, -3"]
+    bounds = pick([*up, *down, "{0}, {1}, {2}"])
     texts = [pick([str(number(-2, 6)), f"int({writer.leaf('i')}) % 6"]) for _ in range(2)]
     step = pick(["1 + int({0}) % 3", "-1 - int({0}) % 3"]).format(writer.leaf("i"))
     count = writer.new("i")

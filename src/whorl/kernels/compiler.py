@@ -7,9 +7,11 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import PurePath
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
+from whorl.errors import KernelError
 from whorl.jit import Program, Target
 from whorl.reads import Inputs
 from whorl.reads.trace import Plain
@@ -57,8 +59,11 @@ class KernelCompiler:
         level, debug = inputs.target("cpu"), inputs.target("debug")
         lowered = lower(inputs, debug=debug)
         function = lowered.function
-        run_passes(function, _dump)
-        text = emit(function)
+        try:
+            run_passes(function, _dump)
+            text, shown = emit(function), text_of(function)
+        except RecursionError:
+            raise _too_deep(inputs.function().function) from None
         statements = list(statements_in(function.body))
         told: dict[str, Plain] = {
             "abi": ABI,
@@ -76,7 +81,7 @@ class KernelCompiler:
         payloads = {
             "object": machine_code(text, level),
             "llvm": text.encode(),
-            "ir": text_of(function).encode(),
+            "ir": shown.encode(),
         }
         return Artifact(payloads, told)
 
@@ -93,6 +98,17 @@ class KernelCompiler:
                 f"{told['abi']}"
             )
         return launcher(artifact, function, told["level"])
+
+
+def _too_deep(function: types.FunctionType) -> KernelError:
+    code = function.__code__
+    return KernelError(
+        f"{function.__qualname__} is nested too deeply",
+        "Split long chains of operators, or of if and elif.",
+        PurePath(code.co_filename).name,
+        code.co_firstlineno,
+        1,
+    )
 
 
 @cache

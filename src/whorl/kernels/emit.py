@@ -307,11 +307,11 @@ class _Writer:
         extents = [self.expr(extent) for extent in array.extents]
         indices = []
         for axis, (index, extent) in enumerate(zip(element.indices, extents, strict=True)):
-            found = self.expr(index)
+            found = asked = self.expr(index)
             if not element.direct[axis]:
                 found = self.wrapped(found, extent)
             if element.site >= 0:
-                self.check(found, extent, axis, element.site)
+                self.check(found, extent, element.site, (asked, str(axis), extent))
             indices.append(found)
         item = memory_type(array.type.element)
         if array.strides is not None:
@@ -339,10 +339,10 @@ class _Writer:
         from_end = self.let(f"add i64 {index}, {extent}")
         return self.let(f"select i1 {is_negative}, i64 {from_end}, i64 {index}")
 
-    def check(self, index: str, extent: str, axis: int, site: int) -> None:
+    def check(self, index: str, extent: str, site: int, values: tuple[str, ...]) -> None:
         """Fail where an index is out of bounds."""
         inside = self.let(f"icmp ult i64 {index}, {extent}")
-        self.fail_unless(inside, site, (index, str(axis), extent))
+        self.fail_unless(inside, site, values)
 
     def fail_unless(self, test: str, site: int, values: tuple[str, ...]) -> None:
         """Leave the function where a test does not hold."""
@@ -1047,7 +1047,7 @@ def _offset(writer: _Writer, op: ir.Op, base: str, bytes_: str) -> str:
 def _wrap(writer: _Writer, op: ir.Op, index: str, extent: str) -> str:
     found = writer.wrapped(index, extent)
     if op.site >= 0:
-        writer.check(found, extent, 0, op.site)
+        writer.check(found, extent, op.site, (index, "0", extent))
     return found
 
 

@@ -104,7 +104,7 @@ def constant(value: float, type: Scalar) -> ir.Const:
 
 def is_large(expr: ir.Expr) -> TypeGuard[ir.Const]:
     """Whether it is a constant of Python's that only an unsigned 64-bit integer can hold."""
-    return isinstance(expr, ir.Const) and expr.type == WEAK_INT and bool(expr.value >= 2**63)
+    return isinstance(expr, ir.Const) and expr.type == WEAK_INT and int(expr.value) >= 2**63
 
 
 def fits(value: float, type: Scalar) -> bool:
@@ -113,9 +113,8 @@ def fits(value: float, type: Scalar) -> bool:
     >>> fits(300, Scalar("u", 8)), fits(-1, Scalar("u", 8)), fits(-1, Scalar("i", 8))
     (False, False, True)
     """
-    low, high = (0, 2**type.bits) if type.kind == "u" else (-(2 ** (type.bits - 1)),
-                                                           2 ** (type.bits - 1))  # fmt: skip
-    return low <= value < high
+    half = 1 << (type.bits - 1)
+    return 0 <= value < 2 * half if type.kind == "u" else -half <= value < half
 
 
 def truth(expr: ir.Expr) -> ir.Expr:

@@ -50,7 +50,7 @@ def call(frame: Frame, node: ast.Call) -> Operand:
             positional, named = arguments_of(frame, node)
             try:
                 return special(frame, node, positional, named)
-            except (WhorlError, AbsentRead):
+            except WhorlError:
                 raise
             except (ArithmeticError, TypeError, ValueError) as error:  # of what is known now
                 frame.refuse(node, f"this raises {type(error).__name__}: {error}")

@@ -296,9 +296,13 @@ def _divmod(
 ) -> Operand:
     args = _exactly(frame, node, args, named, 2)
     left, right = (frame.lowering.keep(expr) for expr in _numbers(frame, node, args))
-    return Items(
-        tuple(Value(frame.lowering.keep(binary(op, left, right))) for op in ("floordiv", "mod"))
-    )
+    site = -1
+    if frame.lowering.debug:
+        site = frame.lowering.site(
+            "ZeroDivisionError", "integer division by zero", frame.line(node)
+        )
+    both = (binary(op, left, right, site) for op in ("floordiv", "mod"))
+    return Items(tuple(Value(frame.lowering.keep(expr)) for expr in both))
 
 
 def _isinstance(

@@ -15,7 +15,7 @@ from typing import Any, Final
 from whorl.kernels import ir, language
 from whorl.kernels.types import WEAK_INT, Scalar
 
-from .arithmetic import cast, scalar_type
+from .arithmetic import cast, compare, scalar_type
 from .calls import function_at, special_function
 from .expressions import condition, expression, held, looked_at, number_at, operands_of, parts
 from .frame import Frame, Jump, Loop, assigned_names, place_of
@@ -32,7 +32,7 @@ from .joins import (
 from .joins import join as join_operands
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec, describe
 from .statements import assign, block, merge
-from .subscripts import array_part
+from .subscripts import array_part, fail_unless
 from .values import is_scalar
 
 __all__ = ["for_loop", "while_loop"]
@@ -86,6 +86,9 @@ def _range(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
     step = exprs[2] if len(exprs) == 3 else ONE
     if isinstance(step, ir.Const) and step.value == 0:
         frame.refuse(call, "the step of a range is not zero")
+    if frame.lowering.debug and not isinstance(step, ir.Const):
+        site = frame.lowering.site("ValueError", "the step of a range is zero", frame.line(call))
+        fail_unless(frame, compare("ne", step, ZERO), ir.Raise(site, ()))
     return start, stop, step
 
 

@@ -62,7 +62,10 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
         if argument.annotation is not None:
             operand = frame.names[argument.arg]
             frame.names[argument.arg] = parameter(frame, argument, operand)
-    _body(frame, tree)
+    try:
+        _body(frame, tree)
+    except RecursionError:
+        frame.refuse(frame.statement, "this is nested too deeply", "Split it into several.")
     return Lowered(lowering.function, tuple(lowering.paths))
 
 

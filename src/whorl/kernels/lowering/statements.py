@@ -13,7 +13,7 @@ from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT
 
 from . import vectors
-from .arithmetic import NotPossible, cast, unary
+from .arithmetic import NotPossible, cast, compare, unary
 from .expressions import (
     apply,
     condition,
@@ -28,7 +28,7 @@ from .expressions import (
 from .frame import Frame, Jump
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
-from .subscripts import array_part, element_of, spread, subscript
+from .subscripts import array_part, element_of, fail_unless, spread, subscript
 from .values import Undecided, decide, is_scalar
 
 __all__ = ["assign", "block", "merge"]
@@ -192,6 +192,8 @@ def _store_into(
 
 def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
     kept = vectors.copy_of(frame, value)
+    if frame.lowering.debug:
+        _check_shape(frame, node, array, value)
     places: list[tuple[int, ...]] = [()]
     for extent in value.shape:
         places = [(*place, i) for place in places for i in range(extent)]
@@ -200,6 +202,14 @@ def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> N
         component = vectors.component_of(frame, node, kept, indices)
         element = element_of(frame, node, array, indices)
         frame.lowering.emit(ir.Store(element, cast(component, array.type.element)))
+
+
+def _check_shape(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
+    for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
+        text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
+        site = frame.lowering.site("ValueError", text, frame.line(node))
+        fits = compare("eq", extent, ir.Const(WEAK_INT, size))
+        fail_unless(frame, fits, ir.Raise(site, (extent,)))
 
 
 def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
