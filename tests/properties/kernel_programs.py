@@ -110,7 +110,7 @@ class Writer:
             return str(self.choices.number(0, extent - 1))
         if which == "negative":
             return str(-self.choices.number(1, extent))
-        inside = f"int({self.expression('i', 1)}) % {extent}"
+        inside = f"int(({self.expression('i', 1)}) % {extent})"
         if self.counters and self.choices.number(0, 1):
             inside = f"{pick(self.counters)} % {extent}"
         return inside if which == "expression" else f"-({inside}) - 1"
@@ -134,7 +134,7 @@ class Writer:
             text = f"min(max({text}, 0.0), 90.0)"
         match type:
             case "int":
-                return f"int({text}) % {pick([7, 50, 100])}"
+                return f"int(({text}) % {pick([7, 50, 100])})"
             case "float" | "bool":
                 return f"{type}({text})"
         if kind == "i" and kind_of(type) == "i":
@@ -261,7 +261,7 @@ def _helped(writer: Writer, depth: int) -> str:
         return writer.leaf("f")
     pick, number = writer.choices.pick, writer.choices.number
     array = pick(arrays)
-    low, high = (pick(["", str(number(-6, 6)), f"int({writer.leaf('i')}) % 5"]) for _ in range(2))
+    low, high = (pick(["", str(number(-6, 6)), f"int({writer.leaf('i')} % 5)"]) for _ in range(2))
     part = f"{low}:{high}:{pick(['', '2', '-1', '-2', '3'])}"
     if writer.arrays[array][1] == 2:
         row = writer.index(ROWS)
@@ -280,7 +280,7 @@ MAKERS: dict[str, list[Callable[[Writer, int], str]]] = {
         _binary("i", "+", "-"), _binary("i", "//", "%"), _binary("i", "&", "|", "^"),
         _pair("i", "i", "(({}) % 11 << ({} & 3))"), _pair("i", "i", "(({}) >> ({} & 7))"),
         _unary("i", "(({}) % 5) ** 0", "(({}) % 5) ** 2", "(({}) % 5) ** 3"),
-        _unary("i", "abs({})", "(-{} % 50)", "(~{} % 50)", "(+{})", "np.sign({})", "int({})"),
+        _unary("i", "abs({})", "(-{} % 50)", "(~{} % 50)", "(+{})", "np.sign({})", "int({} % 50)"),
         _unary("b", "int({})", "({} + 1)"), _choice("i"),
         _unary("f", "int(min(max({}, 0.0), 50.0))", "math.floor(min(max({}, 0.0), 50.0))"),
         _calls("i", "np.minimum", "np.maximum"), lambda writer, depth: writer.leaf("i"),
@@ -365,8 +365,8 @@ def _for(writer: Writer) -> None:
     number, pick = writer.choices.number, writer.choices.pick
     up, down = ["{0}", "{0}, {1}", "{0}, {1}, 2"], ["{1}, {0}, -1", "{1}, {0}, -3"]
     bounds = pick([*up, *down, "{0}, {1}, {2}"])
-    texts = [pick([str(number(-2, 6)), f"int({writer.leaf('i')}) % 6"]) for _ in range(2)]
-    step = pick(["1 + int({0}) % 3", "-1 - int({0}) % 3"]).format(writer.leaf("i"))
+    texts = [pick([str(number(-2, 6)), f"int({writer.leaf('i')} % 6)"]) for _ in range(2)]
+    step = pick(["1 + int({0} % 3)", "-1 - int({0} % 3)"]).format(writer.leaf("i"))
     count = writer.new("i")
     writer.line(f"for {count} in range({bounds.format(*texts, step)}):")
     _rounds(writer, "for", count)

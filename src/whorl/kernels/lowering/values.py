@@ -100,10 +100,6 @@ def _array(place: Place) -> ir.Array:
             f"{view.path} is a {type(view.peek()).__name__} with a signature of its own",
             "Pass a plain NumPy array.",
         )
-    if isinstance(view.peek(), np.ma.MaskedArray | np.matrix):
-        raise Undecided(
-            f"{view.path} is a {type(view.peek()).__name__}", "Pass a plain NumPy array."
-        )
     _, _, ndim, layout, access = fact
     element = scalar_of_dtype(view.peek().dtype)
     if element is None or layout == "unaligned":
