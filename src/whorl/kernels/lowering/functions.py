@@ -337,6 +337,11 @@ def known_value(frame: Frame, node: ast.AST, operand: Operand) -> Any:
     )
 
 
+def _dtype(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]) -> Operand:
+    (operand,) = _exactly(frame, node, args, named, 1)
+    return Known(np.dtype(known_value(frame, node, operand)))
+
+
 def _hasattr(
     frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]
 ) -> Operand:
@@ -404,6 +409,8 @@ def _vec(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Ope
 def _array(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]) -> Operand:
     if len(args) == 2:
         named.setdefault("dtype", args.pop())
+    if len(args) != 1:
+        frame.refuse(node, f"{ast.unparse(node.func)} takes the components, and a dtype")
     (operand,) = args
     if isinstance(looked_at(operand), ArrayOf):
         frame.refuse(node, "arrays are not made in a kernel", "Make it outside and pass it in.")
@@ -544,6 +551,7 @@ FUNCTIONS: Final[dict[Any, Handler]] = {
     sum: _sum,
     divmod: _divmod,
     isinstance: _isinstance,
+    np.dtype: _dtype,
     hasattr: _hasattr,
     getattr: _getattr,
     print: _print,
