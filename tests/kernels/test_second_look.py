@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,16 @@ def whole(x):
 @pytest.mark.parametrize("x", [7, -7, np.int16(-7), np.uint8(7), 7.5, np.float32(-7.5), np.True_])
 def test_numpy_keeps_integers_whole(x: Any) -> None:
     same(whole, x)
+
+
+@whorl.kernel
+def signed(x):
+    return math.copysign(1.0, np.sign(x)), np.sign(x)
+
+
+@pytest.mark.parametrize("x", [-0.0, 0.0, 2.5, -2.5, np.nan, np.float32(-0.0)])
+def test_the_sign_of_minus_zero_is_zero(x: float) -> None:
+    same(signed, x)
 
 
 @whorl.kernel

@@ -210,7 +210,8 @@ def _sign(expr: ir.Expr) -> ir.Expr:
     expr = cast(expr, type)
     zero, one = constant(0, type), constant(1, type)
     below = constant(-1, type) if type.kind != "u" else zero
-    above = ir.Op("select", type, (ir.Op("gt", BOOL, (expr, zero)), one, expr))
+    rest = ir.Op("select", type, (ir.Op("eq", BOOL, (expr, zero)), zero, expr))  # NaN stays
+    above = ir.Op("select", type, (ir.Op("gt", BOOL, (expr, zero)), one, rest))
     return ir.Op("select", type, (ir.Op("lt", BOOL, (expr, zero)), below, above))
 
 
