@@ -64,6 +64,8 @@ def refused(source: str, folder: Path, *args: Any) -> whorl.KernelError:
     return caught.value
 
 
+_TWO = "a vector that has two names is changed"
+
 # The body of `def k(x)`, what it is called with, where the error stands (line of the body and
 # column), and words of the message.
 CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
@@ -178,6 +180,12 @@ CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
         9,
         "a vector from outside",
     ),
+    # vectors with two names
+    ("v = whorl.zeros(2)\nu = v\nif x > 1:\n    v = u + 1\nv[0] = 9", 1, 5, 5, _TWO),
+    ("v = whorl.zeros(2)\nw = v if x > 1 else v + 1\nv[0] = 9", 1, 3, 5, _TWO),
+    ("a = whorl.zeros(2)\nb = a\nfor i in range(x):\n    a[0] += 1\n    b = b + a", 1, 4, 9, _TWO),
+    ("a = b = whorl.zeros(2)\nfor i in range(x):\n    b[0] += 1\n    b = b + a", 1, 3, 9, _TWO),
+    ("a = whorl.zeros(2)\nb = a + 1\nfor i in range(x):\n    b[0] += 1\n    b = a", 1, 5, 9, _TWO),
     # results
     ("return 'a'", 1, 1, 5, "a kernel returns numbers, tuples of numbers or None, not str"),
     ("if x > 1:\n    return 1\nreturn x, 1", 1, 3, 5, "what is returned is"),

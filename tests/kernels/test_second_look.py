@@ -238,6 +238,32 @@ def test_annotations_that_say_nothing_to_a_kernel_are_ignored() -> None:
     assert annotated(1, np.ones(2), np.float32(3)) == 5.0
 
 
+@whorl.kernel
+def vectors_with_one_name(x, n):
+    v = whorl.vec(1.0, 2.0)
+    w = whorl.vec(5.0, 6.0)
+    for i in range(n):
+        v, w = w, v
+        v[0] += i
+    last = v.copy()
+    for i in range(n):
+        now = whorl.vec(1.0 * i, x)
+        now[0] += last[0]
+        last = now
+    own = v.copy() if x > 1 else w.copy()
+    own[1] = 7.0
+    if x > 2:
+        v = v * 2
+    v[1] = 9.0
+    best = v if x > 1 else w
+    return v[0], v[1], w[0], last[0], best[0], own[0], own[1]
+
+
+@pytest.mark.parametrize("x", [0.5, 1.5, 2.5])
+def test_vectors_of_which_one_name_is_left_may_be_changed(x: float) -> None:
+    same(vectors_with_one_name, x, 3)
+
+
 # -- debug ------------------------------------------------------------------------------
 
 

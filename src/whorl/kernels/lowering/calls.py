@@ -335,7 +335,7 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     if not has_ended:
         jumps.append(Jump(written, {_RESULT: Known(None)}))
     lowering.emit(ir.Scope(inner.leave, written))
-    found = merge({}, jumps)[_RESULT]
+    found = merge(frame, {}, jumps, frame.names)[_RESULT]
     if isinstance(found, Unset):
         frame.refuse(node, f"what is returned {found.reason}")
     return found

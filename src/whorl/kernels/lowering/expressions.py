@@ -39,6 +39,7 @@ from .operands import (
     Vec,
     describe,
 )
+from .sharing import copied
 from .subscripts import subscript, transposed
 from .values import Undecided, decide, is_scalar, number
 
@@ -504,7 +505,7 @@ def _merge_names(frame: Frame, jumps: list[Jump]) -> None:
 
     first, second = jumps
     if _differ(first.names, second.names):
-        frame.names = merge(first.names, jumps)
+        frame.names = merge(frame, first.names, jumps)
 
 
 def _differ(left: dict[str, Operand], right: dict[str, Operand]) -> bool:
@@ -521,6 +522,7 @@ def _either(
     template = join(sides)
     found = new_variable(template, "either")
     for block, side in zip(blocks, sides, strict=True):
+        copied(frame, found, side, frame.names.values())
         block.extend(all_at_once(settings(found, side)))
     frame.lowering.emit(ir.If(test, *blocks))
     return found

@@ -59,6 +59,8 @@ class Lowering:
         self.block: ir.Block = self.function.body
         self.parallel_depth = 0
         self.outside: set[ir.Local] = set()  # vectors that belong to all rounds of a prange
+        self.shared: set[ir.Local] = set()  # vectors that a join copied under another name's eyes
+        self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self._slots: dict[Path, ir.Slot] = {}
         self._labels = 0

@@ -8,7 +8,7 @@ ones, again with those. A loop over things that are known now is written out, ro
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -30,7 +30,8 @@ from .joins import (
     template_of,
 )
 from .joins import join as join_operands
-from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec, describe
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
+from .sharing import copied, vectors_in
 from .statements import assign, block, merge
 from .subscripts import array_part, fail_unless
 from .values import is_scalar
@@ -205,6 +206,7 @@ def _stable(
         del frame.returns[returns:]  # of the try before
         heads = {name: new_variable(found, name) for name, found in templates.items()}
         frame.names = {**before, **heads}
+        _note_copies(frame, heads, before)
         leave = lowering.label("leave")
         loop = Loop(leave, label, is_parallel=is_parallel)
         frame.loops.append(loop)
@@ -224,6 +226,8 @@ def _stable(
     for jump in backs:
         pairs = [pair for name, head in heads.items() for pair in _settings(head, jump.names[name])]
         jump.set(*all_at_once(pairs))
+        kept = {name: jump.names[name] for name in before}
+        _note_copies(frame, heads, kept, loop.leave)
     begin = [pair for name, head in heads.items() for pair in _settings(head, before[name])]
     for statement in all_at_once(begin):
         lowering.emit(statement)
@@ -231,6 +235,15 @@ def _stable(
     for name in assigned - before.keys():
         after[name] = Unset("has a value only if the loop before has a round")
     return Rounds(written, loop, heads, after=after)
+
+
+def _note_copies(
+    frame: Frame, heads: dict[str, Operand], names: dict[str, Operand], *labels: str
+) -> None:
+    """Take note of the vectors that the heads of a loop are copies of."""
+    for name, head in heads.items():
+        others = (operand for other, operand in names.items() if other != name)
+        copied(frame, head, names[name], others, *labels)
 
 
 def _settings(head: Operand, operand: Operand) -> Any:
@@ -274,7 +287,7 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
         if not block(frame, orelse):
             jumps.append(Jump(inner, frame.names))
     lowering.emit(ir.Scope(loop.leave, inner))
-    frame.names = merge(rounds.after, jumps)
+    frame.names = merge(frame, rounds.after, jumps)
     return False
 
 
@@ -316,7 +329,7 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
         return True
     inner: ir.Block = [lowering.block.pop()]
     lowering.emit(ir.Scope(rounds.loop.leave, inner))
-    frame.names = merge(rounds.after, rounds.loop.breaks)
+    frame.names = merge(frame, rounds.after, rounds.loop.breaks)
     return False
 
 
@@ -353,7 +366,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
             # The block stays the same list: jumps in it are completed where they come out.
             lowering.emit(ir.Scope(loop.next, written))
             ways = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
-            frame.names = merge(frame.names, ways)
+            frame.names = merge(frame, frame.names, ways)
             has_ended = not ways
             if has_ended:
                 break
@@ -361,7 +374,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
             has_ended = block(frame, node.orelse)
     lowering.emit(ir.Scope(leave, everything))
     jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
-    frame.names = merge(frame.names, jumps)
+    frame.names = merge(frame, frame.names, jumps)
     return not jumps
 
 
@@ -377,7 +390,7 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     reductions = _reductions(frame, node, assigned & frame.names.keys())
     before = dict(frame.names)
     outside = lowering.outside
-    lowering.outside = outside | set(_vectors_in(list(before.values())))
+    lowering.outside = outside | set(vectors_in(before.values()))
     own = Unset("is set inside of prange, where every round has its own")
     for name in assigned - reductions.keys():
         frame.names[name] = own
@@ -409,15 +422,6 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     for name in assigned - reductions.keys():
         frame.names[name] = own
     return False
-
-
-def _vectors_in(operands: list[Operand]) -> Iterator[ir.Local]:
-    for operand in operands:
-        match operand:
-            case Vec(local):
-                yield local
-            case Items(items):
-                yield from _vectors_in(list(items))
 
 
 _AUGMENTED: Final[dict[type[ast.operator], str]] = {

@@ -82,7 +82,7 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
     ]
     if not jumps:
         return
-    found = merge({}, jumps)["return"]
+    found = merge(frame, {}, jumps)["return"]
     at = next((jump.node for jump in reversed(frame.returns) if jump.node is not None), tree)
     if isinstance(found, Unset):
         frame.refuse(at, f"what is returned {found.reason}")

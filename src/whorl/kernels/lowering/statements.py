@@ -28,6 +28,7 @@ from .expressions import (
 from .frame import Frame, Jump
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
+from .sharing import copied, note_change
 from .subscripts import array_part, element_of, fail_unless, spread, subscript
 from .values import Undecided, decide, is_scalar
 
@@ -157,6 +158,7 @@ def store(
 
 
 def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
+    note_change(frame, node, vec)
     if vec.local in frame.lowering.outside:
         frame.refuse(
             node,
@@ -298,12 +300,20 @@ def _if(frame: Frame, node: ast.If) -> bool:
             if not block(frame, body):
                 jumps.append(Jump(written, frame.names))
     frame.lowering.emit(ir.If(test, *blocks))
-    frame.names = merge(before, jumps)
+    frame.names = merge(frame, before, jumps)
     return not jumps
 
 
-def merge(before: dict[str, Operand], jumps: list[Jump]) -> dict[str, Operand]:
-    """The names where several ways come together; each way sets what it has to."""
+def merge(
+    frame: Frame,
+    before: dict[str, Operand],
+    jumps: list[Jump],
+    around: dict[str, Operand] | None = None,
+) -> dict[str, Operand]:
+    """The names where several ways come together; each way sets what it has to.
+
+    `around` are names that live on beside those of the ways.
+    """
     if not jumps:
         return before
     if len(jumps) == 1:
@@ -314,6 +324,11 @@ def merge(before: dict[str, Operand], jumps: list[Jump]) -> dict[str, Operand]:
     for name in dict.fromkeys(changed):
         operands = [jump.names.get(name) for jump in jumps]
         names[name] = _merged(name, operands, pairs)
+        if isinstance(names[name], Vec | Items):
+            for jump in jumps:
+                others = [each for other, each in jump.names.items() if other != name]
+                others += (around or {}).values()
+                copied(frame, names[name], jump.names[name], others)
     for jump, settings_of_jump in zip(jumps, pairs, strict=True):
         jump.set(*all_at_once(settings_of_jump))
     return names
