@@ -204,6 +204,23 @@ def test_enumerate_takes_its_start_by_name() -> None:
     same(counted, np.arange(4.0), 10)
 
 
+# -- indices ----------------------------------------------------------------------------
+
+
+@whorl.kernel
+def wrapping_indices(x, n):
+    a = np.int8(0)
+    s = 0.0
+    for i in range(n):
+        a = a + np.int8(50)
+        s += x[a] + x[np.int8(i % 100) * np.int8(2)]
+    return s
+
+
+def test_an_index_of_a_narrow_type_may_wrap_to_a_negative_one() -> None:
+    same(wrapping_indices, np.arange(200.0), 150)
+
+
 # -- arrays, classes, annotations -------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ __all__ = ["direct_indices"]
 
 Bounds = dict[ir.Local, int | None]
 ROUNDS: Final = 4  # of assuming and dropping assumptions
+_WRAPPING: Final = frozenset(("add", "sub", "mul"))
 
 
 def direct_indices(function: ir.Function) -> None:
@@ -78,7 +79,8 @@ def _is_at_least_zero(expr: ir.Expr, bounds: Bounds) -> bool:
 def lower_bound(expr: ir.Expr, bounds: Bounds) -> int | None:
     """A number that an integer expression is never below; None if none is known.
 
-    Sums and products of indices are taken not to overflow: an index that does is out of bounds.
+    Sums and products of 64 bits are taken not to overflow: an index that does is out of bounds.
+    Those of narrower types wrap, as in NumPy, and may well be inside then.
     """
     match expr:
         case ir.Const(type, value):
@@ -87,14 +89,16 @@ def lower_bound(expr: ir.Expr, bounds: Bounds) -> int | None:
             return bounds.get(local)
         case ir.Extent():
             return 0
-        case ir.Op("cast", _, (inner,)):
+        case ir.Op("cast", Scalar() as type, (inner,)):
             kind = inner.type
-            if isinstance(kind, Scalar) and kind.kind in "bu":
+            if not isinstance(kind, Scalar) or not type.is_integer or kind.bits > type.bits:
+                return None  # cut off, or wrapped
+            if kind.kind in "bu":
                 return 0
-            return (
-                lower_bound(inner, bounds) if isinstance(kind, Scalar) and kind.is_integer else None
-            )
-        case ir.Op(name, _, args):
+            return lower_bound(inner, bounds) if kind.is_integer else None
+        case ir.Op(name, Scalar() as type, args):
+            if name in _WRAPPING and type.bits < 64:
+                return None
             return _of_operation(name, args, [lower_bound(arg, bounds) for arg in args])
     return None
 
