@@ -180,6 +180,13 @@ CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
         9,
         "a vector from outside",
     ),
+    (
+        "s = 0\ng = lambda: s\nfor i in whorl.prange(9):\n    s += 1\n    y = g()",
+        1,
+        2,
+        17,
+        "'s' is not known before",
+    ),
     # vectors with two names
     ("v = whorl.zeros(2)\nu = v\nif x > 1:\n    v = u + 1\nv[0] = 9", 1, 5, 5, _TWO),
     ("v = whorl.zeros(2)\nw = v if x > 1 else v + 1\nv[0] = 9", 1, 3, 5, _TWO),

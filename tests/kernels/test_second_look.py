@@ -227,13 +227,14 @@ def test_an_index_of_a_narrow_type_may_wrap_to_a_negative_one() -> None:
 @whorl.kernel
 def in_place(c):
     c += 2
-    return c[()]
+    return c, c[...]
 
 
-def test_an_array_without_dimensions_is_changed_in_place() -> None:
+def test_an_array_without_dimensions_is_changed_in_place_and_returned_as_a_number() -> None:
     c = np.array(5)
-    assert in_place(c) == 7
+    assert in_place(c) == (7, 7)
     assert c == 7
+    assert type(same(in_place, c)[0]) is int
 
 
 @whorl.kernel

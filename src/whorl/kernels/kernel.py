@@ -74,7 +74,7 @@ class NumericKernel(Kernel):
 
 def _as_python(value: Any) -> Any:
     """Numbers as Python has them, as compiled kernels return them."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return value.item()
     if isinstance(value, tuple):
         return tuple(map(_as_python, value))

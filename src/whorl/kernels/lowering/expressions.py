@@ -195,7 +195,9 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
     frame.refuse(
         node,
         f"{describe(operand)} has no length that is known at compile time",
-        "Loop over range(len(...)) and use an index.",
+        "Write range(...) to count."
+        if is_scalar(operand)
+        else "Loop over range(len(...)) and use an index.",
     )
 
 

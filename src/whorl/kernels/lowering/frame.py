@@ -139,6 +139,7 @@ class Frame:
         self.leave = lowering.label("return")
         self.statement: ast.AST = source.tree
         self.bound = bound_names(source.tree)
+        self.reduced: frozenset[str] = frozenset()  # names that a prange is adding up
 
     def find(self, node: ast.Name) -> Operand:
         """What a name stands for here."""
@@ -149,6 +150,8 @@ class Frame:
                 found = frame.names[name]
                 if isinstance(found, Unset):
                     self.refuse(node, f"{name!r} {found.reason}", "Give it a value before.")
+                if frame is not self and name in frame.reduced:
+                    self.refuse(node, f"{name!r} is not known before all rounds of prange are done")
                 return found
             if name in frame.bound:
                 self.refuse(node, f"{name!r} has no value here", "Give it a value before.")

@@ -405,11 +405,13 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         return block(frame, node.body)
 
     lowering.parallel_depth += 1
+    frame.reduced = frozenset(reductions)
     try:
         rounds = _stable(frame, node, set(reductions), label, body, is_parallel=True)
     finally:
         lowering.parallel_depth -= 1
         lowering.outside = outside
+        frame.reduced = frozenset()
     found = []
     for name, how in reductions.items():
         head = rounds.heads[name]

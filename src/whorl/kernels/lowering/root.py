@@ -18,9 +18,9 @@ from .annotations import parameter
 from .arithmetic import NotPossible, cast, scalar_type
 from .expressions import looked_at
 from .frame import Frame, Jump, Lowering
-from .operands import Items, Known, Operand, Unset, Value, describe
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
 from .statements import block, merge
-from .values import number
+from .values import is_scalar, number
 
 __all__ = ["Lowered", "lower"]
 
@@ -103,7 +103,7 @@ def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
             return tuple(_result(frame, at, Known(item)) for item in value)
         case Value(ir.Get(local)):
             return local
-        case Value() | Known() if isinstance(operand, Value) or is_scalar_value(operand.value):
+        case Value() | ArrayOf() | Known() if _is_number(operand):
             expr = number(operand)
             expr = cast(expr, scalar_type(expr))
             local = ir.Local("result", expr.type)
@@ -114,3 +114,8 @@ def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
         f"a kernel returns numbers, tuples of numbers or None, not {describe(operand)}",
         "Write other results into an array that is passed in.",
     )
+
+
+def _is_number(operand: Operand) -> bool:
+    """Whether an operand is returned as a number; the member of an enum is more than that."""
+    return is_scalar_value(operand.value) if isinstance(operand, Known) else is_scalar(operand)
