@@ -639,6 +639,10 @@ class Kernel:
             )
         merged = {**self.choices.options, **_taken(options)}
         choices = replace(self.choices, options=merged)
+        return self._again(choices)
+
+    def _again(self, choices: Choices) -> Kernel:
+        """A kernel of the same function and compiler."""
         return type(self)(self.function, self.compiler, choices, self._own_cache)
 
 

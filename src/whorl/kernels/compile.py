@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+import types
+from pathlib import PurePath
 
 from whorl.artifacts import Artifact
+from whorl.errors import KernelError
 from whorl.launch import Unlinkable, link
 from whorl.reads import Inputs
 from whorl.reads.trace import Plain
@@ -29,8 +32,11 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
     level, debug = inputs.target("cpu"), inputs.target("debug")
     lowered = lower(inputs, debug=debug)
     function = lowered.function
-    run_passes(function, _dump)
-    text = emit(function)
+    try:
+        run_passes(function, _dump)
+        text, shown = emit(function), text_of(function)
+    except RecursionError:
+        raise _too_deep(inputs.function().function) from None
     statements = list(statements_in(function.body))
     told: dict[str, Plain] = {
         "abi": ABI,
@@ -46,7 +52,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "nogil": nogil,
     }
     code = machine_code(text, level)
-    payloads = {"object": code, "llvm": text.encode(), "ir": text_of(function).encode()}
+    payloads = {"object": code, "llvm": text.encode(), "ir": shown.encode()}
     try:
         image = link(code)
     except Unlinkable:  # LLVM can load it
@@ -55,6 +61,17 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         payloads["image"] = image.text
         told["image"] = image.plain
     return Artifact(payloads, told)
+
+
+def _too_deep(function: types.FunctionType) -> KernelError:
+    code = function.__code__
+    return KernelError(
+        f"{function.__qualname__} is nested too deeply",
+        "Split long chains of operators, or of if and elif.",
+        PurePath(code.co_filename).name,
+        code.co_firstlineno,
+        1,
+    )
 
 
 def _plain_result(result: ir.Result) -> Plain:

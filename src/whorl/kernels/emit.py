@@ -310,11 +310,11 @@ class _Writer:
         extents = [self.expr(extent) for extent in array.extents]
         indices = []
         for axis, (index, extent) in enumerate(zip(element.indices, extents, strict=True)):
-            found = self.expr(index)
+            found = asked = self.expr(index)
             if not element.direct[axis]:
                 found = self.wrapped(found, extent)
             if element.site >= 0:
-                self.check(found, extent, axis, element.site)
+                self.check(found, extent, element.site, (asked, str(axis), extent))
             indices.append(found)
         item = memory_type(array.type.element)
         if array.strides is not None:
@@ -342,10 +342,10 @@ class _Writer:
         from_end = self.let(f"add i64 {index}, {extent}")
         return self.let(f"select i1 {is_negative}, i64 {from_end}, i64 {index}")
 
-    def check(self, index: str, extent: str, axis: int, site: int) -> None:
+    def check(self, index: str, extent: str, site: int, values: tuple[str, ...]) -> None:
         """Fail where an index is out of bounds."""
         inside = self.let(f"icmp ult i64 {index}, {extent}")
-        self.fail_unless(inside, site, (index, str(axis), extent))
+        self.fail_unless(inside, site, values)
 
     def fail_unless(self, test: str, site: int, values: tuple[str, ...]) -> None:
         """Leave the function where a test does not hold."""
@@ -1050,17 +1050,19 @@ def _offset(writer: _Writer, op: ir.Op, base: str, bytes_: str) -> str:
 def _wrap(writer: _Writer, op: ir.Op, index: str, extent: str) -> str:
     found = writer.wrapped(index, extent)
     if op.site >= 0:
-        writer.check(found, extent, 0, op.site)
+        writer.check(found, extent, op.site, (index, "0", extent))
     return found
 
 
 def _power(writer: _Writer, op: ir.Op, base: str, exponent: str) -> str:
     """A whole power: by squaring, in a function of its own."""
     type = llvm_type(op.type)
-    name = f"whorl_power_{type}"
+    is_signed = _scalar(op).kind == "i"
+    name = f"whorl_power_{'' if is_signed else 'u'}{type}"
     if name not in writer.module.helpers:
         writer.module.helpers.add(name)
-        writer.module.bodies.append(_POWER.format(name=name, type=type))
+        signed = "sgt" if is_signed else "ugt", "slt" if is_signed else "ult"
+        writer.module.bodies.append(_POWER.format(name=name, type=type, gt=signed[0], lt=signed[1]))
     return writer.let(f"call {type} @{name}({type} {base}, {type} {exponent})")
 
 
@@ -1071,7 +1073,7 @@ head:
   %base = phi {type} [ %b, %entry ], [ %square, %round ]
   %left = phi {type} [ %e, %entry ], [ %half, %round ]
   %found = phi {type} [ 1, %entry ], [ %chosen, %round ]
-  %more = icmp sgt {type} %left, 0
+  %more = icmp {gt} {type} %left, 0
   br i1 %more, label %round, label %end
 round:
   %odd = trunc {type} %left to i1
@@ -1081,7 +1083,7 @@ round:
   %half = lshr {type} %left, 1
   br label %head
 end:
-  %negative = icmp slt {type} %e, 0
+  %negative = icmp {lt} {type} %e, 0
   %result = select i1 %negative, {type} 0, {type} %found
   ret {type} %result
 }}"""

@@ -66,6 +66,9 @@ class NumericKernel(Kernel):
                 self.tables.add(self, known.shape, world, found[0])
                 return
 
+    def _again(self, choices: Choices) -> Kernel:
+        return _made(self.function, self.compiler, choices, self._own_cache)
+
     def _forget(self) -> None:
         super()._forget()
         self.tables.drop(self)
@@ -116,9 +119,18 @@ class NumericKernel(Kernel):
 NumericKernel.family = NumericKernel
 
 
+def _made(
+    function: types.FunctionType, compiler: KernelCompiler, choices: Choices, store: Cache | None
+) -> NumericKernel:
+    """A kernel that can become native, where there is a native way."""
+    classes = native_classes(NumericKernel)
+    cls = NumericKernel if classes is None else classes.python
+    return cast("NumericKernel", cls(function, compiler, choices, store))
+
+
 def _as_python(value: Any) -> Any:
     """Numbers as Python has them, as compiled kernels return them."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return value.item()
     if isinstance(value, tuple):
         return tuple(map(_as_python, value))
@@ -174,8 +186,6 @@ def kernel(
             raise TypeError(f"whorl.kernel compiles functions, not {type(function).__name__}")
         compiler = KernelCompiler(target, debug, nogil)
         choices = Choices({}, on_drift, cache, False)
-        classes = native_classes(NumericKernel)
-        cls = NumericKernel if classes is None else classes.python
-        return cast("NumericKernel", cls(function, cast("Any", compiler), choices, store))
+        return _made(function, compiler, choices, store)
 
     return decorate if function is None else decorate(function)

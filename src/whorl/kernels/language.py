@@ -229,7 +229,7 @@ class Array:
         try:
             element, ndim = parameters
             name = np.dtype(element).name
-        except TypeError:
+        except (TypeError, ValueError):
             raise TypeError(
                 "write Array[element, dimensions], such as Array[whorl.f32, 2]"
             ) from None

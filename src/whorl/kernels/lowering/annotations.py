@@ -61,17 +61,28 @@ def _fitting(frame: Frame, at: ast.AST, wanted: Any, operand: Operand, what: str
         return operand
     if wanted is language.static:
         return _known(frame, at, operand, what)
+    if wanted is language.Array:  # of any elements and dimensions
+        wanted = np.ndarray
     if isinstance(wanted, language.Array) or wanted is np.ndarray:
         return _array(frame, at, operand, wanted, what)
-    if wanted in (int, float, bool) or (
-        isinstance(wanted, type) and issubclass(wanted, np.generic)
-    ):
+    if wanted in (int, float, bool) or _is_number_class(wanted):
         return _scalar(frame, at, operand, wanted, what)
     if isinstance(wanted, type) and isinstance(operand, Place):
         operand.view.type()
         if not isinstance(operand.view.peek(), wanted):
             _refuse(frame, at, what, wanted.__name__, operand)
     return operand
+
+
+def _is_number_class(wanted: Any) -> bool:
+    """Whether it is a class of NumPy's that has a dtype: np.floating has none."""
+    if not isinstance(wanted, type) or not issubclass(wanted, np.generic):
+        return False
+    try:
+        np.dtype(wanted)
+    except TypeError:
+        return False
+    return True
 
 
 def _refuse(frame: Frame, at: ast.AST, what: str, wanted: str, operand: Operand) -> None:
@@ -96,17 +107,21 @@ def _meaning(frame: Frame, node: ast.expr) -> Any:
             owner = _meaning(frame, value)
             if owner is language.static:
                 return owner
-            if owner is not language.Array or not isinstance(parameters, ast.Tuple):
+            if owner is not language.Array:
                 return UNKNOWN
-            items = [
-                item.value if isinstance(item, ast.Constant) else _meaning(frame, item)
-                for item in parameters.elts
-            ]
+            items = parameters.elts if isinstance(parameters, ast.Tuple) else [parameters]
             try:
-                return language.Array.__class_getitem__(tuple(items))
-            except TypeError as error:
+                return language.Array.__class_getitem__(tuple(_argument(frame, i) for i in items))
+            except (TypeError, ValueError) as error:
                 frame.refuse(node, str(error))
     return UNKNOWN
+
+
+def _argument(frame: Frame, node: ast.expr) -> Any:
+    """What stands in the brackets of `Array[...]`."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return _meaning(frame, node)
+    return ast.literal_eval(node)
 
 
 def _class(frame: Frame, node: ast.expr) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from whorl.kernels import ir
 from whorl.kernels.types import (
@@ -77,6 +77,8 @@ def cast(expr: ir.Expr, to: Scalar) -> ir.Expr:
     """The same number as another type: wrapped or cut off as NumPy does it."""
     source = scalar_type(expr)
     if source == to:
+        if to == WEAK_INT and is_large(expr):
+            raise NotPossible(f"{expr.value} does not fit into an int64", "Write np.uint64(...).")
         return expr
     if isinstance(expr, ir.Const) and not (source.is_float and not to.is_float):
         return constant(expr.value, to)
@@ -90,12 +92,29 @@ def constant(value: float, type: Scalar) -> ir.Const:
     if type.is_float:
         return ir.Const(type, float(type.dtype.type(value)))
     number = int(value)
-    if type.weak and not -(2**63) <= number < 2**64:
-        raise NotPossible(f"{number} does not fit into 64 bits")
+    if type.weak:  # what it becomes is decided by what it meets
+        if not -(2**63) <= number < 2**64:
+            raise NotPossible(f"{number} does not fit into 64 bits")
+        return ir.Const(type, number)
     number &= (1 << type.bits) - 1
     if type.kind == "i" and number >> (type.bits - 1):
         number -= 1 << type.bits
     return ir.Const(type, number)
+
+
+def is_large(expr: ir.Expr) -> TypeGuard[ir.Const]:
+    """Whether it is a constant of Python's that only an unsigned 64-bit integer can hold."""
+    return isinstance(expr, ir.Const) and expr.type == WEAK_INT and int(expr.value) >= 2**63
+
+
+def fits(value: float, type: Scalar) -> bool:
+    """Whether an integer type holds a number.
+
+    >>> fits(300, Scalar("u", 8)), fits(-1, Scalar("u", 8)), fits(-1, Scalar("i", 8))
+    (False, False, True)
+    """
+    half = 1 << (type.bits - 1)
+    return 0 <= value < 2 * half if type.kind == "u" else -half <= value < half
 
 
 def truth(expr: ir.Expr) -> ir.Expr:
@@ -148,8 +167,21 @@ def binary(name: str, left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
             together = I8
     if (name in _BITWISE or name in _SHIFTS) and together.is_float:
         raise NotPossible(f"this operator is for integers, not for {a} and {b}")
+    _check_constants(together, left, right)
     site = site if name in _DIVISIONS and not together.is_float else -1
     return ir.Op(name, together, (cast(left, together), cast(right, together)), site)
+
+
+_CONVERT: Final = "Convert the other side first, such as with np.int64(...)."
+
+
+def _check_constants(type: Scalar, *sides: ir.Expr) -> None:
+    """A constant of Python's has to be one of the strong type it meets, as in NumPy."""
+    if type.weak or not type.is_integer:
+        return
+    for side in sides:
+        if isinstance(side, ir.Const) and side.type == WEAK_INT and not fits(side.value, type):
+            raise NotPossible(f"{side.value} does not fit into {type}", _CONVERT)
 
 
 def power(left: ir.Expr, right: ir.Expr) -> ir.Expr:
@@ -181,11 +213,15 @@ def _product(base: ir.Expr, times: int, type: Scalar) -> ir.Expr:
 
 def compare(name: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     """A comparison: of integers by their value whatever their signs are, as Python's."""
+    left, right = (
+        constant(side.value, Scalar("u", 64)) if is_large(side) else side for side in (left, right)
+    )
     a, b = scalar_type(left), scalar_type(right)
     result = WEAK_BOOL if a.weak and b.weak else BOOL
-    if {a.kind, b.kind} == {"i", "u"} and not (a.weak or b.weak):
+    if {a.kind, b.kind} == {"i", "u"} and Scalar("u", 64) in (a, b):
         return _compare_signs(name, left, right, result)
-    together = promote(a, b)
+    # A weak int is compared as it is, not as the type of the other: no uint8 is below -1.
+    together = promote(a.strong, b.strong) if a.is_integer and b.is_integer else promote(a, b)
     return ir.Op(name, result, (cast(left, together), cast(right, together)))
 
 

@@ -12,7 +12,7 @@ import types
 from dataclasses import replace
 from typing import Any, Final
 
-from whorl.errors import NotStatic
+from whorl.errors import NotStatic, WhorlError
 from whorl.kernels import ir, language
 from whorl.kernels.source import source_tree
 from whorl.reads import CodeView
@@ -21,7 +21,7 @@ from whorl.reads.fact import function_behind
 from whorl.reads.view import AbsentRead, View
 
 from .expressions import expression, held, operands_of, parts
-from .frame import Frame, Jump
+from .frame import Frame, Jump, place_of
 from .functions import FUNCTIONS, METHODS, casts
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Vec, describe
 from .statements import block, merge
@@ -48,7 +48,12 @@ def call(frame: Frame, node: ast.Call) -> Operand:
         special = FUNCTIONS.get(function) or casts(function)
         if special is not None:
             positional, named = arguments_of(frame, node)
-            return special(frame, node, positional, named)
+            try:
+                return special(frame, node, positional, named)
+            except WhorlError:
+                raise
+            except (ArithmeticError, TypeError, ValueError) as error:  # of what is known now
+                frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     if isinstance(callee, Place):
         return _follow_place(frame, node, callee)
     frame.refuse(node, f"{describe(callee)} cannot be called in a kernel")
@@ -253,7 +258,9 @@ def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     _check_depth(frame, node, callee.node)
     outer = callee.frame
     source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
-    inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, (*frame.path, id(node)))
+    inner = Frame(
+        frame.lowering, outer.code, source, {}, frame, outer, (*frame.path, *place_of(node))
+    )
     inner.names.update(_bound(frame, node, callee.node, positional, named, None, outer))
     return _run(frame, node, inner)
 
@@ -271,7 +278,7 @@ def inline(
         frame.refuse(node, f"{function.__qualname__} is a generator or coroutine")
     source = source_tree(function, (frame.line(node), *frame.source.called_from))
     _check_depth(frame, node, function.__code__)
-    inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, id(node)))
+    inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
     names = _bound(frame, node, source.tree, positional, named, code, None)
     inner.names.update(_annotated(inner, source.tree, names))
     return _run(frame, node, inner)
@@ -328,7 +335,7 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     if not has_ended:
         jumps.append(Jump(written, {_RESULT: Known(None)}))
     lowering.emit(ir.Scope(inner.leave, written))
-    found = merge({}, jumps)[_RESULT]
+    found = merge(frame, {}, jumps, frame.names)[_RESULT]
     if isinstance(found, Unset):
         frame.refuse(node, f"what is returned {found.reason}")
     return found
@@ -353,7 +360,10 @@ def _bound(
     elif rest:
         frame.refuse(node, f"{len(positional)} arguments for {len(places)} parameters")
     wanted = [*places, *(argument.arg for argument in arguments.kwonlyargs)]
+    by_place = {argument.arg for argument in arguments.posonlyargs}
     for name, operand in named.items():
+        if name in by_place:
+            frame.refuse(node, f"the parameter {name!r} is given by its place, not by its name")
         if name not in wanted:
             frame.refuse(node, f"there is no parameter {name!r}", f"There are {', '.join(wanted)}.")
         if name in names:
@@ -362,7 +372,8 @@ def _bound(
     for name in wanted:
         if name not in names:
             names[name] = _default(frame, node, tree, name, code, outer)
-    return names
+    # What an element holds at the call is what the function gets, whatever it then does to it.
+    return {name: held(frame, operand) for name, operand in names.items()}
 
 
 def _default(

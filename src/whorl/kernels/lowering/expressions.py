@@ -26,7 +26,7 @@ from .arithmetic import (
     truth,
     unary,
 )
-from .frame import Frame
+from .frame import Frame, Jump
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import (
     ArrayOf,
@@ -39,6 +39,7 @@ from .operands import (
     Vec,
     describe,
 )
+from .sharing import copied
 from .subscripts import subscript, transposed
 from .values import Undecided, decide, is_scalar, number
 
@@ -72,6 +73,10 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
         frame.refuse(node, error.reason, error.remedy)
     except Undecided as error:
         frame.refuse(node, error.reason, error.remedy)
+    except Apart as error:
+        frame.refuse(node, f"this {error}")
+    except AbsentRead as error:
+        raise frame.source.error(node, str(error)) from error
     except UnsupportedRead as error:
         raise frame.source.error(
             node, f"{error.path} is a {error.type_name}, of which {error.reason}",
@@ -190,7 +195,9 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
     frame.refuse(
         node,
         f"{describe(operand)} has no length that is known at compile time",
-        "Loop over range(len(...)) and use an index.",
+        "Write range(...) to count."
+        if is_scalar(operand)
+        else "Loop over range(len(...)) and use an index.",
     )
 
 
@@ -327,7 +334,8 @@ def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
     name, known = UNARY[type(node.op)]
     if isinstance(operand, Known) and isinstance(operand.value, _PLAIN):
         try:
-            return Known(known(operand.value))
+            with np.errstate(all="ignore"):
+                return Known(known(operand.value))
         except Exception as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     if name == "not" and isinstance(operand, Items):
@@ -360,6 +368,7 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
     if isinstance(op, ast.Is | ast.IsNot):
         return _identical(frame, node, left, right, isinstance(op, ast.IsNot))
     left, right = looked_at(left), looked_at(right)
+    left, right = _class_beside(right, left), _class_beside(left, right)
     if isinstance(op, ast.In | ast.NotIn):
         return _contained(frame, node, left, right, isinstance(op, ast.NotIn))
     name, known = COMPARISONS[type(op)]
@@ -376,6 +385,15 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
                 return Known(name == "ne")  # a number is never a text, nor None
             frame.refuse(node, f"{describe(left)} cannot be compared with {describe(right)}")
     return Value(compare(name, number(left), number(right)))
+
+
+def _class_beside(dtype: Operand, operand: Operand) -> Operand:
+    """A class as a value, where it is compared with a dtype: `x.dtype == np.float32`."""
+    if not (isinstance(dtype, Known) and isinstance(dtype.value, np.dtype)):
+        return operand
+    if isinstance(operand, Place) and isinstance(operand.view.peek(), type):
+        return Known(operand.view.value())
+    return operand
 
 
 def _equal_items(frame: Frame, node: ast.AST, left: Items, right: Items, name: str) -> Operand:
@@ -408,7 +426,10 @@ def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
 
 def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_not: bool) -> Operand:
     if isinstance(left, Known) and isinstance(right, Known):
-        return Known((left.value in right.value) is not is_not)
+        try:
+            return Known((left.value in right.value) is not is_not)
+        except TypeError as error:
+            frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     result: Operand = Known(False)
     for item in parts(frame, node, right):
         found = _compared(frame, node, ast.Eq(), left, item)
@@ -442,15 +463,18 @@ def _short_circuit(
         return first if bool(first.items) is is_or else expression(frame, rest)
     left = number_at(frame, node, first, "a truth value")
     written: ir.Block = []
+    before, frame.names = frame.names, dict(frame.names)
     with frame.lowering.writing(written):
         second = settled(frame, rest)
         right = number_at(frame, rest, second, "a truth value")
     are_bools = _kind(left) == "b" and _kind(right) == "b"
-    if are_bools and not written:
+    if are_bools and not written and not _differ(frame.names, before):
         return Value(ir.Both(is_or, left, right))
     left = frame.lowering.keep(left)
     test = truth(left)
     blocks: tuple[ir.Block, ir.Block] = ([], written) if is_or else (written, [])
+    skipped = blocks[0] if is_or else blocks[1]
+    _merge_names(frame, [Jump(skipped, before), Jump(written, frame.names)])
     return _either(frame, test, blocks, (Value(left), Value(right)) if is_or else
                    (Value(right), Value(left)))  # fmt: skip
 
@@ -467,13 +491,27 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Operand:
     test = frame.lowering.keep(test)
     blocks: tuple[ir.Block, ir.Block] = ([], [])
     sides = []
+    before, jumps = frame.names, []
     for block, side in zip(blocks, (node.body, node.orelse), strict=True):
+        frame.names = dict(before)
         with frame.lowering.writing(block):
             sides.append(settled(frame, side))
-    try:
-        return _either(frame, test, blocks, (sides[0], sides[1]))
-    except Apart as error:
-        frame.refuse(node, f"this {error}")
+        jumps.append(Jump(block, frame.names))
+    _merge_names(frame, jumps)
+    return _either(frame, test, blocks, (sides[0], sides[1]))
+
+
+def _merge_names(frame: Frame, jumps: list[Jump]) -> None:
+    """The names after two ways through an expression, which `:=` may have left different."""
+    from .statements import merge
+
+    first, second = jumps
+    if _differ(first.names, second.names):
+        frame.names = merge(frame, first.names, jumps)
+
+
+def _differ(left: dict[str, Operand], right: dict[str, Operand]) -> bool:
+    return left.keys() != right.keys() or any(left[name] is not right[name] for name in left)
 
 
 def _either(
@@ -486,6 +524,7 @@ def _either(
     template = join(sides)
     found = new_variable(template, "either")
     for block, side in zip(blocks, sides, strict=True):
+        copied(frame, found, side, frame.names.values())
         block.extend(all_at_once(settings(found, side)))
     frame.lowering.emit(ir.If(test, *blocks))
     return found

@@ -16,7 +16,7 @@ from whorl.reads.view import AbsentRead, View
 
 from .operands import Operand, Place, Unset
 
-__all__ = ["Frame", "Jump", "Loop", "Lowering"]
+__all__ = ["Frame", "Jump", "Loop", "Lowering", "place_of"]
 
 
 @dataclass(slots=True)
@@ -29,6 +29,7 @@ class Jump:
     block: ir.Block
     names: dict[str, Operand]
     value: Operand | None = None  # of a return
+    node: ast.Return | None = None
 
     def set(self, *statements: ir.Stmt) -> None:
         """Write statements that run on the way."""
@@ -58,6 +59,8 @@ class Lowering:
         self.block: ir.Block = self.function.body
         self.parallel_depth = 0
         self.outside: set[ir.Local] = set()  # vectors that belong to all rounds of a prange
+        self.shared: set[ir.Local] = set()  # vectors that a join copied under another name's eyes
+        self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self._slots: dict[Path, ir.Slot] = {}
         self._labels = 0
@@ -136,6 +139,7 @@ class Frame:
         self.leave = lowering.label("return")
         self.statement: ast.AST = source.tree
         self.bound = bound_names(source.tree)
+        self.reduced: frozenset[str] = frozenset()  # names that a prange is adding up
 
     def find(self, node: ast.Name) -> Operand:
         """What a name stands for here."""
@@ -146,6 +150,8 @@ class Frame:
                 found = frame.names[name]
                 if isinstance(found, Unset):
                     self.refuse(node, f"{name!r} {found.reason}", "Give it a value before.")
+                if frame is not self and name in frame.reduced:
+                    self.refuse(node, f"{name!r} is not known before all rounds of prange are done")
                 return found
             if name in frame.bound:
                 self.refuse(node, f"{name!r} has no value here", "Give it a value before.")
@@ -175,6 +181,11 @@ class Frame:
         """From here on, reads are for this node's line."""
         self.statement = node
         self.lowering.inputs.asking(self.source.line(node))
+
+
+def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:
+    """Where a node stands in its function: the same each time the function is parsed."""
+    return node.lineno, node.col_offset
 
 
 def bound_names(tree: ast.AST) -> frozenset[str]:

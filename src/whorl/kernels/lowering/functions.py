@@ -18,6 +18,7 @@ import numpy as np
 from whorl.kernels import ir, language
 from whorl.kernels.types import (
     BOOL,
+    F32,
     F64,
     WEAK_BOOL,
     WEAK_FLOAT,
@@ -29,9 +30,10 @@ from whorl.kernels.types import (
 )
 
 from . import vectors
-from .arithmetic import NotPossible, as_float, binary, cast, constant, power, scalar_type, truth
+from .arithmetic import I8, NotPossible, as_float, binary, cast, constant, power, scalar_type, truth
 from .expressions import looked_at, number_at, parts
 from .frame import Frame
+from .joins import OneScalar, join
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
 from .subscripts import element_of, spread
 from .values import is_scalar
@@ -125,13 +127,39 @@ def _math(name: str, count: int = 1) -> Handler:
 
 def _ufunc(name: str, count: int = 1) -> Handler:
     def make(*exprs: ir.Expr) -> ir.Expr:
-        together = reduce(promote, map(scalar_type, exprs))
+        together = reduce(promote, map(scalar_type, exprs)).strong
         if not together.is_float:
-            together = F64
-        together = together.strong
+            # NumPy makes float16 of bools and 8-bit integers, which no kernel has.
+            together = F32 if together.bits == 16 else F64
         return ir.Op(name, together, tuple(cast(expr, together) for expr in exprs))
 
     return _of_numbers(count, make)
+
+
+def _to_whole(name: str) -> Handler:
+    """Whole numbers of floats, as floats; integers and bools are whole already."""
+
+    def make(expr: ir.Expr) -> ir.Expr:
+        type = scalar_type(expr).strong
+        expr = cast(expr, type)
+        return ir.Op(name, type, (expr,)) if type.is_float else expr
+
+    return _of_numbers(1, make)
+
+
+def _fmod(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    """The remainder with the sign of the left side."""
+    together = promote(scalar_type(left), scalar_type(right)).strong
+    if together.kind == "b":
+        together = I8
+    left, right = cast(left, together), cast(right, together)
+    if together.is_float:
+        return ir.Op("fmod", together, (left, right))
+    rest = ir.Op("mod", together, (_abs(left), _abs(right)))
+    if together.kind == "u":
+        return rest
+    is_negative = ir.Op("lt", BOOL, (left, constant(0, together)))
+    return ir.Op("select", together, (is_negative, ir.Op("neg", together, (rest,)), rest))
 
 
 def _math_to_int(name: str) -> Handler:
@@ -172,7 +200,8 @@ def _abs(expr: ir.Expr) -> ir.Expr:
 
 
 def _square(expr: ir.Expr) -> ir.Expr:
-    expr = cast(expr, scalar_type(expr).strong)
+    type = scalar_type(expr).strong
+    expr = cast(expr, I8 if type.kind == "b" else type)
     return binary("mul", expr, expr)
 
 
@@ -181,7 +210,8 @@ def _sign(expr: ir.Expr) -> ir.Expr:
     expr = cast(expr, type)
     zero, one = constant(0, type), constant(1, type)
     below = constant(-1, type) if type.kind != "u" else zero
-    above = ir.Op("select", type, (ir.Op("gt", BOOL, (expr, zero)), one, expr))
+    rest = ir.Op("select", type, (ir.Op("eq", BOOL, (expr, zero)), zero, expr))  # NaN stays
+    above = ir.Op("select", type, (ir.Op("gt", BOOL, (expr, zero)), one, rest))
     return ir.Op("select", type, (ir.Op("lt", BOOL, (expr, zero)), below, above))
 
 
@@ -220,14 +250,17 @@ def _least(
         choose = min if name == "lt" else max
         return Known(choose(item.value for item in items if isinstance(item, Known)))
     keep = frame.lowering.keep
-    found = keep(number_at(frame, node, items[0]))
-    for item in items[1:]:
-        other = keep(number_at(frame, node, item))
-        together = promote(scalar_type(found), scalar_type(other))
-        sides = cast(other, together), cast(found, together)
+    exprs = [keep(number_at(frame, node, item)) for item in items]
+    template = join([
+        item if isinstance(item, Known) and is_scalar_value(item.value) else Value(expr)
+        for item, expr in zip(items, exprs, strict=True)
+    ])  # fmt: skip
+    together = template.type if isinstance(template, OneScalar) else scalar_type(exprs[0])
+    found, *others = (cast(expr, together) for expr in exprs)
+    for other in others:
         # Python keeps the first unless the second is really smaller (larger).
-        chosen = ir.Op(name, WEAK_BOOL, sides)
-        found = keep(ir.Op("select", together, (chosen, *sides)))
+        chosen = ir.Op(name, WEAK_BOOL, (other, found))
+        found = keep(ir.Op("select", together, (chosen, other, found)))
     return Value(found)
 
 
@@ -264,9 +297,13 @@ def _divmod(
 ) -> Operand:
     args = _exactly(frame, node, args, named, 2)
     left, right = (frame.lowering.keep(expr) for expr in _numbers(frame, node, args))
-    return Items(
-        tuple(Value(frame.lowering.keep(binary(op, left, right))) for op in ("floordiv", "mod"))
-    )
+    site = -1
+    if frame.lowering.debug:
+        site = frame.lowering.site(
+            "ZeroDivisionError", "integer division by zero", frame.line(node)
+        )
+    both = (binary(op, left, right, site) for op in ("floordiv", "mod"))
+    return Items(tuple(Value(frame.lowering.keep(expr)) for expr in both))
 
 
 def _isinstance(
@@ -299,6 +336,11 @@ def known_value(frame: Frame, node: ast.AST, operand: Operand) -> Any:
         f"{describe(operand)} is not known at compile time",
         "Use a literal, a global, or whorl.static(...).",
     )
+
+
+def _dtype(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]) -> Operand:
+    (operand,) = _exactly(frame, node, args, named, 1)
+    return Known(np.dtype(known_value(frame, node, operand)))
 
 
 def _hasattr(
@@ -368,6 +410,8 @@ def _vec(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Ope
 def _array(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]) -> Operand:
     if len(args) == 2:
         named.setdefault("dtype", args.pop())
+    if len(args) != 1:
+        frame.refuse(node, f"{ast.unparse(node.func)} takes the components, and a dtype")
     (operand,) = args
     if isinstance(looked_at(operand), ArrayOf):
         frame.refuse(node, "arrays are not made in a kernel", "Make it outside and pass it in.")
@@ -480,13 +524,13 @@ FUNCTIONS: Final[dict[Any, Handler]] = {
     np.exp2: _ufunc("exp2"),
     np.cbrt: _ufunc("cbrt"),
     np.fabs: _ufunc("abs"),
-    np.floor: _ufunc("floor"),
-    np.ceil: _ufunc("ceil"),
-    np.trunc: _ufunc("trunc"),
+    np.floor: _to_whole("floor"),
+    np.ceil: _to_whole("ceil"),
+    np.trunc: _to_whole("trunc"),
     np.rint: _ufunc("rint"),
     np.arctan2: _ufunc("atan2", 2),
     np.hypot: _ufunc("hypot", 2),
-    np.fmod: _ufunc("fmod", 2),
+    np.fmod: _of_numbers(2, _fmod),
     np.copysign: _ufunc("copysign", 2),
     np.isnan: _test("isnan", BOOL),
     np.isinf: _test("isinf", BOOL),
@@ -508,6 +552,7 @@ FUNCTIONS: Final[dict[Any, Handler]] = {
     sum: _sum,
     divmod: _divmod,
     isinstance: _isinstance,
+    np.dtype: _dtype,
     hasattr: _hasattr,
     getattr: _getattr,
     print: _print,

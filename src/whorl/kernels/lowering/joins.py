@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from whorl.kernels import ir
 from whorl.kernels.types import (
+    I64,
     POINTER,
     WEAK_INT,
     ArrayType,
@@ -20,9 +21,10 @@ from whorl.kernels.types import (
     VectorType,
     is_scalar_value,
     promote,
+    scalar_of_value,
 )
 
-from .arithmetic import cast
+from .arithmetic import cast, fits
 from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, Vec, describe, same
 from .values import Undecided, array_strides, decide, is_scalar, number
 
@@ -109,7 +111,21 @@ def join(operands: Sequence[Operand]) -> Template:
     found = template_of(first)
     for operand in operands[1:]:
         found = _together(found, template_of(operand))
+    if isinstance(found, OneScalar) and found.type.is_integer and not found.type.weak:
+        return OneScalar(_holding(found.type, operands))
     return found
+
+
+def _holding(type: Scalar, operands: Sequence[Operand]) -> Scalar:
+    """An integer type, or a wider one if it does not hold the constants among the operands."""
+    values = [operand.value for operand in operands if isinstance(operand, Known)]
+    misfits = [value for value in values if scalar_of_value(value).weak and not fits(value, type)]
+    if not misfits:
+        return type
+    wide = promote(type, Scalar("u", 64) if min(misfits) >= 0 and max(misfits) >= 2**63 else I64)
+    if not wide.is_integer:
+        raise Apart(f"is {type} on one way here and {misfits[0]} on another")
+    return wide
 
 
 def _together(left: Template, right: Template) -> Template:

@@ -8,17 +8,17 @@ ones, again with those. A loop over things that are known now is written out, ro
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from whorl.kernels import ir, language
 from whorl.kernels.types import WEAK_INT, Scalar
 
-from .arithmetic import cast, scalar_type
+from .arithmetic import cast, compare, scalar_type
 from .calls import function_at, special_function
 from .expressions import condition, expression, held, looked_at, number_at, operands_of, parts
-from .frame import Frame, Jump, Loop, assigned_names
+from .frame import Frame, Jump, Loop, assigned_names, place_of
 from .joins import (
     Apart,
     Itself,
@@ -30,9 +30,10 @@ from .joins import (
     template_of,
 )
 from .joins import join as join_operands
-from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
+from .sharing import copied, vectors_in
 from .statements import assign, block, merge
-from .subscripts import array_part
+from .subscripts import array_part, fail_unless
 from .values import is_scalar
 
 __all__ = ["for_loop", "while_loop"]
@@ -59,11 +60,11 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
         function = special_function(function_at(frame, node.iter.func))
         if function is range or function is language.prange:
             return _counted(frame, node, is_parallel=function is language.prange)
-        if function is enumerate and len(node.iter.args) in (1, 2):
+        if function is enumerate:
             return _enumerated(frame, node)
         if function is zip and node.iter.args and not node.iter.keywords:
             return _zipped(frame, node)
-    operand = looked_at(expression(frame, node.iter))
+    operand = held(frame, looked_at(expression(frame, node.iter)))
     if isinstance(operand, ArrayOf):
         return _over_arrays(frame, node, [operand], lambda items, count: items[0])
     return _unrolled(frame, node, parts(frame, node.iter, operand))
@@ -86,6 +87,9 @@ def _range(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
     step = exprs[2] if len(exprs) == 3 else ONE
     if isinstance(step, ir.Const) and step.value == 0:
         frame.refuse(call, "the step of a range is not zero")
+    if frame.lowering.debug and not isinstance(step, ir.Const):
+        site = frame.lowering.site("ValueError", "the step of a range is zero", frame.line(call))
+        fail_unless(frame, compare("ne", step, ZERO), ir.Raise(site, ()))
     return start, stop, step
 
 
@@ -146,8 +150,14 @@ def _over_arrays(
 
 def _enumerated(frame: Frame, node: ast.For) -> bool:
     assert isinstance(node.iter, ast.Call)
-    operands = [looked_at(operand) for operand in operands_of(frame, node.iter.args)]
+    starts = [keyword.value for keyword in node.iter.keywords if keyword.arg == "start"]
+    nodes = [*node.iter.args, *starts]
+    if len(nodes) not in (1, 2) or len(starts) != len(node.iter.keywords) or not node.iter.args:
+        frame.refuse(node.iter, "enumerate takes what is counted, and where to start")
+    operands = [held(frame, looked_at(operand)) for operand in operands_of(frame, nodes)]
     begin = operands[1] if len(operands) > 1 else Known(0)
+    if not is_scalar(begin) or not scalar_type(number_at(frame, nodes[-1], begin)).is_integer:
+        frame.refuse(nodes[-1], f"enumerate starts with an int, not {describe(begin)}")
     if isinstance(operands[0], ArrayOf):
         first = cast(number_at(frame, node.iter, begin), WEAK_INT)
 
@@ -165,7 +175,7 @@ def _enumerated(frame: Frame, node: ast.For) -> bool:
 
 def _zipped(frame: Frame, node: ast.For) -> bool:
     assert isinstance(node.iter, ast.Call)
-    operands = [looked_at(operand) for operand in operands_of(frame, node.iter.args)]
+    operands = [held(frame, looked_at(each)) for each in operands_of(frame, node.iter.args)]
     if any(isinstance(operand, ArrayOf) for operand in operands):
         return _over_arrays(frame, node, operands, lambda items, count: Items(tuple(items)))
     columns = [parts(frame, node.iter, operand) for operand in operands]
@@ -186,7 +196,7 @@ def _stable(
 ) -> Rounds:
     """Lower a round as often as it takes until every name begins it as the last one left it."""
     lowering, before = frame.lowering, frame.names
-    key = (id(node), *frame.path)
+    key = (*frame.path, *place_of(node))
     known = lowering.guesses.setdefault(key, {})
     templates: dict[str, Template] = {}
     for name in sorted(assigned & before.keys()):
@@ -196,6 +206,7 @@ def _stable(
         del frame.returns[returns:]  # of the try before
         heads = {name: new_variable(found, name) for name, found in templates.items()}
         frame.names = {**before, **heads}
+        _note_copies(frame, heads, before)
         leave = lowering.label("leave")
         loop = Loop(leave, label, is_parallel=is_parallel)
         frame.loops.append(loop)
@@ -215,6 +226,8 @@ def _stable(
     for jump in backs:
         pairs = [pair for name, head in heads.items() for pair in _settings(head, jump.names[name])]
         jump.set(*all_at_once(pairs))
+        kept = {name: jump.names[name] for name in before}
+        _note_copies(frame, heads, kept, loop.leave)
     begin = [pair for name, head in heads.items() for pair in _settings(head, before[name])]
     for statement in all_at_once(begin):
         lowering.emit(statement)
@@ -222,6 +235,15 @@ def _stable(
     for name in assigned - before.keys():
         after[name] = Unset("has a value only if the loop before has a round")
     return Rounds(written, loop, heads, after=after)
+
+
+def _note_copies(
+    frame: Frame, heads: dict[str, Operand], names: dict[str, Operand], *labels: str
+) -> None:
+    """Take note of the vectors that the heads of a loop are copies of."""
+    for name, head in heads.items():
+        others = (operand for other, operand in names.items() if other != name)
+        copied(frame, head, names[name], others, *labels)
 
 
 def _settings(head: Operand, operand: Operand) -> Any:
@@ -261,14 +283,11 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
         return block(frame, orelse)
     inner: ir.Block = [lowering.block.pop()]
     jumps = list(loop.breaks)
-    tail: ir.Block = []
-    with lowering.writing(tail):
+    with lowering.writing(inner):
         if not block(frame, orelse):
-            jumps.append(Jump(tail, frame.names))
-    # what is set at the end of `tail` is set after the loop, before the scope ends
+            jumps.append(Jump(inner, frame.names))
     lowering.emit(ir.Scope(loop.leave, inner))
-    frame.names = merge(rounds.after, jumps)
-    inner.extend(tail)
+    frame.names = merge(frame, rounds.after, jumps)
     return False
 
 
@@ -310,7 +329,7 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
         return True
     inner: ir.Block = [lowering.block.pop()]
     lowering.emit(ir.Scope(rounds.loop.leave, inner))
-    frame.names = merge(rounds.after, rounds.loop.breaks)
+    frame.names = merge(frame, rounds.after, rounds.loop.breaks)
     return False
 
 
@@ -344,23 +363,18 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
             frame.path.pop()
             frame.loops.pop()
             breaks += loop.breaks
+            # The block stays the same list: jumps in it are completed where they come out.
+            lowering.emit(ir.Scope(loop.next, written))
             ways = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
-            if loop.continues:
-                lowering.emit(ir.Scope(loop.next, written))
-                frame.names = merge(frame.names, ways)
-                has_ended = not ways
-            else:
-                lowering.block.extend(written)
+            frame.names = merge(frame, frame.names, ways)
+            has_ended = not ways
             if has_ended:
                 break
         if not has_ended:
             has_ended = block(frame, node.orelse)
-    if not breaks:
-        lowering.block.extend(everything)
-        return has_ended
-    jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
     lowering.emit(ir.Scope(leave, everything))
-    frame.names = merge(frame.names, jumps)
+    jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
+    frame.names = merge(frame, frame.names, jumps)
     return not jumps
 
 
@@ -376,7 +390,7 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     reductions = _reductions(frame, node, assigned & frame.names.keys())
     before = dict(frame.names)
     outside = lowering.outside
-    lowering.outside = outside | set(_vectors_in(list(before.values())))
+    lowering.outside = outside | set(vectors_in(before.values()))
     own = Unset("is set inside of prange, where every round has its own")
     for name in assigned - reductions.keys():
         frame.names[name] = own
@@ -391,11 +405,13 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         return block(frame, node.body)
 
     lowering.parallel_depth += 1
+    frame.reduced = frozenset(reductions)
     try:
         rounds = _stable(frame, node, set(reductions), label, body, is_parallel=True)
     finally:
         lowering.parallel_depth -= 1
         lowering.outside = outside
+        frame.reduced = frozenset()
     found = []
     for name, how in reductions.items():
         head = rounds.heads[name]
@@ -408,15 +424,6 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     for name in assigned - reductions.keys():
         frame.names[name] = own
     return False
-
-
-def _vectors_in(operands: list[Operand]) -> Iterator[ir.Local]:
-    for operand in operands:
-        match operand:
-            case Vec(local):
-                yield local
-            case Items(items):
-                yield from _vectors_in(list(items))
 
 
 _AUGMENTED: Final[dict[type[ast.operator], str]] = {

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
 
+from whorl.errors import KernelError
 from whorl.kernels import ir
 from whorl.kernels.source import source_tree
 from whorl.kernels.types import is_scalar_value
 from whorl.reads import Inputs, Path
 
 from .annotations import parameter
+from .arithmetic import NotPossible, cast, scalar_type
 from .expressions import looked_at
 from .frame import Frame, Jump, Lowering
-from .operands import Items, Known, Operand, Unset, Value, describe
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
 from .statements import block, merge
-from .values import number
+from .values import is_scalar, number
 
 __all__ = ["Lowered", "lower"]
+
+_ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,14 @@ class Lowered:
 def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
     """Lower the function that is compiled."""
     code = inputs.function()
+    if code.function.__code__.co_flags & _ASYNC:
+        raise KernelError(
+            f"{code.function.__qualname__} is a coroutine, which cannot be a kernel",
+            "Write def.",
+            PurePath(code.function.__code__.co_filename).name,
+            code.function.__code__.co_firstlineno,
+            1,
+        )
     source = source_tree(code.function)
     lowering = Lowering(inputs, code.function.__name__, debug=debug)
     frame = Frame(lowering, code, source, {})
@@ -47,7 +62,10 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
         if argument.annotation is not None:
             operand = frame.names[argument.arg]
             frame.names[argument.arg] = parameter(frame, argument, operand)
-    _body(frame, tree)
+    try:
+        _body(frame, tree)
+    except RecursionError:
+        frame.refuse(frame.statement, "this is nested too deeply", "Split it into several.")
     return Lowered(lowering.function, tuple(lowering.paths))
 
 
@@ -64,30 +82,40 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
     ]
     if not jumps:
         return
-    found = merge({}, jumps)["return"]
+    found = merge(frame, {}, jumps)["return"]
+    at = next((jump.node for jump in reversed(frame.returns) if jump.node is not None), tree)
     if isinstance(found, Unset):
-        frame.refuse(tree, f"what is returned {found.reason}")
-    lowering.function.result = _result(frame, tree, found)
+        frame.refuse(at, f"what is returned {found.reason}")
+    try:
+        lowering.function.result = _result(frame, at, found)
+    except NotPossible as error:
+        frame.refuse(at, error.reason, error.remedy)
 
 
-def _result(frame: Frame, tree: ast.FunctionDef, operand: Operand) -> ir.Result:
+def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
     """The variables that results are left in."""
     match operand:
         case Known(None):
             return None
         case Items(items):
-            return tuple(_result(frame, tree, looked_at(item)) for item in items)
+            return tuple(_result(frame, at, looked_at(item)) for item in items)
         case Known(value) if isinstance(value, tuple | list):
-            return tuple(_result(frame, tree, Known(item)) for item in value)
+            return tuple(_result(frame, at, Known(item)) for item in value)
         case Value(ir.Get(local)):
             return local
-        case Value() | Known() if isinstance(operand, Value) or is_scalar_value(operand.value):
+        case Value() | ArrayOf() | Known() if _is_number(operand):
             expr = number(operand)
+            expr = cast(expr, scalar_type(expr))
             local = ir.Local("result", expr.type)
             frame.lowering.emit(ir.Set(local, expr))
             return local
     frame.refuse(
-        tree,
+        at,
         f"a kernel returns numbers, tuples of numbers or None, not {describe(operand)}",
         "Write other results into an array that is passed in.",
     )
+
+
+def _is_number(operand: Operand) -> bool:
+    """Whether an operand is returned as a number; the member of an enum is more than that."""
+    return is_scalar_value(operand.value) if isinstance(operand, Known) else is_scalar(operand)

@@ -13,7 +13,7 @@ from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT
 
 from . import vectors
-from .arithmetic import NotPossible, cast, unary
+from .arithmetic import NotPossible, cast, compare, unary
 from .expressions import (
     apply,
     condition,
@@ -28,7 +28,8 @@ from .expressions import (
 from .frame import Frame, Jump
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
-from .subscripts import array_part, element_of, spread, subscript
+from .sharing import copied, note_change
+from .subscripts import array_part, element_of, fail_unless, spread, subscript
 from .values import Undecided, decide, is_scalar
 
 __all__ = ["assign", "block", "merge"]
@@ -73,7 +74,7 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
 
 def _assign(frame: Frame, node: ast.Assign) -> bool:
     operand = expression(frame, node.value)
-    if len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List):
+    if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
         operand = held(frame, operand)
     for target in node.targets:
         assign(frame, target, operand)
@@ -157,6 +158,7 @@ def store(
 
 
 def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
+    note_change(frame, node, vec)
     if vec.local in frame.lowering.outside:
         frame.refuse(
             node,
@@ -192,6 +194,8 @@ def _store_into(
 
 def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
     kept = vectors.copy_of(frame, value)
+    if frame.lowering.debug:
+        _check_shape(frame, node, array, value)
     places: list[tuple[int, ...]] = [()]
     for extent in value.shape:
         places = [(*place, i) for place in places for i in range(extent)]
@@ -200,6 +204,14 @@ def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> N
         component = vectors.component_of(frame, node, kept, indices)
         element = element_of(frame, node, array, indices)
         frame.lowering.emit(ir.Store(element, cast(component, array.type.element)))
+
+
+def _check_shape(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
+    for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
+        text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
+        site = frame.lowering.site("ValueError", text, frame.line(node))
+        fits = compare("eq", extent, ir.Const(WEAK_INT, size))
+        fail_unless(frame, fits, ir.Raise(site, (extent,)))
 
 
 def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
@@ -235,10 +247,14 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                 _check_own(frame, node, left)
                 vectors.set_all(frame, left, apply(frame, node, node.op, left, right))
                 return False
-            if isinstance(left, ArrayOf) and not is_scalar(left):
-                frame.refuse(
-                    node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
-                )
+            if isinstance(left, ArrayOf):
+                if not is_scalar(left):
+                    frame.refuse(
+                        node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
+                    )
+                element = Value(ir.Element(left.array, (), ()))
+                _set_element(frame, node, left, apply(frame, node, node.op, element, right))
+                return False
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
@@ -249,6 +265,15 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
         case _:
             assign(frame, node.target, Known(None))  # says why not
     return False
+
+
+def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) -> None:
+    """Set the one element of an array without dimensions."""
+    array = owner.array
+    if not array.type.writeable:
+        frame.refuse(node, f"{array.path or 'this array'} is read-only")
+    number = cast(number_at(frame, node, value), array.type.element)
+    frame.lowering.emit(ir.Store(ir.Element(array, (), ()), number))
 
 
 def _held_index(frame: Frame, index: Any) -> Any:
@@ -275,12 +300,20 @@ def _if(frame: Frame, node: ast.If) -> bool:
             if not block(frame, body):
                 jumps.append(Jump(written, frame.names))
     frame.lowering.emit(ir.If(test, *blocks))
-    frame.names = merge(before, jumps)
+    frame.names = merge(frame, before, jumps)
     return not jumps
 
 
-def merge(before: dict[str, Operand], jumps: list[Jump]) -> dict[str, Operand]:
-    """The names where several ways come together; each way sets what it has to."""
+def merge(
+    frame: Frame,
+    before: dict[str, Operand],
+    jumps: list[Jump],
+    around: dict[str, Operand] | None = None,
+) -> dict[str, Operand]:
+    """The names where several ways come together; each way sets what it has to.
+
+    `around` are names that live on beside those of the ways.
+    """
     if not jumps:
         return before
     if len(jumps) == 1:
@@ -291,6 +324,11 @@ def merge(before: dict[str, Operand], jumps: list[Jump]) -> dict[str, Operand]:
     for name in dict.fromkeys(changed):
         operands = [jump.names.get(name) for jump in jumps]
         names[name] = _merged(name, operands, pairs)
+        if isinstance(names[name], Vec | Items):
+            for jump in jumps:
+                others = [each for other, each in jump.names.items() if other != name]
+                others += (around or {}).values()
+                copied(frame, names[name], jump.names[name], others)
     for jump, settings_of_jump in zip(jumps, pairs, strict=True):
         jump.set(*all_at_once(settings_of_jump))
     return names
@@ -321,7 +359,7 @@ def _return(frame: Frame, node: ast.Return) -> bool:
         if frame.loops[at].is_parallel:
             frame.refuse(node, "return inside of prange", "The rounds run at the same time.")
     frame.lowering.emit(ir.Leave(frame.leave))
-    frame.returns.append(Jump(frame.lowering.block, frame.names, operand))
+    frame.returns.append(Jump(frame.lowering.block, frame.names, operand, node))
     return True
 
 

@@ -18,7 +18,7 @@ from .frame import Frame
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
 from .values import array_strides, decide, is_scalar, number
 
-__all__ = ["element_of", "subscript", "transposed"]
+__all__ = ["element_of", "fail_unless", "subscript", "transposed"]
 
 ZERO = ir.Const(WEAK_INT, 0)
 ONE = ir.Const(WEAK_INT, 1)
@@ -199,15 +199,21 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
     extents: list[ir.Expr] = []
     kept: list[ir.Expr] = []
     indices = indices + [(None, None, None)] * (array.type.ndim - len(indices))
-    for index, extent, stride in zip(indices, array.extents, strides, strict=True):
+    for axis, (index, extent, stride) in enumerate(
+        zip(indices, array.extents, strides, strict=True)
+    ):
         if isinstance(index, tuple):
             begin, length, step = _bounds(frame, node, index, extent)
             extents.append(length)
             kept.append(keep(_times(stride, step)))
         else:
-            begin = keep(wrapped(index_of(frame, node, index), extent))
+            asked = keep(index_of(frame, node, index))
+            begin = keep(wrapped(asked, extent))
             if frame.lowering.debug:
-                _check(frame, node, array, begin, extent)
+                text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
+                site = frame.lowering.site("IndexError", f"{text}, of size {{}}", frame.line(node))
+                inside = ir.Op("ult", WEAK_BOOL, (begin, extent))
+                fail_unless(frame, inside, ir.Raise(site, (asked, extent)))
         offset = _plus(offset, _times(begin, stride))
     base = array.base
     if not _is_zero(offset):
@@ -218,12 +224,9 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
     return ir.Array(type, base, tuple(extents), strides_left, array.path)
 
 
-def _check(frame: Frame, node: ast.AST, array: ir.Array, index: ir.Expr, extent: ir.Expr) -> None:
-    text = f"index {{}} is out of bounds for {array.path or 'an array'}, of size {{}}"
-    site = frame.lowering.site("IndexError", text, frame.line(node), (WEAK_INT, WEAK_INT))
-    inside = ir.Op("ult", WEAK_BOOL, (index, extent))
-    test = ir.Op("not", WEAK_BOOL, (inside,))
-    frame.lowering.emit(ir.If(test, [ir.Raise(site, (index, extent))], []))
+def fail_unless(frame: Frame, test: ir.Expr, fail: ir.Raise) -> None:
+    """End the launch where a test does not hold, in debug."""
+    frame.lowering.emit(ir.If(ir.Op("not", WEAK_BOOL, (test,)), [fail], []))
 
 
 def _layout_of_part(layout: str, indices: list[Any]) -> str:

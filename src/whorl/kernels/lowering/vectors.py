@@ -226,7 +226,6 @@ def turned(vec: Vec) -> Vec:
 def component_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> ir.Component:
     """One component, by an index for each axis."""
     place: ir.Expr = ir.Const(WEAK_INT, vec.begin)
-    site = -1
     for axis, (index, extent, step) in enumerate(zip(indices, vec.shape, vec.steps, strict=True)):
         if not is_scalar(index) or not scalar_type(number(index)).is_integer:
             frame.refuse(node, f"an index is an int, not {describe(index)}")
@@ -237,9 +236,10 @@ def component_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> i
                 frame.refuse(node, f"index {found} is out of bounds for axis {axis} of {vec}")
             expr = ir.Const(WEAK_INT, found % extent)
         else:
-            if frame.lowering.debug and site < 0:
-                text = f"index {{}} is out of bounds for axis {{}} of {describe(vec)}, of size {{}}"
-                site = frame.lowering.site("IndexError", text, frame.line(node))
+            site = -1
+            if frame.lowering.debug:
+                text = f"index {{0}} is out of bounds for axis {axis} of {describe(vec)}"
+                site = frame.lowering.site("IndexError", f"{text}, of size {{2}}", frame.line(node))
             expr = ir.Op("wrap", WEAK_INT, (expr, ir.Const(WEAK_INT, extent)), site)
         place = _added(place, expr, step)
     return ir.Component(vec.local, place)
