@@ -216,7 +216,8 @@ def _unwrapped(
             given = layer.then(layer.view.attr("args"))
             positional = [*parts(frame, node, given), *positional]
             keywords = layer.then(layer.view.attr("keywords"))
-            for name in inner.keywords:
+            for key in keywords.view:  # which ones there are is a fact
+                name = key.value()
                 named.setdefault(name, keywords.then(keywords.view.item(name)))
             layer, inner = layer.then(layer.view.attr("func")), inner.func
         elif isinstance(inner, types.MethodType):
@@ -244,6 +245,7 @@ def _owner(frame: Frame, node: ast.Call, method: Place) -> Operand:
     ):
         written = expression(frame, node.func.value)
         if isinstance(written, Place) and written.view.peek() is method.view.peek().__self__:
+            written.view.alias(method.view.attr("__self__"))  # that it is the same is a fact
             return written
     return method.then(method.view.attr("__self__"))
 
@@ -254,7 +256,8 @@ def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     outer = callee.frame
     source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
     inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, (*frame.path, id(node)))
-    inner.names.update(_bound(frame, node, callee.node, positional, named, None, outer))
+    names = _bound(frame, node, callee.node, positional, named, None, outer)
+    inner.names.update(_annotated(inner, callee.node, names))
     return _run(frame, node, inner)
 
 
