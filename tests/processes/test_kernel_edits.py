@@ -45,24 +45,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Told, Told, To
     )
 
 
-# What is known to be wrong, and in which module: the test says when it is right.
-OPEN = {
-    "one more keyword of a partial": "calls._unwrapped: the names of a partial's keywords are "
-    "looked at without being read",
-    "whose method a member is": "calls._owner: that a method is of the object before its dot is "
-    "looked at without being read",
-    "the annotation of a nested function's parameter": "calls._follow_closure: annotations of "
-    "nested functions are not heeded",
-}
-
-
-def _marked(case: Case) -> object:
-    reason = OPEN.get(case.what)
-    marks = () if reason is None else (pytest.mark.xfail(strict=True, reason=reason),)
-    return pytest.param(case, id=case.what, marks=marks)
-
-
-@pytest.mark.parametrize("case", [_marked(case) for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=[case.what for case in CASES])
 def test_an_edit_is_a_compile_exactly_when_something_that_was_read_has_changed(
     runs: tuple[Told, Told, Told, Told], case: Case
 ) -> None:

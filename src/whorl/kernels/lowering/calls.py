@@ -73,7 +73,11 @@ def special_function(callee: Operand) -> Any:
     value = callee.view.peek()
     if not _is_special(value):
         return None
-    callee.view.value()  # that this name means this function is a fact
+    # That this name means this function is a fact.
+    if isinstance(value, types.FunctionType):
+        callee.view.code()
+    else:
+        callee.view.value()
     return value
 
 
@@ -221,7 +225,8 @@ def _unwrapped(
             given = layer.then(layer.view.attr("args"))
             positional = [*parts(frame, node, given), *positional]
             keywords = layer.then(layer.view.attr("keywords"))
-            for name in inner.keywords:
+            for key in keywords.view:  # which ones there are is a fact
+                name = key.value()
                 named.setdefault(name, keywords.then(keywords.view.item(name)))
             layer, inner = layer.then(layer.view.attr("func")), inner.func
         elif isinstance(inner, types.MethodType):
@@ -249,6 +254,7 @@ def _owner(frame: Frame, node: ast.Call, method: Place) -> Operand:
     ):
         written = expression(frame, node.func.value)
         if isinstance(written, Place) and written.view.peek() is method.view.peek().__self__:
+            written.view.alias(method.view.attr("__self__"))  # that it is the same is a fact
             return written
     return method.then(method.view.attr("__self__"))
 
@@ -258,10 +264,10 @@ def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     _check_depth(frame, node, callee.node)
     outer = callee.frame
     source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
-    inner = Frame(
-        frame.lowering, outer.code, source, {}, frame, outer, (*frame.path, *place_of(node))
-    )
-    inner.names.update(_bound(frame, node, callee.node, positional, named, None, outer))
+    path = (*frame.path, *place_of(node))
+    inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, path)
+    names = _bound(frame, node, callee.node, positional, named, None, outer)
+    inner.names.update(_annotated(inner, callee.node, names))
     return _run(frame, node, inner)
 
 

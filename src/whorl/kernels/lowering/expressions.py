@@ -417,8 +417,9 @@ def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
     if len(known) == 2 and any(isinstance(value, bool | enum.Enum) for value in known):
         return Known((known[0] is known[1]) is not is_not)
     if isinstance(left, Place) and isinstance(right, Place):
-        values = left.view.value(), right.view.value()
-        return Known((values[0] is values[1]) is not is_not)
+        values = left.view.peek(), right.view.peek()
+        if all(isinstance(value, type) for value in values):
+            return Known((left.view.value() is right.view.value()) is not is_not)
     frame.refuse(
         node, "`is` is for None, bools, enum members and classes", "Write == to compare numbers."
     )
