@@ -361,3 +361,39 @@ def test_members_of_a_large_instance_are_seen_as_they_are(
     for _ in range(1000):
         kernel(Many())
     assert counts == [sys.getrefcount(cls().m0), sys.getrefcount(thing.m0)]
+
+
+class Body:
+    def __init__(self, k: float) -> None:
+        self.k, self.x = k, np.ones(3)
+
+    def weight(self, i):
+        return self.x[i] * self.k
+
+    @whorl.kernel
+    def total(self):
+        s = 0.0
+        for i in range(3):
+            s += self.weight(i)
+        return s
+
+
+def test_methods_that_a_native_kernel_calls_are_looked_up_every_time() -> None:
+    body: Any = Body(2.0)
+    for _ in range(5):
+        assert body.total() == 6.0
+    assert is_native(Body.__dict__["total"])
+    body.k = 3.0
+    assert body.total() == 9.0
+    body.weight = Body(10.0).weight
+    assert body.total() == 30.0
+    del body.weight
+    assert body.total() == 9.0
+
+
+def test_options_give_a_kernel_that_begins_in_python() -> None:
+    x = np.ones(4)
+    warmed(weighted, x, 4)
+    again: Any = weighted.with_options()
+    assert not is_native(again)
+    assert warmed(again, x, 4) == 16.0

@@ -19,7 +19,7 @@ its kernel; if none does, the call goes on to Python.
     ATTR     the attribute named a, as `getattr`      SLOT   the member at offset b; a: keep it
     TYPE     an object of class a                     SAME   the very object a
     CLASS    class a, and it is as it was: version b  DICT   the instance dict of an object
-    KEY      the value of key b; a: keep it
+    KEY      the value of key b; a: keep it           EQUAL  the object in register b
     GLOBAL   in dict a, the key b                     CODE   a function with the code a
     ITEM     the item of key a, as Python would       CONST  the object a
     NOKEY    in dict a, no key b                      CELL   the word at a is b
@@ -44,7 +44,7 @@ KINDS: Final = {
         (
             "ARRAY", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
             "CODE", "ITEM", "CONST", "NOKEY", "CELL", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
-            "CLASS", "DICT", "KEY",
+            "CLASS", "DICT", "KEY", "EQUAL",
         )
     )
 }  # fmt: skip
@@ -288,7 +288,7 @@ round:
     i64 {k_ITEM}, label %item i64 {k_CONST}, label %const i64 {k_NOKEY}, label %nokey
     i64 {k_CELL}, label %cell i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
     i64 {k_SLOTTED}, label %slotted i64 {k_KEYED}, label %keyed i64 {k_CLASS}, label %version
-    i64 {k_DICT}, label %dict i64 {k_KEY}, label %key_of ]
+    i64 {k_DICT}, label %dict i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal ]
 
 slotted:
   %slotted_owner = load ptr, ptr %source_place
@@ -522,6 +522,13 @@ code_value:
   %is_code = icmp eq ptr %code_found, %a
   br i1 %is_code, label %next, label %fail
 
+equal:
+  %equal_one = load ptr, ptr %source_place
+  %equal_place = getelementptr inbounds ptr, ptr %registers, i64 %b
+  %equal_other = load ptr, ptr %equal_place
+  %is_equal = icmp eq ptr %equal_one, %equal_other
+  br i1 %is_equal, label %next, label %fail
+
 const:
   store ptr %a, ptr %register
   br label %next
@@ -575,7 +582,8 @@ next:
     [ %kept, %bool ], [ %kept, %scalar_value ], [ %kept_more, %own ], [ %kept_slot, %slot_own ],
     [ %kept, %class ], [ %kept, %identity ], [ %kept_global, %global_own ], [ %kept, %code_value ],
     [ %kept, %const ], [ %kept, %no_error ], [ %kept, %cell ], [ %kept, %eqint_value ],
-    [ %kept, %eqfloat_value ], [ %kept, %version_value ], [ %kept, %borrowed ]
+    [ %kept, %eqfloat_value ], [ %kept, %version_value ], [ %kept, %borrowed ],
+    [ %kept, %equal ]
   %after = add i64 %i, 1
   br label %head
 

@@ -102,9 +102,10 @@ def table_of(
     maker = _Maker(world, names, slots, releases=launch.releases)
     maker.plan(
         [
-            _owner(read.path) if is_annotation(read.path) else read.path
+            _owner(path) if is_annotation(path) else path
             for read in shape.reads
-            if read.path.root not in _BESIDE
+            for path in (read.path, *read.beside)
+            if path.root not in _BESIDE
         ]
     )
     maker.surroundings()
@@ -348,6 +349,8 @@ class _Maker:
                 self._value(path, register, value)
             case Aspect.CODE:
                 self._code(register, value)
+            case Aspect.ALIAS if self._world.find(read.beside[0]) is value:
+                self._op("EQUAL", register, 0, 0, self._walk(read.beside[0]))
             case _:
                 raise NotNative(f"{read} is not read natively")
 
