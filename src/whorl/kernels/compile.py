@@ -22,7 +22,7 @@ from .passes import run_passes
 from .record import ABI
 from .text import text_of
 from .types import Scalar
-from .walk import statements_in
+from .walk import statements_of
 
 __all__ = ["compiled"]
 
@@ -37,7 +37,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         text, shown = emit(function), text_of(function)
     except RecursionError:
         raise _too_deep(inputs.function().function) from None
-    statements = list(statements_in(function.body))
+    statements = list(statements_of(function))
     told: dict[str, Plain] = {
         "abi": ABI,
         "level": level,

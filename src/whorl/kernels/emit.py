@@ -108,6 +108,26 @@ class _Module:
             place += 1
         writer.finish()
 
+    def subroutine(self, each: ir.Subroutine, *, atomic: bool) -> str:
+        """The function of a subroutine, written when it is first called; its name."""
+        name = f"{each.name}_{'shared' if atomic else 'alone'}"
+        if name in self.helpers:
+            return name
+        self.helpers.add(name)
+        params = [f"{llvm_type(param.type)} %p{i}" for i, param in enumerate(each.params)]
+        outs = [f"ptr %out{i}" for i in range(len(each.results))]
+        arguments = ", ".join(("ptr noalias nonnull %record", *params, *outs))
+        writer = _Writer(self, name, arguments, "%record", atomic=atomic)
+        writer.begin()
+        for i, param in enumerate(each.params):
+            writer.set(param, f"%p{i}")
+        writer.block(each.body)
+        if writer.is_open:
+            for i, local in enumerate(each.results):
+                writer.do(f"store {llvm_type(local.type)} {writer.get(local)}, ptr %out{i}")
+        writer.finish()
+        return name
+
     def text(self) -> str:
         """The module."""
         return "\n".join([*self.declared.values(), *self.bodies, ""])
@@ -522,6 +542,17 @@ class _Writer:
         printer = self.let(f"load ptr, ptr {self.word(PRINT)}")
         self.do(f"call void {printer}(i64 {statement.site}, i64 {count}, ptr {values})")
 
+    def call_statement(self, statement: ir.Call) -> None:
+        callee = statement.callee
+        args = [
+            f"{llvm_type(param.type)} {self.expr(arg)}"
+            for param, arg in zip(callee.params, statement.args, strict=True)
+        ]
+        outs = [f"ptr {self.place(local)}" for local in statement.results]
+        name = self.module.subroutine(callee, atomic=self.atomic)
+        self.do(f"call void @{name}({', '.join((f'ptr {self.record}', *args, *outs))})")
+        self.leave_if_failed()
+
     # -- parallel loops -----------------------------------------------------------------
 
     def parallel_statement(self, loop: ir.Parallel) -> None:
@@ -562,15 +593,20 @@ class _Writer:
         self.mark(end)
         for reduction in loop.reductions:
             self.combine(reduction, context, parts)
-        if self.module.function.sites:
-            status = self.let(f"load i64, ptr {self.word(STATUS)}")
-            go_on, out = self.fresh("ok"), self.fresh("out")
-            self.branch(self.let(f"icmp eq i64 {status}, 0"), go_on, out)
-            self.lines.append(f"{out}:")
-            self.is_open = True
-            self.do(self.status)
-            self.lines.append(f"{go_on}:")
-            self.is_open = True
+        self.leave_if_failed()
+
+    def leave_if_failed(self) -> None:
+        """Go no further if a part, or a subroutine, has failed."""
+        if not self.module.function.sites:
+            return
+        status = self.let(f"load i64, ptr {self.word(STATUS)}")
+        go_on, out = self.fresh("ok"), self.fresh("out")
+        self.branch(self.let(f"icmp eq i64 {status}, 0"), go_on, out)
+        self.lines.append(f"{out}:")
+        self.is_open = True
+        self.do(self.status)
+        self.lines.append(f"{go_on}:")
+        self.is_open = True
 
     def rounds(self, start: str, stop: str, step: str) -> str:
         """How many rounds there are."""
@@ -808,6 +844,7 @@ def _padded(type: Type) -> int:
 
 STATEMENTS: Final[dict[type, Callable[[_Writer, Any], None]]] = {
     ir.Atomic: _Writer.atomic_statement,
+    ir.Call: _Writer.call_statement,
     ir.For: _Writer.for_statement,
     ir.If: _Writer.if_statement,
     ir.Leave: _Writer.leave_statement,

@@ -8,7 +8,7 @@ has been looked up, every call has been followed, and every conversion is writte
     Array               where an array is: address, extents and strides, each an expression
     expressions         Const Get Slot Extent Stride Op Both Element Component
     statements          Set Store SetComponent Atomic If For While Scope Leave Next Parallel
-                        Raise Print
+                        Raise Print Call
     Function            the whole: slots it is launched with, body, results
 """
 
@@ -24,6 +24,7 @@ __all__ = [
     "Atomic",
     "Block",
     "Both",
+    "Call",
     "Component",
     "Const",
     "Element",
@@ -51,6 +52,7 @@ __all__ = [
     "Stmt",
     "Store",
     "Stride",
+    "Subroutine",
     "While",
 ]
 
@@ -339,9 +341,28 @@ class Print:
     values: tuple[Expr, ...]
 
 
+@dataclass(slots=True, eq=False)
+class Subroutine:
+    """A function that is called instead of being followed in place: it is large."""
+
+    name: str
+    params: tuple[Local, ...]
+    body: Block
+    results: tuple[Local, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """Run a subroutine; its results are left in variables."""
+
+    callee: Subroutine
+    args: tuple[Expr, ...]
+    results: tuple[Local, ...]
+
+
 Stmt: TypeAlias = (
     Set | Store | SetComponent | Atomic | If | For | While | Scope | Leave | Next | Parallel
-    | Raise | Print
+    | Raise | Print | Call
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 
@@ -361,3 +382,9 @@ class Function:
     body: Block = field(default_factory=list)
     result: Result = None
     sites: list[Site] = field(default_factory=list)
+    subroutines: list[Subroutine] = field(default_factory=list)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Its own, and those of its subroutines."""
+        return [self.body, *(subroutine.body for subroutine in self.subroutines)]

@@ -25,6 +25,11 @@ def text_of(function: ir.Function) -> str:
         f"  site {i}: {site.error or 'print'} at {site.line}"
         for i, site in enumerate(function.sites)
     ]
+    for each in function.subroutines:
+        params = ", ".join(f"{names(param)}: {param.type}" for param in each.params)
+        lines.append(f"  def {each.name}({params}):")
+        lines += [f"    {line}" for line in _block(each.body, names)]
+        lines.append(f"    return {', '.join(map(names, each.results)) or 'None'}")
     lines += [f"  {line}" for line in _block(function.body, names)]
     lines.append(f"  return {_result(function.result, names)}")
     return "\n".join(lines) + "\n"
@@ -134,5 +139,9 @@ def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
             yield f"next {label}"
         case ir.Raise(site, values):
             yield f"raise site {site} ({', '.join(_expr(value, names) for value in values)})"
+        case ir.Call(callee, args, results):
+            given = ", ".join(_expr(arg, names) for arg in args)
+            into = f"{', '.join(map(names, results))} = " if results else ""
+            yield f"{into}{callee.name}({given})"
         case ir.Print(site, values):
             yield f"print site {site} ({', '.join(_expr(value, names) for value in values)})"

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from . import ir
 
-__all__ = ["blocks_of", "expressions_of", "has_atomics", "locals_in", "statements_in"]
+__all__ = [
+    "blocks_of",
+    "expressions_of",
+    "has_atomics",
+    "locals_in",
+    "statements_in",
+    "statements_of",
+]
 
 
 def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
@@ -19,6 +26,12 @@ def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
         case ir.For(body=body) | ir.Scope(body=body) | ir.Parallel(body=body):
             return (body,)
     return ()
+
+
+def statements_of(function: ir.Function) -> Iterator[ir.Stmt]:
+    """Every statement of a program."""
+    for block in function.blocks:
+        yield from statements_in(block)
 
 
 def statements_in(block: ir.Block) -> Iterator[ir.Stmt]:
@@ -42,7 +55,7 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return (test,)
         case ir.For() | ir.Parallel():
             return (statement.start, statement.stop, statement.step)
-        case ir.Raise(_, values) | ir.Print(_, values):
+        case ir.Raise(_, values) | ir.Print(_, values) | ir.Call(_, values):
             return values
     return ()
 
@@ -73,8 +86,12 @@ def every_expression(block: ir.Block) -> Iterator[ir.Expr]:
 
 
 def has_atomics(block: ir.Block) -> bool:
-    """Whether a block has an atomic operation."""
-    return any(isinstance(statement, ir.Atomic) for statement in statements_in(block))
+    """Whether a block has an atomic operation, or calls what has one."""
+    return any(
+        isinstance(statement, ir.Atomic)
+        or (isinstance(statement, ir.Call) and has_atomics(statement.callee.body))
+        for statement in statements_in(block)
+    )
 
 
 def set_in(block: ir.Block) -> set[ir.Local]:
@@ -88,6 +105,8 @@ def set_in(block: ir.Block) -> set[ir.Local]:
                 found.add(component.local)
             case ir.Atomic(old=old):
                 found.add(old)
+            case ir.Call(results=results):
+                found.update(results)
     return found
 
 

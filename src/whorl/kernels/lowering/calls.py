@@ -25,6 +25,7 @@ from .frame import Frame, Jump, place_of
 from .functions import FUNCTIONS, METHODS, casts
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Vec, describe
 from .statements import block, merge
+from .subroutines import outlined
 
 __all__ = ["arguments_of", "call", "function_at", "inline", "special_function"]
 
@@ -286,7 +287,11 @@ def inline(
     _check_depth(frame, node, function.__code__)
     inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
     names = _bound(frame, node, source.tree, positional, named, code, None)
-    inner.names.update(_annotated(inner, source.tree, names))
+    names = _annotated(inner, source.tree, names)
+    found = outlined(frame, inner, names, lambda: _run(frame, node, inner))
+    if found is not None:
+        return found
+    inner = Frame(frame.lowering, code, source, names, frame, None, inner.path_of_call)
     return _run(frame, node, inner)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from whorl.kernels import ir
 from whorl.kernels.source import Source
@@ -62,6 +62,7 @@ class Lowering:
         self.shared: set[ir.Local] = set()  # vectors that a join copied under another name's eyes
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
+        self.subroutines: dict[Any, Any] = {}  # by function and how it is called
         self._slots: dict[Path, ir.Slot] = {}
         self._labels = 0
 
@@ -133,6 +134,7 @@ class Frame:
         self.names = names
         self.caller = caller
         self.outer = outer  # the frame that a nested function is defined in
+        self.path_of_call = tuple(path)
         self.path = list(path)  # which calls and unrolled rounds this is inside of
         self.loops: list[Loop] = []
         self.returns: list[Jump] = []

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
-from whorl.kernels.walk import blocks_of, statements_in
+from whorl.kernels.walk import blocks_of, statements_of
 
 __all__ = ["direct_indices"]
 
@@ -21,7 +21,8 @@ Bounds = dict[ir.Local, int | None]
 def direct_indices(function: ir.Function) -> None:
     """Mark the indices whose lower bound is not below zero."""
     bounds = _bounds(function)
-    _mark(function.body, bounds)
+    for block in function.blocks:
+        _mark(block, bounds)
 
 
 def _bounds(function: ir.Function) -> Bounds:
@@ -31,7 +32,7 @@ def _bounds(function: ir.Function) -> Bounds:
     no longer where that does not hold. The others follow, in the order in which they are set.
     """
     sets: dict[ir.Local, list[ir.Expr | None]] = {}  # None: something that has no bound
-    for statement in statements_in(function.body):
+    for statement in statements_of(function):
         match statement:
             case ir.Set(local, value) if isinstance(local.type, Scalar) and local.type.is_integer:
                 sets.setdefault(local, []).append(value)
@@ -150,6 +151,8 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
                 statement.step = _marked(statement.step, bounds)
             case ir.Raise(_, values) | ir.Print(_, values):
                 statement.values = tuple(_marked(value, bounds) for value in values)
+            case ir.Call(_, args):
+                statement.args = tuple(_marked(arg, bounds) for arg in args)
         for inner in blocks_of(statement):
             _mark(inner, bounds)
 

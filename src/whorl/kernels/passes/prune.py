@@ -10,7 +10,8 @@ __all__ = ["prune"]
 
 def prune(function: ir.Function) -> None:
     """Drop what follows a jump, and jumps to where control goes anyway."""
-    _block(function.body)
+    for block in function.blocks:
+        _block(block)
 
 
 def _block(block: ir.Block) -> None:

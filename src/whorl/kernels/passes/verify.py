@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from whorl.kernels import ir
 from whorl.kernels.types import ArrayType, Scalar
-from whorl.kernels.walk import blocks_of, every_expression, statements_in
+from whorl.kernels.walk import blocks_of, every_expression, statements_of
 
 __all__ = ["BrokenProgram", "verify"]
 
@@ -25,7 +25,7 @@ def verify(function: ir.Function, after: str) -> None:
             raise BrokenProgram(f"{function.name}, after {after}: {what}")
 
     slots = set(function.slots)
-    for statement in statements_in(function.body):
+    for statement in statements_of(function):
         match statement:
             case ir.Set(local, value):
                 check(local.type == value.type, f"{local.name}: {local.type} := {value.type}")
@@ -34,9 +34,16 @@ def verify(function: ir.Function, after: str) -> None:
                 check(element.array.type.writeable, f"{element.array.path} is read-only")
             case ir.SetComponent(component, value):
                 check(component.type == value.type, f"component := {value.type}")
+            case ir.Call(callee, args, results):
+                given = [arg.type for arg in args], [local.type for local in results]
+                taken = (
+                    [each.type for each in callee.params],
+                    [each.type for each in callee.results],
+                )
+                check(given == taken, f"a call of {callee.name}")
             case ir.If(test=test) | ir.While(test=test):
                 check(_is_bool(test), f"a test of type {test.type}")
-    for expr in every_expression(function.body):
+    for expr in (expr for block in function.blocks for expr in every_expression(block)):
         match expr:
             case ir.Element(array, indices, direct):
                 check(len(indices) == array.type.ndim == len(direct), f"indices of {array.path}")
@@ -44,7 +51,8 @@ def verify(function: ir.Function, after: str) -> None:
                 check(slot in slots, f"no slot {slot.path}")
                 if not isinstance(expr, ir.SlotUse):
                     check(isinstance(slot.type, ArrayType), f"{slot.path} is no array")
-    _check_jumps(function.body, frozenset(), frozenset(), check)
+    for block in function.blocks:
+        _check_jumps(block, frozenset(), frozenset(), check)
 
 
 def _is_bool(expr: ir.Expr) -> bool:

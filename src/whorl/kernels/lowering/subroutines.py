@@ -1,0 +1,166 @@
+"""A call of a large function in, a call of a subroutine out: lowered once for all calls alike.
+
+Small functions are followed in place, and LLVM sees through them. A large one that is called in
+several places would be compiled as often; it becomes a subroutine for each way in which it is
+called: what is known, where views lead, and the types of the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from whorl.kernels import ir
+
+from .frame import Frame
+from .joins import OneArray, OneScalar, new_variable
+from .operands import (
+    ArrayOf,
+    Items,
+    Known,
+    Operand,
+    Place,
+    Value,
+    Vec,
+    fingerprint_or_id,
+)
+
+__all__ = ["LARGE", "Made", "outlined"]
+
+LARGE: Final = 60  # statements
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A subroutine, and what its calls return: operands over its own result variables."""
+
+    subroutine: ir.Subroutine
+    returned: Operand
+
+
+class _NotPassed(Exception):
+    """Something that is not passed to, or returned by, a subroutine."""
+
+
+def outlined(
+    frame: Frame, inner: Frame, names: dict[str, Operand], run: Callable[[], Operand]
+) -> Operand | None:
+    """What a call of a large function returns; None if it has to be followed in place."""
+    lowering, tree = frame.lowering, inner.source.tree
+    if sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) <= LARGE:
+        return None
+    args: list[ir.Expr] = []
+    params: list[ir.Local] = []
+    inside: dict[str, Operand] = {}
+    parts: list[Any] = []
+    try:
+        for name, operand in names.items():
+            inside[name], part = _passed(operand, name, params, args)
+            parts.append((name, part))
+    except _NotPassed:
+        return None
+    key = (inner.code.function.__code__, lowering.parallel_depth > 0, *parts)
+    if key not in lowering.subroutines:
+        number = len(lowering.function.subroutines)
+        inner.names.update(inside)
+        inner.path = [-1, number]
+        lowering.subroutines[key] = _made(inner, f"{tree_name(tree)}{number}", params, run)
+    made = lowering.subroutines[key]
+    if made is None:
+        return None
+    renamed = {local: ir.Local(local.name, local.type) for local in made.subroutine.results}
+    lowering.emit(ir.Call(made.subroutine, tuple(args), tuple(renamed.values())))
+    return _renamed(made.returned, renamed)
+
+
+def tree_name(tree: ast.AST) -> str:
+    """A name that LLVM and people can read."""
+    return "".join(c if c.isalnum() and c.isascii() else "_" for c in getattr(tree, "name", "f"))
+
+
+def _made(
+    inner: Frame, name: str, params: list[ir.Local], run: Callable[[], Operand]
+) -> Made | None:
+    """The subroutine, lowered; None if what it returns cannot be handed back."""
+    lowering = inner.lowering
+    body: ir.Block = []
+    outside, lowering.outside = lowering.outside, set()
+    try:
+        with lowering.writing(body):
+            found = run()
+            results: list[ir.Local] = []
+            try:
+                returned = _returned(found, results, lowering.emit)
+            except _NotPassed:
+                return None
+    finally:
+        lowering.outside = outside
+    made = ir.Subroutine(name, tuple(params), body, tuple(results))
+    lowering.function.subroutines.append(made)
+    return Made(made, returned)
+
+
+def _passed(
+    operand: Operand, name: str, params: list[ir.Local], args: list[ir.Expr]
+) -> tuple[Operand, Any]:
+    """An operand as the subroutine sees it, and what of it tells subroutines apart."""
+
+    def parameter(variable: ir.Expr, expr: ir.Expr) -> None:
+        assert isinstance(variable, ir.Get)
+        params.append(variable.local)
+        args.append(expr)
+
+    match operand:
+        case Known(value):
+            return operand, ("known", type(value), fingerprint_or_id(value))
+        case Place(view):
+            return operand, ("place", view.path)
+        case Value(expr):
+            inside = new_variable(OneScalar(operand.type), name)
+            assert isinstance(inside, Value)
+            parameter(inside.expr, expr)
+            return inside, ("value", operand.type)
+        case ArrayOf(array, view):
+            variable = new_variable(OneArray(array.type), name)
+            assert isinstance(variable, ArrayOf)
+            into = variable.array
+            places = (into.base, *into.extents, *(into.strides or ()))
+            for place, expr in zip(
+                places, (array.base, *array.extents, *(array.strides or ())), strict=True
+            ):
+                parameter(place, expr)
+            seen = ir.Array(into.type, into.base, into.extents, into.strides, array.path)
+            where = None if view is None else view.path
+            return ArrayOf(seen, view), ("array", array.type, array.path, where)
+        case Items(items):
+            found = [_passed(item, f"{name}.{i}", params, args) for i, item in enumerate(items)]
+            return Items(tuple(each for each, _ in found)), tuple(part for _, part in found)
+    raise _NotPassed
+
+
+def _returned(
+    operand: Operand, results: list[ir.Local], emit: Callable[[ir.Stmt], None]
+) -> Operand:
+    match operand:
+        case Known() | Place():
+            return operand
+        case Value(expr):
+            local = ir.Local("result", expr.type)
+            emit(ir.Set(local, expr))
+            results.append(local)
+            return Value(ir.Get(local))
+        case Items(items):
+            return Items(tuple(_returned(item, results, emit) for item in items))
+    raise _NotPassed
+
+
+def _renamed(operand: Operand, names: dict[ir.Local, ir.Local]) -> Operand:
+    match operand:
+        case Value(ir.Get(local)):
+            return Value(ir.Get(names[local]))
+        case Items(items):
+            return Items(tuple(_renamed(item, names) for item in items))
+    assert not isinstance(operand, Vec)
+    return operand

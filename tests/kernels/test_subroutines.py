@@ -1,0 +1,117 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# Kernels take their types from the arguments.
+"""Large functions become subroutines: one for all calls alike, with the same results."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whorl
+from whorl.kernels.lowering.subroutines import LARGE
+
+PROGRAM = """
+import whorl
+
+def large(x, i, k, pair):
+    s = 0.0
+    if i < 0:
+        return s, k
+{lines}
+    s += pair[0] * pair[1]
+    for j in range(x.size):
+        s += x[j] * k
+    return s, k
+
+@whorl.kernel{options}
+def thrice(x, y):
+    a, _ = large(x, 0, 1.0, (2, 3.0))
+    b, _ = large(y, x.size - 1, 2.0, (2, 3.0))
+    c, _ = large(y, 1, 2.0, (2, 3.0))
+    d, n = large(x, -1, 3, (2, 3.0))
+    return a, b, c, d, n
+
+@whorl.kernel
+def alike(x, n):
+    a, _ = large(x, n - 1, n * 1.5, (2, 3.0))
+    b, _ = large(x, n - 2, n * 2.5, (2, 3.0))
+    return a, b
+
+def counting(counts, i):
+    s = 0
+{counts}
+    whorl.atomic_add(counts, i % counts.size, 1)
+    return s
+
+@whorl.kernel
+def parallel(counts, n):
+    total = 0
+    for i in whorl.prange(n):
+        total += counting(counts, i)
+    return total
+
+def endless(n):
+{counts_n}
+    return endless(n)
+
+@whorl.kernel
+def recursive(n):
+    return endless(n)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def make(name: str, options: str = "") -> Any:
+        lines = "\n".join(f"    s += x[i] * {n}" for n in range(LARGE))
+        counts = "\n".join("    s += i" for n in range(LARGE))
+        counts_n = "\n".join("    n += 1" for n in range(LARGE))
+        text = PROGRAM.format(lines=lines, counts=counts, counts_n=counts_n, options=options)
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    return make
+
+
+def test_calls_alike_share_a_subroutine(program: Any) -> None:
+    module = program("large_alike")
+    x = np.arange(4.0)
+    assert module.alike(x, 3) == pytest.approx(module.alike.interpret(x, 3))
+    shown = module.alike.inspect("ir")
+    assert (shown.count("  def large"), shown.count("= large0(")) == (1, 2)
+
+
+def test_calls_that_differ_in_what_is_known_have_subroutines_of_their_own(program: Any) -> None:
+    module = program("large_calls")
+    x, y = np.arange(4.0), np.arange(4.0) + 1
+    assert module.thrice(x, y) == pytest.approx(module.thrice.interpret(x, y))
+    shown = module.thrice.inspect("ir")
+    assert shown.count("  def large") == 4
+    assert module.thrice(x.astype("f4"), y) == pytest.approx(module.thrice.interpret(x, y))
+
+
+def test_errors_in_a_subroutine_come_out(program: Any) -> None:
+    module = program("large_checked", "(debug=True)")
+    with pytest.raises(IndexError, match="index 9 is out of bounds"):
+        module.thrice(np.zeros(10), np.zeros(4))
+
+
+def test_subroutines_in_parallel_loops_are_atomic(program: Any) -> None:
+    module = program("large_parallel")
+    ours, theirs = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    assert module.parallel(ours, 1000) == module.parallel.interpret(theirs, 1000)
+    assert ours.tolist() == theirs.tolist() == [250] * 4
+    assert "  def counting" in module.parallel.inspect("ir")
+
+
+def test_recursion_is_found_in_large_functions_too(program: Any) -> None:
+    module = program("large_recursive")
+    with pytest.raises(whorl.KernelError, match="calls itself"):
+        module.recursive(3)
