@@ -1,0 +1,333 @@
+"""An operation of the program in, LLVM's instructions for it out: a row for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from whorl.kernels import ir
+from whorl.kernels.types import Scalar
+
+from .spelling import literal, llvm_type
+
+if TYPE_CHECKING:
+    from .writer import Writer
+
+__all__ = ["INTRINSICS", "LIBRARY", "OPS", "combined"]
+
+INTRINSICS: Final = {
+    "sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "exp2": "exp2", "log": "log",
+    "log2": "log2", "log10": "log10", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
+    "rint": "rint", "pow": "pow", "copysign": "copysign", "fmin": "minimum", "fmax": "maximum",
+}  # fmt: skip
+LIBRARY: Final = frozenset((
+    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1", "log1p", "cbrt", "erf",
+    "erfc", "tgamma", "lgamma", "atan2", "hypot",
+))  # fmt: skip
+COMPARE: Final = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+
+
+def combined(writer: Writer, name: str, kind: Scalar, left: str, right: str) -> str:
+    """Two results of a reduction, or an element and what is added to it, as one."""
+    type = llvm_type(kind)
+    if name in ("add", "mul"):
+        return writer.let(f"{'f' if kind.is_float else ''}{name} {type} {left}, {right}")
+    sign = "o" if kind.is_float else "u" if kind.kind == "u" else "s"
+    compare = "fcmp" if kind.is_float else "icmp"
+    test = writer.let(f"{compare} {sign}{'lt' if name == 'min' else 'gt'} {type} {right}, {left}")
+    return writer.let(f"select i1 {test}, {type} {right}, {type} {left}")
+
+
+def _scalar(expr: ir.Expr) -> Scalar:
+    assert isinstance(expr.type, Scalar)
+    return expr.type
+
+
+def _arithmetic(name: str) -> Callable[..., str]:
+    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+        prefix = "f" if isinstance(op.type, Scalar) and op.type.is_float else ""
+        return writer.let(f"{prefix}{name} {llvm_type(op.type)} {left}, {right}")
+
+    return emit_op
+
+
+def _bitwise(name: str) -> Callable[..., str]:
+    return lambda writer, op, left, right: writer.let(
+        f"{name} {llvm_type(op.type)} {left}, {right}"
+    )
+
+
+def _compare(name: str) -> Callable[..., str]:
+    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+        kind = _scalar(op.args[0])
+        if kind.is_float:
+            test = f"fcmp {'une' if name == 'ne' else 'o' + name}"
+        else:
+            sign = "" if name in ("eq", "ne") else "s" if kind.kind == "i" else "u"
+            test = f"icmp {sign}{name}"
+        return writer.let(f"{test} {llvm_type(kind)} {left}, {right}")
+
+    return emit_op
+
+
+def _cast(writer: Writer, op: ir.Op, value: str) -> str:
+    source, to = _scalar(op.args[0]), _scalar(op)
+    a, b = llvm_type(source), llvm_type(to)
+    if to.kind == "b":
+        if source.kind == "b":
+            return value
+        test = "fcmp une" if source.is_float else "icmp ne"
+        return writer.let(f"{test} {a} {value}, {literal(source, 0)}")
+    if source.is_float and to.is_float:
+        if a == b:
+            return value
+        return writer.let(f"{'fpext' if source.bits < to.bits else 'fptrunc'} {a} {value} to {b}")
+    if to.is_float:
+        return writer.let(f"{'sitofp' if source.kind == 'i' else 'uitofp'} {a} {value} to {b}")
+    if source.is_float:
+        return _float_to_int(writer, source, to, value)
+    if a == b:
+        return value
+    if source.bits > to.bits and source.kind != "b":
+        return writer.let(f"trunc {a} {value} to {b}")
+    return writer.let(f"{'sext' if source.kind == 'i' else 'zext'} {a} {value} to {b}")
+
+
+def _float_to_int(writer: Writer, source: Scalar, to: Scalar, value: str) -> str:
+    """Cut off towards zero; what does not fit is some number, but the same one everywhere."""
+    a, b = llvm_type(source), llvm_type(to)
+
+    def frozen(text: str, type: str) -> str:
+        return writer.let(f"freeze {type} {writer.let(text)}")
+
+    if to.kind == "u" and to.bits == 64:
+        signed = frozen(f"fptosi {a} {value} to i64", "i64")
+        unsigned = frozen(f"fptoui {a} {value} to i64", "i64")
+        test = writer.let(f"fcmp olt {a} {value}, {literal(source, 2.0**63)}")
+        return writer.let(f"select i1 {test}, i64 {signed}, i64 {unsigned}")
+    if to.bits < 32 or to.kind == "u":
+        wide = frozen(f"fptosi {a} {value} to i64", "i64")
+        return writer.let(f"trunc i64 {wide} to {b}")
+    return frozen(f"fptosi {a} {value} to {b}", b)
+
+
+def _floordiv(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    return _divided(writer, op, left, right)[0]
+
+
+def _mod(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    return _divided(writer, op, left, right)[1]
+
+
+def _divided(writer: Writer, op: ir.Op, left: str, right: str) -> tuple[str, str]:
+    """Quotient and remainder as Python has them: rounded down, with the divisor's sign."""
+    kind = _scalar(op)
+    type = llvm_type(kind)
+    let = writer.let
+    if kind.is_float:
+        return _divided_floats(writer, kind, left, right)
+    if op.site >= 0:
+        writer.fail_unless(let(f"icmp ne {type} {right}, 0"), op.site, ())
+    is_known = right.lstrip("-").isdigit() and right not in ("0", "-1")
+    if kind.kind == "u":
+        divisor = right
+        if not is_known:
+            is_zero = let(f"icmp eq {type} {right}, 0")
+            divisor = let(f"select i1 {is_zero}, {type} 1, {type} {right}")
+        quotient = let(f"udiv {type} {left}, {divisor}")
+        rest = let(f"urem {type} {left}, {divisor}")
+        if not is_known:
+            quotient = let(f"select i1 {is_zero}, {type} 0, {type} {quotient}")
+            rest = let(f"select i1 {is_zero}, {type} 0, {type} {rest}")
+        return quotient, rest
+    divisor = right
+    if not is_known:
+        # Division by zero is 0 as in NumPy, and the lowest number by -1 wraps: never a trap.
+        is_zero = let(f"icmp eq {type} {right}, 0")
+        is_minus = let(f"icmp eq {type} {right}, -1")
+        is_odd = let(f"or i1 {is_zero}, {is_minus}")
+        divisor = let(f"select i1 {is_odd}, {type} 1, {type} {right}")
+    cut = let(f"sdiv {type} {left}, {divisor}")
+    over = let(f"srem {type} {left}, {divisor}")
+    has_rest = let(f"icmp ne {type} {over}, 0")
+    is_across = let(f"icmp slt {type} {let(f'xor {type} {over}, {divisor}')}, 0")
+    is_off = let(f"and i1 {has_rest}, {is_across}")
+    quotient = let(f"select i1 {is_off}, {type} {let(f'sub {type} {cut}, 1')}, {type} {cut}")
+    rest = let(f"select i1 {is_off}, {type} {let(f'add {type} {over}, {divisor}')}, {type} {over}")
+    if not is_known:
+        turned = let(f"sub {type} 0, {left}")
+        quotient = let(f"select i1 {is_minus}, {type} {turned}, {type} {quotient}")
+        quotient = let(f"select i1 {is_zero}, {type} 0, {type} {quotient}")
+        rest = let(f"select i1 {is_odd}, {type} 0, {type} {rest}")
+    return quotient, rest
+
+
+def _divided_floats(writer: Writer, kind: Scalar, left: str, right: str) -> tuple[str, str]:
+    type, let = llvm_type(kind), writer.let
+    zero = literal(kind, 0.0)
+    copysign = writer.module.declare(f"llvm.copysign.f{kind.bits}", type, type, type)
+    floor = writer.module.declare(f"llvm.floor.f{kind.bits}", type, type)
+    over = let(f"frem {type} {left}, {right}")
+    cut = let(f"fdiv {type} {let(f'fsub {type} {left}, {over}')}, {right}")
+    has_rest = let(f"fcmp une {type} {over}, {zero}")
+    signs = [let(f"fcmp olt {type} {value}, {zero}") for value in (right, over)]
+    differ = let(f"xor i1 {signs[0]}, {signs[1]}")
+    is_off = let(f"and i1 {has_rest}, {differ}")
+    moved = let(f"select i1 {is_off}, {type} {let(f'fadd {type} {over}, {right}')}, {type} {over}")
+    signed_zero = let(f"call {type} @{copysign}({type} {zero}, {type} {right})")
+    rest = let(f"select i1 {has_rest}, {type} {moved}, {type} {signed_zero}")
+    lower = let(f"fsub {type} {cut}, {literal(kind, 1.0)}")
+    cut = let(f"select i1 {is_off}, {type} {lower}, {type} {cut}")
+    down = let(f"call {type} @{floor}({type} {cut})")
+    far = let(f"fcmp ogt {type} {let(f'fsub {type} {cut}, {down}')}, {literal(kind, 0.5)}")
+    up = let(f"fadd {type} {down}, {literal(kind, 1.0)}")
+    near = let(f"select i1 {far}, {type} {up}, {type} {down}")
+    plain = let(f"fdiv {type} {left}, {right}")
+    small = let(f"call {type} @{copysign}({type} {zero}, {type} {plain})")
+    is_zero = let(f"fcmp oeq {type} {cut}, {zero}")
+    quotient = let(f"select i1 {is_zero}, {type} {small}, {type} {near}")
+    by_zero = let(f"fcmp oeq {type} {right}, {zero}")
+    return let(f"select i1 {by_zero}, {type} {plain}, {type} {quotient}"), rest
+
+
+def _shift(name: str) -> Callable[..., str]:
+    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+        kind = _scalar(op)
+        type, let = llvm_type(kind), writer.let
+        is_small = let(f"icmp ult {type} {right}, {kind.bits}")
+        safe = let(f"select i1 {is_small}, {type} {right}, {type} 0")
+        if name == "shl":
+            shifted = let(f"shl {type} {left}, {safe}")
+            return let(f"select i1 {is_small}, {type} {shifted}, {type} 0")
+        if kind.kind == "u":
+            shifted = let(f"lshr {type} {left}, {safe}")
+            return let(f"select i1 {is_small}, {type} {shifted}, {type} 0")
+        most = let(f"select i1 {is_small}, {type} {right}, {type} {kind.bits - 1}")
+        return let(f"ashr {type} {left}, {most}")
+
+    return emit_op
+
+
+def _extreme(name: str) -> Callable[..., str]:
+    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+        return combined(writer, name, _scalar(op), left, right)
+
+    return emit_op
+
+
+def _absolute(writer: Writer, op: ir.Op, value: str) -> str:
+    kind = _scalar(op)
+    type = llvm_type(kind)
+    if kind.is_float:
+        name = writer.module.declare(f"llvm.fabs.f{kind.bits}", type, type)
+        return writer.let(f"call {type} @{name}({type} {value})")
+    name = writer.module.declare(f"llvm.abs.i{kind.bits}", type, type, "i1")
+    return writer.let(f"call {type} @{name}({type} {value}, i1 false)")
+
+
+def _magnitude(writer: Writer, kind: Scalar, value: str) -> str:
+    type = llvm_type(kind)
+    name = writer.module.declare(f"llvm.fabs.f{kind.bits}", type, type)
+    return writer.let(f"call {type} @{name}({type} {value})")
+
+
+def _class_test(test: str) -> Callable[..., str]:
+    def emit_op(writer: Writer, op: ir.Op, value: str) -> str:
+        kind = _scalar(op.args[0])
+        type = llvm_type(kind)
+        if test == "uno":
+            return writer.let(f"fcmp uno {type} {value}, {value}")
+        size = _magnitude(writer, kind, value)
+        return writer.let(f"fcmp {test} {type} {size}, {literal(kind, math.inf)}")
+
+    return emit_op
+
+
+def _negative(writer: Writer, op: ir.Op, value: str) -> str:
+    type = llvm_type(op.type)
+    if isinstance(op.type, Scalar) and op.type.is_float:
+        return writer.let(f"fneg {type} {value}")
+    return writer.let(f"sub {type} 0, {value}")
+
+
+def _select(writer: Writer, op: ir.Op, test: str, left: str, right: str) -> str:
+    type = llvm_type(op.type)
+    return writer.let(f"select i1 {test}, {type} {left}, {type} {right}")
+
+
+def _offset(writer: Writer, op: ir.Op, base: str, bytes_: str) -> str:
+    return writer.let(f"getelementptr inbounds i8, ptr {base}, i64 {bytes_}")
+
+
+def _wrap(writer: Writer, op: ir.Op, index: str, extent: str) -> str:
+    found = writer.wrapped(index, extent)
+    if op.site >= 0:
+        writer.check(found, extent, op.site, (index, "0", extent))
+    return found
+
+
+def _power(writer: Writer, op: ir.Op, base: str, exponent: str) -> str:
+    """A whole power: by squaring, in a function of its own."""
+    type = llvm_type(op.type)
+    is_signed = _scalar(op).kind == "i"
+    name = f"whorl_power_{'' if is_signed else 'u'}{type}"
+    if name not in writer.module.helpers:
+        writer.module.helpers.add(name)
+        signed = "sgt" if is_signed else "ugt", "slt" if is_signed else "ult"
+        writer.module.bodies.append(_POWER.format(name=name, type=type, gt=signed[0], lt=signed[1]))
+    return writer.let(f"call {type} @{name}({type} {base}, {type} {exponent})")
+
+
+_POWER: Final = """define internal {type} @{name}({type} %b, {type} %e) #0 {{
+entry:
+  br label %head
+head:
+  %base = phi {type} [ %b, %entry ], [ %square, %round ]
+  %left = phi {type} [ %e, %entry ], [ %half, %round ]
+  %found = phi {type} [ 1, %entry ], [ %chosen, %round ]
+  %more = icmp {gt} {type} %left, 0
+  br i1 %more, label %round, label %end
+round:
+  %odd = trunc {type} %left to i1
+  %times = mul {type} %found, %base
+  %chosen = select i1 %odd, {type} %times, {type} %found
+  %square = mul {type} %base, %base
+  %half = lshr {type} %left, 1
+  br label %head
+end:
+  %negative = icmp {lt} {type} %e, 0
+  %result = select i1 %negative, {type} 0, {type} %found
+  ret {type} %result
+}}"""
+
+OPS: Final[dict[str, Callable[..., str]]] = {
+    "abs": _absolute,
+    "add": _arithmetic("add"),
+    "and": _bitwise("and"),
+    "cast": _cast,
+    "fdiv": _arithmetic("div"),
+    "floordiv": _floordiv,
+    "fmod": lambda writer, op, a, b: writer.let(f"frem {llvm_type(op.type)} {a}, {b}"),
+    "inv": lambda writer, op, value: writer.let(f"xor {llvm_type(op.type)} {value}, -1"),
+    "ipow": _power,
+    "isfinite": _class_test("olt"),
+    "isinf": _class_test("oeq"),
+    "isnan": _class_test("uno"),
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "mod": _mod,
+    "mul": _arithmetic("mul"),
+    "neg": _negative,
+    "not": lambda writer, op, value: writer.let(f"xor i1 {value}, true"),
+    "offset": _offset,
+    "or": _bitwise("or"),
+    "select": _select,
+    "shl": _shift("shl"),
+    "shr": _shift("shr"),
+    "sub": _arithmetic("sub"),
+    "ult": lambda writer, op, a, b: writer.let(f"icmp ult i64 {a}, {b}"),
+    "wrap": _wrap,
+    "xor": _bitwise("xor"),
+    **{name: _compare(llvm) for name, llvm in COMPARE.items()},
+}

@@ -1,0 +1,283 @@
+"""A parallel loop in, the text that cuts its rounds into parts and hands them to workers out.
+
+Workers take one part after the other, so that uneven rounds even out. With reductions the number
+of parts does not depend on the number of threads, and the parts' results are put together in
+their order: the result is the same for every number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from whorl.kernels import ir
+from whorl.kernels.record import PARALLEL, THREADS
+from whorl.kernels.types import WEAK_INT, Scalar, Type, VectorType
+from whorl.kernels.walk import has_atomics, locals_in
+
+from .operations import combined
+from .spelling import ALONE, literal, llvm_type
+from .writer import Writer
+
+__all__ = ["parallel_loop"]
+
+PARTS: Final = 64  # of a loop with reductions
+SHARE: Final = 8  # parts per thread of one without
+
+
+def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
+    """Cut the rounds into parts, hand them to workers, put the reductions together."""
+    start, stop, step = map(outer.expr, (loop.start, loop.stop, loop.step))
+    count = rounds(outer, start, stop, step)
+    threads = outer.let(f"load i64, ptr {outer.word(THREADS)}")
+    runtime = outer.let(f"load ptr, ptr {outer.word(PARALLEL)}")
+    most = str(PARTS) if loop.reductions else outer.let(f"mul i64 {threads}, {SHARE}")
+    parts = outer.minimum(most, count)
+    shared = locals_in(loop)
+    context = Context(outer, loop, shared)
+    context.fill(count, parts, start, step)
+    part = part_function(outer, loop, shared, context, atomic=True)
+    alone = part
+    if has_atomics(loop.body):
+        alone = part_function(outer, loop, shared, context, atomic=False)
+    worker = worker_function(outer, loop, part, context)
+
+    several, one, end = outer.fresh("several"), outer.fresh("one"), outer.fresh("end")
+    may = outer.let(f"icmp sgt i64 {outer.minimum(threads, count)}, 1")
+    has_runtime = outer.let(f"icmp ne ptr {runtime}, null")
+    outer.branch(outer.let(f"and i1 {may}, {has_runtime}"), several, one)
+    outer.lines.append(f"{several}:")
+    outer.is_open = True
+    workers = outer.let(f"trunc i64 {outer.minimum(threads, parts)} to i32")
+    outer.do(f"call void {runtime}(ptr @{worker}, ptr {context.place}, i32 {workers}, i32 0)")
+    outer.jump(end)
+    outer.lines.append(f"{one}:")
+    outer.is_open = True
+    if loop.reductions:
+        number = ir.Local("part", WEAK_INT)
+        count_parts(
+            outer, number, parts, lambda: run_part(outer, alone, context, number, count, parts)
+        )
+    else:
+        outer.do(f"call void @{alone}(ptr {context.place}, i64 0, i64 {count}, i64 0)")
+    outer.mark(end)
+    for reduction in loop.reductions:
+        combine(outer, reduction, context, parts)
+    outer.leave_if_failed()
+
+
+def rounds(outer: Writer, start: str, stop: str, step: str) -> str:
+    """How many rounds there are."""
+    if step == "1":
+        room = stop if start == "0" else outer.let(f"sub i64 {stop}, {start}")
+        return outer.maximum(room, "0")
+    up = outer.let(f"icmp sgt i64 {step}, 0")
+    forward = outer.let(f"sub i64 {stop}, {start}")
+    backward = outer.let(f"sub i64 {start}, {stop}")
+    room = outer.let(f"select i1 {up}, i64 {forward}, i64 {backward}")
+    size = outer.let(f"select i1 {up}, i64 {step}, i64 {outer.let(f'sub i64 0, {step}')}")
+    is_zero = outer.let(f"icmp eq i64 {size}, 0")
+    size = outer.let(f"select i1 {is_zero}, i64 1, i64 {size}")
+    rounded = outer.let(f"add i64 {outer.maximum(room, '0')}, {outer.let(f'sub i64 {size}, 1')}")
+    found = outer.let(f"sdiv i64 {rounded}, {size}")
+    return outer.let(f"select i1 {is_zero}, i64 0, i64 {found}")
+
+
+def count_parts(outer: Writer, number: ir.Local, parts: str, body: Callable[[], None]) -> None:
+    """A loop over part numbers, written by a function."""
+    head, round_, end = outer.fresh("head"), outer.fresh("round"), outer.fresh("end")
+    outer.set(number, "0")
+    outer.mark(head)
+    now = outer.get(number)
+    outer.branch(outer.let(f"icmp slt i64 {now}, {parts}"), round_, end)
+    outer.lines.append(f"{round_}:")
+    outer.is_open = True
+    body()
+    outer.set(number, outer.let(f"add nsw i64 {now}, 1"))
+    outer.jump(head)
+    outer.lines.append(f"{end}:")
+    outer.is_open = True
+
+
+def run_part(
+    outer: Writer, part: str, context: Context, number: ir.Local, count: str, parts: str
+) -> None:
+    """Run the rounds of one part: an even share."""
+    now = outer.get(number)
+    begin = outer.let(f"sdiv i64 {outer.let(f'mul i64 {now}, {count}')}, {parts}")
+    after = outer.let(f"add i64 {now}, 1")
+    end = outer.let(f"sdiv i64 {outer.let(f'mul i64 {after}, {count}')}, {parts}")
+    outer.do(f"call void @{part}(ptr {context.place}, i64 {begin}, i64 {end}, i64 {now})")
+
+
+def part_function(
+    outer: Writer, loop: ir.Parallel, shared: list[ir.Local], context: Context, *, atomic: bool
+) -> str:
+    """The function that runs the rounds of one part; its name."""
+    name = f"{loop.label}_{'part' if atomic else 'alone'}"
+    writer = Writer(
+        outer.module, name, "ptr noalias %context, i64 %begin, i64 %end, i64 %part", "%record",
+        atomic=atomic, attributes=ALONE,
+    )  # fmt: skip
+    writer.lines.append("  %record = load ptr, ptr %context")
+    writer.begin()
+    inner = context.inside(writer, "%context")
+    for local in shared:
+        place = inner.shared(local)
+        type = llvm_type(local.type)
+        writer.do(
+            f"store {type} {writer.let(f'load {type}, ptr {place}')}, ptr {writer.place(local)}"
+        )
+    for reduction in loop.reductions:
+        writer.set(reduction.local, neutral(reduction))
+    start, step = inner.word(Context.START), inner.word(Context.STEP)
+    if isinstance(loop.step, ir.Const):
+        step = literal(loop.step.type, loop.step.value)
+    if isinstance(loop.start, ir.Const):
+        start = literal(loop.start.type, loop.start.value)
+    index = ir.Local("round", WEAK_INT)
+
+    head, round_, end = writer.fresh("head"), writer.fresh("round"), writer.fresh("end")
+    writer.set(index, "%begin")
+    writer.mark(head)
+    now = writer.get(index)
+    writer.branch(writer.let(f"icmp slt i64 {now}, %end"), round_, end)
+    writer.lines.append(f"{round_}:")
+    writer.is_open = True
+    scaled = now if step == "1" else writer.let(f"mul nsw i64 {now}, {step}")
+    writer.set(loop.local, scaled if start == "0" else writer.let(f"add nsw i64 {start}, {scaled}"))
+    writer.block(loop.body)
+    if writer.is_open:
+        writer.set(index, writer.let(f"add nsw i64 {now}, 1"))
+        writer.jump(head)
+    writer.lines.append(f"{end}:")
+    writer.is_open = True
+    for reduction in loop.reductions:
+        type = llvm_type(reduction.local.type)
+        place = inner.partial(reduction, "%part")
+        writer.do(f"store {type} {writer.get(reduction.local)}, ptr {place}")
+    writer.finish()
+    return name
+
+
+def worker_function(outer: Writer, loop: ir.Parallel, part: str, context: Context) -> str:
+    """The function that each thread runs: parts, as long as there are some."""
+    name = f"{loop.label}_worker"
+    writer = Writer(outer.module, name, "ptr %context", "%record")
+    inner = context.inside(writer, "%context")
+    count, parts = inner.word(Context.COUNT), inner.word(Context.PARTS)
+    number = ir.Local("part", WEAK_INT)
+    head, round_, end = writer.fresh("head"), writer.fresh("round"), writer.fresh("end")
+    writer.mark(head)
+    ticket = inner.address(Context.TICKET)
+    now = writer.let(f"atomicrmw add ptr {ticket}, i64 1 monotonic")
+    writer.branch(writer.let(f"icmp slt i64 {now}, {parts}"), round_, end)
+    writer.lines.append(f"{round_}:")
+    writer.is_open = True
+    writer.set(number, now)
+    run_part(writer, part, inner, number, count, parts)
+    writer.jump(head)
+    writer.lines.append(f"{end}:")
+    writer.is_open = True
+    writer.finish()
+    return name
+
+
+def combine(outer: Writer, reduction: ir.Reduction, context: Context, parts: str) -> None:
+    """Put the results of the parts together, in their order."""
+    number = ir.Local("part", WEAK_INT)
+    local = reduction.local
+    assert isinstance(local.type, Scalar)
+    kind = local.type
+
+    def add() -> None:
+        place = context.partial(reduction, outer.get(number))
+        value = outer.let(f"load {llvm_type(kind)}, ptr {place}")
+        outer.set(local, combined(outer, reduction.name, kind, outer.get(local), value))
+
+    count_parts(outer, number, parts, add)
+
+
+def neutral(reduction: ir.Reduction) -> str:
+    """The number that a part begins with."""
+    kind = reduction.local.type
+    assert isinstance(kind, Scalar)
+    value: float
+    if reduction.name in ("add", "mul"):
+        value = 0 if reduction.name == "add" else 1
+        # minus zero, so that a sum of nothing but minus zeros stays one
+        return literal(kind, -0.0 if kind.is_float and value == 0 else value)
+    if kind.is_float:
+        return literal(kind, math.inf if reduction.name == "min" else -math.inf)
+    low, high = (0, 2**kind.bits - 1) if kind.kind == "u" else (
+        -(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1)  # fmt: skip
+    return literal(kind, high if reduction.name == "min" else low)
+
+
+class Context:
+    """What the parts of a parallel loop share: a block of memory on the caller's stack.
+
+    The record's address, the numbers below, the variables from outside, and one row of results
+    per part for each reduction.
+    """
+
+    RECORD, COUNT, PARTS, TICKET, START, STEP, FIRST = range(7)
+
+    def __init__(self, writer: Writer, loop: ir.Parallel, shared: list[ir.Local]) -> None:
+        self._writer = writer
+        self._offsets: dict[ir.Local, int] = {}
+        self._rows: dict[ir.Local, int] = {}
+        at = self.FIRST * 8
+        for local in shared:
+            self._offsets[local] = at
+            at += _padded(local.type)
+        for reduction in loop.reductions:
+            self._rows[reduction.local] = at
+            at += 8 * PARTS
+        self._shared = shared
+        self.place = writer.alloca(f"[{at} x i8], align 64", "context")
+
+    def fill(self, count: str, parts: str, start: str, step: str) -> None:
+        """Write everything into it."""
+        writer = self._writer
+        writer.do(f"store ptr {writer.record}, ptr {self.place}")
+        words = ((self.COUNT, count), (self.PARTS, parts), (self.TICKET, "0"))
+        for number, value in (*words, (self.START, start), (self.STEP, step)):
+            writer.do(f"store i64 {value}, ptr {self.address(number)}")
+        for local in self._shared:
+            type = llvm_type(local.type)
+            value = writer.let(f"load {type}, ptr {writer.place(local)}")
+            writer.do(f"store {type} {value}, ptr {self.shared(local)}")
+
+    def inside(self, writer: Writer, place: str) -> Context:
+        """The same, seen by another function."""
+        made = object.__new__(Context)
+        made._writer, made.place = writer, place
+        made._offsets, made._rows, made._shared = self._offsets, self._rows, self._shared
+        return made
+
+    def address(self, number: int) -> str:
+        """Where a number is."""
+        return self._at(str(number * 8))
+
+    def word(self, number: int) -> str:
+        """A number."""
+        return self._writer.let(f"load i64, ptr {self.address(number)}")
+
+    def shared(self, local: ir.Local) -> str:
+        """Where a variable from outside is."""
+        return self._at(str(self._offsets[local]))
+
+    def partial(self, reduction: ir.Reduction, part: str) -> str:
+        """Where the result of a part is."""
+        row = self._at(str(self._rows[reduction.local]))
+        return self._writer.let(f"getelementptr inbounds i64, ptr {row}, i64 {part}")
+
+    def _at(self, offset: str) -> str:
+        return self._writer.let(f"getelementptr inbounds i8, ptr {self.place}, i64 {offset}")
+
+
+def _padded(type: Type) -> int:
+    size = type.size * type.element.bits // 8 if isinstance(type, VectorType) else 8
+    return (size + 7) // 8 * 8

@@ -1,0 +1,46 @@
+"""Types and numbers in, their spelling in LLVM's text out."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Final
+
+from whorl.kernels.types import Pointer, Scalar, Type, VectorType
+
+__all__ = ["ALONE", "INLINED", "literal", "llvm_type", "memory_type"]
+
+INLINED: Final = "#0"  # the attributes of most functions, which `machine` defines
+ALONE: Final = "#1"  # of those that LLVM compiles once, however often they are called
+
+
+def llvm_type(type: Type) -> str:
+    """A type as LLVM calls it, in a register."""
+    match type:
+        case Scalar("b"):
+            return "i1"
+        case Scalar("f", bits):
+            return "float" if bits == 32 else "double"
+        case Scalar(_, bits):
+            return f"i{bits}"
+        case Pointer():
+            return "ptr"
+        case VectorType(element):
+            return f"[{type.size} x {memory_type(element)}]"
+    raise AssertionError(type)
+
+
+def memory_type(type: Scalar) -> str:
+    """A type as it lies in an array."""
+    return "i8" if type.kind == "b" else llvm_type(type)
+
+
+def literal(type: Scalar, value: float) -> str:
+    """A number as LLVM writes it."""
+    if type.kind == "b":
+        return "true" if value else "false"
+    if not type.is_float:
+        return str(int(value))
+    if type.bits == 32 and math.isfinite(value):
+        value = struct.unpack("f", struct.pack("f", value))[0]
+    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"

@@ -1,0 +1,181 @@
+"""A statement of the program in, LLVM's text for it out: one function per kind, by a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from whorl.kernels import ir
+from whorl.kernels.record import PRINT
+from whorl.kernels.types import Scalar
+
+from .operations import combined
+from .parallel import parallel_loop
+from .spelling import llvm_type
+from .writer import Writer
+
+__all__ = ["STATEMENTS"]
+
+
+def _set(writer: Writer, statement: ir.Set) -> None:
+    writer.set(statement.local, writer.expr(statement.value))
+
+
+def _store(writer: Writer, statement: ir.Store) -> None:
+    value = writer.expr(statement.value)
+    writer.store(statement.element.type, value, writer.address(statement.element))
+
+
+def _set_component(writer: Writer, statement: ir.SetComponent) -> None:
+    value = writer.expr(statement.value)
+    component = statement.component
+    writer.store(component.type, value, writer.component(component))
+
+
+def _atomic(writer: Writer, statement: ir.Atomic) -> None:
+    kind = statement.element.type
+    value = writer.expr(statement.value)
+    address = writer.address(statement.element)
+    type = llvm_type(kind)
+    if writer.atomic:
+        prefix = "f" if kind.is_float else "u" if kind.kind == "u" else ""
+        name = f"{prefix}{statement.name}" if statement.name != "add" or kind.is_float else "add"
+        old = writer.let(f"atomicrmw {name} ptr {address}, {type} {value} monotonic")
+        writer.set(statement.old, old)
+        return
+    old = writer.load(kind, address)
+    writer.set(statement.old, old)
+    writer.do(f"store {type} {combined(writer, statement.name, kind, old, value)}, ptr {address}")
+
+
+def _if(writer: Writer, statement: ir.If) -> None:
+    then, orelse, end = writer.fresh("then"), writer.fresh("else"), writer.fresh("end")
+    writer.branch(writer.expr(statement.test), then, orelse if statement.orelse else end)
+    writer.lines.append(f"{then}:")
+    writer.is_open = True
+    writer.block(statement.then)
+    writer.jump(end)
+    if statement.orelse:
+        writer.lines.append(f"{orelse}:")
+        writer.is_open = True
+        writer.block(statement.orelse)
+        writer.jump(end)
+    writer.lines.append(f"{end}:")
+    writer.is_open = True
+
+
+def _for(writer: Writer, statement: ir.For) -> None:
+    start, stop, step = map(writer.expr, (statement.start, statement.stop, statement.step))
+    _count(writer, statement.label, statement.local, (start, stop, step), statement.body)
+
+
+def _count(
+    writer: Writer, label: str, local: ir.Local, bounds: tuple[str, str, str], body: ir.Block
+) -> None:
+    """A counted loop."""
+    start, stop, step = bounds
+    head, round_, next_, end = (writer.fresh(n) for n in ("head", "round", "next", "end"))
+    counter = writer.alloca("i64", "count")
+    writer.do(f"store i64 {start}, ptr {counter}")
+    writer.mark(head)
+    now = writer.let(f"load i64, ptr {counter}")
+    writer.branch(_is_inside(writer, now, stop, step), round_, end)
+    writer.lines.append(f"{round_}:")
+    writer.is_open = True
+    writer.set(local, now)
+    writer.targets[label] = (end, next_)
+    writer.block(body)
+    writer.mark(next_)
+    writer.do(f"store i64 {writer.let(f'add nsw i64 {now}, {step}')}, ptr {counter}")
+    writer.jump(head)
+    writer.lines.append(f"{end}:")
+    writer.is_open = True
+
+
+def _is_inside(writer: Writer, now: str, stop: str, step: str) -> str:
+    """Whether a count has not reached its end."""
+    if step.lstrip("-").isdigit():
+        return writer.let(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {now}, {stop}")
+    below, above = (
+        writer.let(f"icmp slt i64 {now}, {stop}"),
+        writer.let(f"icmp sgt i64 {now}, {stop}"),
+    )
+    up, down = writer.let(f"icmp sgt i64 {step}, 0"), writer.let(f"icmp slt i64 {step}, 0")
+    rising, falling = writer.let(f"and i1 {below}, {up}"), writer.let(f"and i1 {above}, {down}")
+    return writer.let(f"or i1 {rising}, {falling}")
+
+
+def _while(writer: Writer, statement: ir.While) -> None:
+    head, round_, end = writer.fresh("head"), writer.fresh("round"), writer.fresh("end")
+    writer.mark(head)
+    writer.block(statement.before)
+    writer.branch(writer.expr(statement.test), round_, end)
+    writer.lines.append(f"{round_}:")
+    writer.is_open = True
+    writer.targets[statement.label] = (end, head)
+    writer.block(statement.body)
+    writer.jump(head)
+    writer.lines.append(f"{end}:")
+    writer.is_open = True
+
+
+def _scope(writer: Writer, statement: ir.Scope) -> None:
+    end = writer.fresh("end")
+    writer.targets[statement.label] = (end, end)
+    writer.block(statement.body)
+    writer.mark(end)
+
+
+def _leave(writer: Writer, statement: ir.Leave) -> None:
+    writer.jump(writer.targets[statement.label][0])
+
+
+def _next(writer: Writer, statement: ir.Next) -> None:
+    writer.jump(writer.targets[statement.label][1])
+
+
+def _raise(writer: Writer, statement: ir.Raise) -> None:
+    writer.fail(statement.site, tuple(map(writer.expr, statement.values)))
+
+
+def _print(writer: Writer, statement: ir.Print) -> None:
+    count = len(statement.values)
+    values = writer.alloca(f"[{max(1, count)} x i64]", "print")
+    for i, expr in enumerate(statement.values):
+        type = expr.type
+        assert isinstance(type, Scalar)
+        place = writer.let(f"getelementptr inbounds i64, ptr {values}, i64 {i}")
+        writer.do(f"store i64 0, ptr {place}")
+        writer.store(type, writer.expr(expr), place)
+    printer = writer.let(f"load ptr, ptr {writer.word(PRINT)}")
+    writer.do(f"call void {printer}(i64 {statement.site}, i64 {count}, ptr {values})")
+
+
+def _call(writer: Writer, statement: ir.Call) -> None:
+    callee = statement.callee
+    args = [
+        f"{llvm_type(param.type)} {writer.expr(arg)}"
+        for param, arg in zip(callee.params, statement.args, strict=True)
+    ]
+    outs = [f"ptr {writer.place(local)}" for local in statement.results]
+    name = writer.module.subroutine(callee, atomic=writer.atomic)
+    writer.do(f"call void @{name}({', '.join((f'ptr {writer.record}', *args, *outs))})")
+    writer.leave_if_failed()
+
+
+STATEMENTS: Final[dict[type, Callable[[Writer, Any], None]]] = {
+    ir.Atomic: _atomic,
+    ir.Call: _call,
+    ir.For: _for,
+    ir.If: _if,
+    ir.Leave: _leave,
+    ir.Next: _next,
+    ir.Parallel: parallel_loop,
+    ir.Print: _print,
+    ir.Raise: _raise,
+    ir.Scope: _scope,
+    ir.Set: _set,
+    ir.SetComponent: _set_component,
+    ir.Store: _store,
+    ir.While: _while,
+}
