@@ -512,6 +512,7 @@ def default_without_home(temporary: str, home: str) -> Any:
     if home:
         os.environ["HOME"] = home
     os.environ["TMPDIR"] = temporary
+    tempfile.tempdir = None  # whoever has asked before has the old one
 
     def nobody(_: int) -> Any:
         raise KeyError("no such user")
