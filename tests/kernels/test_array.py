@@ -8,6 +8,7 @@ import copy
 import pickle
 
 import numpy as np
+import pytest
 
 import whorl
 
@@ -51,3 +52,19 @@ def test_copies_and_pickles_keep_the_gradient_and_parts_have_none() -> None:
     part = x[1:]
     assert isinstance(part, whorl.GradArray)
     assert part.grad is None
+
+
+@whorl.kernel
+def first(x):
+    return x[0]
+
+
+def test_an_array_whose_elements_mean_something_else_is_refused_in_any_order() -> None:
+    masked = np.ma.masked_array([7.0, 2.0], mask=[True, False])
+    assert first(np.ones(3)) == 1.0
+    for _ in range(2):
+        with pytest.raises(whorl.KernelError, match="MaskedArray"):
+            first(masked)
+    assert first(masked.data) == 7.0
+    assert first(whorl.array(3)) == 0.0
+    assert first.stats()["compiled"] == 1

@@ -18,6 +18,7 @@ class GradArray(np.ndarray[Any, np.dtype[Any]]):
     ((3,), True)
     """
 
+    __whorl_plain__ = True  # to a kernel that does not read `grad`, an array like others
     grad: GradArray | None = None
 
     def __array_finalize__(self, source: object) -> None:

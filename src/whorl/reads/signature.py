@@ -8,7 +8,8 @@ no adaptor is built for it. Classes bring their own with `__whorl_signature__`, 
     None, bool, int, float, complex, str, bytes     ("int",)
     an enum member                                  ("enum", class)
     a NumPy scalar                                  ("scalar", dtype)
-    an array                                        ("array", dtype, dimensions, layout, access)
+    an array                                        ("array", dtype, dimensions, layout, access),
+                                                    and its class if it is a subclass
     a tuple                                         ("tuple", signature...)
     a function or method                            ("function", kind)
     a class, a module                               ("class", name), ("module", name)
@@ -145,8 +146,12 @@ def _own(cls: type) -> Own | None:
 
 def array_signature(value: Any) -> Plain:
     """The signature of an array, or of what can be used as one; `NoSignature` if it is none."""
-    if derives(type(value), np.ndarray):
-        return array_signature_of(value.dtype, value.ndim, value.flags.num)
+    cls = type(value)
+    if derives(cls, np.ndarray):
+        found = array_signature_of(value.dtype, value.ndim, value.flags.num)
+        if cls is np.ndarray or cls is np.memmap or find(cls, "__whorl_plain__") is True:
+            return found
+        return (*found, class_label(cls))  # whose elements may mean something else: a mask
     own = _own(type(value))
     if own is not None:
         return ("own", class_label(type(value)), own(value))

@@ -100,7 +100,12 @@ def _array(place: Place) -> ir.Array:
             f"{view.path} is a {type(view.peek()).__name__} with a signature of its own",
             "Pass a plain NumPy array.",
         )
-    _, _, ndim, layout, access = fact
+    _, _, ndim, layout, access, *subclass = fact
+    if subclass:
+        raise Undecided(
+            f"{view.path} is a {type(view.peek()).__name__}, whose elements may be no plain numbers",
+            "Pass np.asarray(x), or x.data and x.mask of a masked array.",
+        )
     element = scalar_of_dtype(view.peek().dtype)
     if element is None or layout == "unaligned":
         found = "an unaligned array" if element else f"an array of {view.peek().dtype}"
