@@ -6,8 +6,7 @@ import contextlib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whorl.artifacts import Artifact
 from whorl.errors import UnsupportedRead
@@ -17,6 +16,9 @@ from whorl.reads.settings import declared_settings, setting_reads
 from whorl.reads.world import ABSENT
 
 from .target import Target, host
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 __all__ = [
     "Compiler",
@@ -158,6 +160,8 @@ def _distribution_of(top: str) -> str:
 
 def _distributions_of(top: str) -> list[metadata.Distribution]:
     """The distributions that a package is from. One of its own name is found at once."""
+    from importlib import metadata  # slow to import, and rarely asked for
+
     with contextlib.suppress(metadata.PackageNotFoundError):
         named = metadata.distribution(top)
         if any(file.parts[0] in (top, f"{top}.py") for file in named.files or ()):

@@ -103,7 +103,7 @@ def _array(place: Place) -> ir.Array:
     _, _, ndim, layout, access, *subclass = fact
     if subclass:
         raise Undecided(
-            f"{view.path} is a {type(view.peek()).__name__}, whose elements may be no plain numbers",
+            f"{view.path} is a {type(view.peek()).__name__}: its elements may be no plain numbers",
             "Pass np.asarray(x), or x.data and x.mask of a masked array.",
         )
     element = scalar_of_dtype(view.peek().dtype)
