@@ -1,0 +1,304 @@
+"""New processes that find everything in a cache in, their time to a first result out."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import harness
+import medium
+from harness import (
+    SUBJECT,
+    Contender,
+    Failed,
+    Failure,
+    Goal,
+    Measured,
+    NotInstalled,
+    Outcome,
+    Result,
+    Results,
+    Settings,
+    Timed,
+    TimedOut,
+)
+
+BARE, NUMPY, IMPORTED = "bare interpreter", "import numpy", "import numpy, whorl"
+NUMBA = "numba"
+
+KERNELS = 11
+"""In a file that is imported at once: what comes once in a process is over with the last one."""
+
+PROCESS, NEXT = "process", "next"
+TITLES = {
+    PROCESS: "A whole process, whose first result of a medium kernel is from a warm cache, ms",
+    NEXT: f"First calls of {KERNELS} medium kernels of one file in a new process, cache warm, ms",
+}
+WHOLE = "process start to first result"
+FIRST, LAST = "the 1st kernel, everything imported", f"the {KERNELS}th kernel"
+COMPILER = "imports of llvmlite"
+
+DECORATORS = {
+    SUBJECT: medium.HEADS[SUBJECT],
+    NUMBA: "from numba import njit\n\nfunc = kernel = njit(cache=True)",
+}
+
+
+# -- What is started ---------------------------------------------------------------------------
+
+
+def file_of(compiler: str) -> str:
+    """The kernel, which is the last function of its file, eleven times under names of its own."""
+    start = medium.TEXT.index("@kernel")
+    functions, kernel = medium.TEXT[:start], medium.TEXT[start:]
+    copies = [re.sub(r"def step\(", f"def step_{i}(", kernel) for i in range(KERNELS)]
+    return "\n\n".join([DECORATORS[compiler] + "\n" + functions, *copies])
+
+
+ARGUMENTS = (
+    "from __future__ import annotations\n"
+    "import numpy as np\n"
+    f"{inspect.getsource(medium.arguments)}\n"
+)
+CALL = f"{ARGUMENTS}from {medium.MODULE} import step_0\nprint(*step_0(*arguments()))"
+PROGRAMS = {
+    BARE: "pass",
+    NUMPY: "import numpy",
+    IMPORTED: "import numpy, whorl",
+    SUBJECT: CALL,
+    NUMBA: CALL,
+}
+"""By contender: the text of a whole process."""
+
+TELLING = f"""{ARGUMENTS}
+import gc, json, sys, time
+import {medium.MODULE} as module
+
+kernels = [getattr(module, f"step_{{i}}") for i in range({KERNELS})]
+rows = [arguments() for _ in kernels]
+gc.collect()
+gc.freeze()
+gc.disable()
+seconds = []
+for kernel, row in zip(kernels, rows):
+    start = time.perf_counter()
+    kernel(*row)
+    seconds.append(time.perf_counter() - start)
+stats = [kernel.stats() for kernel in kernels if hasattr(kernel, "specializations")]
+hits = [sum(kernel.stats.cache_hits.values()) for kernel in kernels if hasattr(kernel, "py_func")]
+found = [one.get("found", 0) for one in stats] or hits
+print(json.dumps({{"seconds": seconds, "found": found, "llvmlite": "llvmlite" in sys.modules}}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process that has ended by itself."""
+
+    seconds: float
+    output: str
+
+
+def ended(name: str, program: str, directory: Path) -> Ended | Failure:
+    """A new process from start to end, with the files and the cache of one contender."""
+    here = [str(directory / name), *filter(None, [os.getenv("PYTHONPATH")])]
+    environment = {
+        **{key: value for key, value in os.environ.items() if "WHORL" not in key},
+        "PYTHONPATH": os.pathsep.join(here),
+        "WHORL_CACHE_DIR": str(directory / "cache"),
+    }
+    # Where bytecode is not kept, a process would compile the text of whatever no installer has.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        return TimedOut(error.timeout)
+    except subprocess.CalledProcessError as error:
+        print(error.stderr, file=sys.stderr)
+        return Failed(f"exit status {error.returncode}")
+    return Ended(time.perf_counter() - start, done.stdout)
+
+
+def prepared(directory: Path, names: Sequence[str]) -> dict[str, Failure]:
+    """Files that are written, caches that are filled; who cannot, and why."""
+    failed: dict[str, Failure] = {}
+    for name, program in PROGRAMS.items():
+        if name not in DECORATORS:
+            ended(name, program, directory)  # the bytecode is there from now on
+        elif name in names:
+            (directory / name).mkdir()
+            file = directory / name / f"{medium.MODULE}.py"
+            file.write_text(file_of(name), encoding="utf-8")
+            for filling in (TELLING, CALL, TELLING):
+                ending = ended(name, filling, directory)
+            match told(ending):
+                case dict():
+                    pass
+                case failure:
+                    failed[name] = failure
+    return failed
+
+
+def told(ending: Ended | Failure) -> dict[str, Any] | Failure:
+    """What a process says of its kernels, if it has found all of them."""
+    if not isinstance(ending, Ended):
+        return ending
+    said: dict[str, Any] = json.loads(ending.output)
+    return said if all(said["found"]) else Failed("not found in the cache")
+
+
+# -- Measuring ---------------------------------------------------------------------------------
+
+
+def measure_processes(
+    directory: Path, names: Sequence[str], settings: Settings
+) -> Iterator[Result]:
+    """One process of each contender in turn, round after round."""
+    taken: dict[str, list[float]] = {name: [] for name in names}
+    failed: dict[str, Failure] = {}
+    results = set()
+    for _ in range(settings.rounds):
+        for name in names:
+            match ended(name, PROGRAMS[name], directory):
+                case Ended(seconds, output):
+                    taken[name].append(seconds)
+                    results.update([rounded(output)] if output else [])
+                case failure:
+                    failed[name] = failure
+    if len(results) > 1:
+        raise AssertionError(f"the two sides do not compute the same: {results}")
+    outcomes: dict[str, Outcome] = {
+        name: failed.get(name) or Timed(tuple(seconds)) for name, seconds in taken.items()
+    }
+    yield Result(PROCESS, TITLES[PROCESS], "ms", WHOLE, 1, outcomes)
+
+
+def rounded(output: str) -> tuple[float, ...]:
+    return tuple(round(float(number), 9) for number in output.split())
+
+
+def measure_next(directory: Path, names: Sequence[str], settings: Settings) -> Iterator[Result]:
+    """A process of each compiler in turn, which times its kernels itself."""
+    taken: dict[str, list[list[float]]] = {name: [] for name in names}
+    failed: dict[str, Failure] = {}
+    imports = 0
+    for _ in range(max(3, settings.rounds // 2)):
+        for name in names:
+            match told(ended(name, TELLING, directory)):
+                case dict() as said:
+                    taken[name].append(said["seconds"])
+                    imports += name == SUBJECT and said["llvmlite"]
+                case failure:
+                    failed[name] = failure
+    for case, place in ((FIRST, 0), (LAST, KERNELS - 1)):
+        outcomes: dict[str, Outcome] = {
+            name: failed.get(name) or Timed(tuple(seconds[place] for seconds in rows))
+            for name, rows in taken.items()
+        }
+        yield Result(NEXT, TITLES[NEXT], "ms", case, 1, outcomes)
+    title = "Processes with a warm cache that import a compiler, times"
+    yield Result(
+        NEXT, title, "times", COMPILER, 1, {SUBJECT: failed.get(SUBJECT) or Measured(imports)}
+    )
+
+
+# -- Goals -------------------------------------------------------------------------------------
+
+
+def beyond(over: Outcome | None, under: Outcome | None) -> float | None:
+    """Milliseconds that one takes more than the other: the median over paired rounds."""
+    match over, under:
+        case Timed(a), Timed(b):
+            return 1e3 * statistics.median(x - y for x, y in zip(a, b, strict=False))
+        case _:
+            return None
+
+
+def goals(results: Results) -> Iterator[Goal]:
+    """What the library promises about new processes, judged by this run's cases."""
+    whole = results.find(PROCESS, WHOLE)
+    if whole:
+        outcomes = whole.outcomes
+        more = beyond(outcomes[SUBJECT], outcomes.get(NUMPY))
+        yield Goal(f"{WHOLE}, beyond `{NUMPY}`", "at most", 25, "ms", more, whole.failure)
+        more = beyond(outcomes.get(IMPORTED), outcomes.get(NUMPY))
+        yield Goal(f"`import whorl` beyond `{NUMPY}`", "at most", 15, "ms", more)
+        text = f"{WHOLE}: Numba's time over whorl's"
+        yield Goal(text, "at least", 4.0, "x", whole.ratio(NUMBA), whole.failure)
+    last = results.find(NEXT, LAST)
+    if last:
+        text = f"{LAST} of a warm process, to its first result"
+        yield Goal(text, "at most", 0.5, "ms", last.figure(SUBJECT), last.failure)
+    compiler = results.find(NEXT, COMPILER)
+    if compiler:
+        text = "Warm processes that import llvmlite"
+        yield Goal(text, "exactly", 0, "times", compiler.figure(SUBJECT), compiler.failure)
+
+
+# -- The command -------------------------------------------------------------------------------
+
+PEERS: Sequence[Contender[object]] = (
+    Contender(SUBJECT, ("whorl", "numpy", "llvmlite"), lambda: import_module("whorl")),
+    Contender(NUMBA, ("numba",), lambda: import_module("numba")),
+)
+
+
+def main() -> None:
+    options = harness.arguments(
+        __file__,
+        "Measure how soon a new process has a result from a warm cache: one run, alternating.",
+        (PROCESS, NEXT),
+        "few processes: a first look in half a minute",
+    )
+    run = harness.Run(options, [name for peer in PEERS for name in peer.distributions])
+    absent: Mapping[str, Failure] = {
+        name: found
+        for name, found in harness.load(PEERS).items()
+        if isinstance(found, Failed | NotInstalled)
+    }
+    results = Results()
+    with tempfile.TemporaryDirectory() as text:
+        directory = Path(text)
+        run.begins("Filling the caches")
+        failed = prepared(directory, [name for name in PROGRAMS if name not in absent])
+        failed.update(absent)
+        names = [name for name in PROGRAMS if name not in failed]
+        if PROCESS in options.cases:
+            run.begins(TITLES[PROCESS])
+            results.extend(measure_processes(directory, names, run.settings))
+        if NEXT in options.cases:
+            run.begins(TITLES[NEXT])
+            compilers = [name for name in names if name in DECORATORS]
+            results.extend(measure_next(directory, compilers, run.settings))
+    for result in results:
+        result.outcomes.update({name: failed[name] for name in failed if name not in absent})
+        result.outcomes.setdefault(SUBJECT, NotInstalled())
+    shown = [SUBJECT, *(name for name in PROGRAMS if name != SUBJECT and name not in absent)]
+    tables = [harness.results_table(results, shown)]
+    if absent:
+        tables.append(f"Left out: {', '.join(f'{name}, {why}' for name, why in absent.items())}.")
+    run.publish("From process start to result", results, list(goals(results)), tables, shown)
+
+
+if __name__ == "__main__":
+    main()
