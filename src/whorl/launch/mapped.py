@@ -7,7 +7,7 @@ import mmap
 import struct
 import sys
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from .image import EXTERNALS, PAGE, Image
 

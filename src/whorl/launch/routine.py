@@ -22,7 +22,7 @@ from .native import API, ENTRY, launcher_text
 
 __all__ = ["api_table", "routine_address"]
 
-_lock = threading.Lock()
+_lock: Final = [threading.Lock()]  # another one in a forked child
 _found: dict[str, tuple[Mapped, int] | None] = {}
 
 
@@ -31,7 +31,7 @@ def routine_address(cache: Cache, level: str, compile_it: Callable[[str], bytes]
 
     `compile_it` makes an object file of LLVM's text; it is called if no process has done so yet.
     """
-    with _lock:
+    with _lock[0]:
         if level not in _found:
             try:
                 _found[level] = _mapped(cache, level, compile_it)
@@ -62,8 +62,7 @@ def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tup
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()  # a thread that is not in the child may hold the old one
+    _lock[0] = threading.Lock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):

@@ -579,8 +579,10 @@ def _is_of_library(value: Any) -> bool:
         name = cls.__module__
         if cls.__flags__ & _HEAP_CLASS and str(name).partition(".")[0] != "whorl":
             return False  # np.vectorize and the like hold what can be exchanged
-    return isinstance(name, str) and name.partition(".")[0] in _LIBRARY and (
-        callable(value) or isinstance(value, types.ModuleType)
+    return (
+        isinstance(name, str)
+        and name.partition(".")[0] in _LIBRARY
+        and (callable(value) or isinstance(value, types.ModuleType))
     )
 
 
