@@ -18,10 +18,12 @@ import numpy as np
 import pytest
 
 import whorl
+from whorl.kernels import native
 from whorl.kernels.machine import host_level
 from whorl.kernels.native import native_classes
-from whorl.launch import routine
+from whorl.launch import callable, routine
 from whorl.launch.table import _is_of_library
+from whorl.settings import current
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"
@@ -147,6 +149,26 @@ def test_settings_that_change_while_a_table_is_made_are_honoured() -> None:
             kernel(told, 4)
         with pytest.raises(IndexError):
             kernel(told, 5)
+
+
+def test_tables_that_are_dropped_while_they_are_shown_stay_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel: Any = whorl.kernel(some)
+    told = Configuring(-1)
+
+    def set_entry(*args: Any) -> None:  # as if another thread came in between
+        if not current().debug.value:
+            whorl.configure(debug=True)
+        callable.set_entry(*args)
+
+    whorl.configure(debug=False)
+    monkeypatch.setattr(native, "set_entry", set_entry)
+    for _ in range(3):
+        kernel(told, 4)
+    assert current().debug.value
+    with pytest.raises(IndexError):
+        kernel(told, 5)
 
 
 def test_a_kernel_in_a_cycle_is_called_while_it_is_collected() -> None:

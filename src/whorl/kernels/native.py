@@ -77,7 +77,7 @@ class NativeTables:
     """The native tables of one kernel."""
 
     def __init__(self) -> None:
-        self._tables: list[Table] = []
+        self._tables: tuple[Table, ...] = ()  # another one after each change
         self._tabled: dict[int, int] = {}  # how many tables a specialization has
         self._kept: list[Any] = []  # a launch in another thread may still use these
         self._slow: Any = None
@@ -88,7 +88,7 @@ class NativeTables:
         self.epoch += 1
         self._tabled = {}
         if self._tables:
-            self._tables = []
+            self._tables = ()
             self._show(kernel)
 
     def add(
@@ -124,22 +124,28 @@ class NativeTables:
         if address is None or self.epoch != epoch:
             return False
         table.kept.append((specialization, parts))
-        self._tables.append(table)
+        self._tables = (*self._tables, table)
         self._address = address
         self._show(kernel)
         kernel.__class__ = classes.native  # which has the same layout
+        if self.epoch != epoch:  # another thread has dropped them since
+            self.drop(kernel)
+            return False
         return True
 
     def _show(self, kernel: NumericKernel) -> None:
         """Let the kernel's calls find the tables as they are now."""
         if self._slow is None:
             self._slow = _Slow(kernel)
-        addresses = [table.address for table in self._tables]
         api = _api()
-        words = (ctypes.addressof(api), id(self._slow), len(addresses), *addresses)
-        header = (ctypes.c_int64 * len(words))(*words)
-        self._kept.append((header, api, list(self._tables)))
-        set_entry(kernel, self._address, ctypes.addressof(header))
+        shown = None
+        while shown is not self._tables:  # another thread may change them meanwhile
+            shown = self._tables
+            addresses = [table.address for table in shown]
+            words = (ctypes.addressof(api), id(self._slow), len(addresses), *addresses)
+            header = (ctypes.c_int64 * len(words))(*words)
+            self._kept.append((header, api, shown))
+            set_entry(kernel, self._address, ctypes.addressof(header))
 
 
 class _Slow:
