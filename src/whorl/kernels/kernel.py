@@ -57,13 +57,14 @@ class NumericKernel(Kernel):
 
     def _make_native(self, *args: Any, **kwargs: Any) -> None:
         """Let calls like this one enter natively from now on, where that can be."""
+        epoch = self.tables.epoch
         values = self._binding.bind(*args, **kwargs)
         target = self.compiler.target()
         for known in self._shapes.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             if found is not None and self.choices.cache != "process":
                 world = self.world(values, target)
-                self.tables.add(self, known.shape, world, found[0])
+                self.tables.add(self, known, world, found, epoch)
                 return
 
     def _again(self, choices: Choices) -> Kernel:

@@ -14,13 +14,14 @@ import os
 import weakref
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.launch.callable import make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
 from whorl.launch.routine import api_table, routine_address
-from whorl.launch.table import Launch, NotNative, SlotWords, Table, table_of
+from whorl.launch.table import Launch, NotNative, Once, SlotWords, Table, table_of
 from whorl.reads import Shape, World
+from whorl.reads.replay import live_facts
 from whorl.settings import Settings, on_change
 
 from .launch import Parts
@@ -30,6 +31,8 @@ from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
 if TYPE_CHECKING:
+    from whorl.jit.specialization import KnownShape
+
     from .kernel import NumericKernel
 
 __all__ = ["NativeTables", "native_classes"]
@@ -74,20 +77,28 @@ class NativeTables:
     """The native tables of one kernel."""
 
     def __init__(self) -> None:
-        self._tables: list[Table] = []
+        self._tables: tuple[Table, ...] = ()  # another one after each change
         self._tabled: dict[int, int] = {}  # how many tables a specialization has
         self._kept: list[Any] = []  # a launch in another thread may still use these
         self._slow: Any = None
+        self.epoch = 0  # how often they were dropped
 
     def drop(self, kernel: NumericKernel) -> None:
         """Let every call go on to Python."""
+        self.epoch += 1
+        self._tabled = {}
         if self._tables:
-            self._tables = []
-            self._tabled = {}
+            self._tables = ()
             self._show(kernel)
 
-    def add(self, kernel: NumericKernel, shape: Shape, world: World, specialization: Any) -> bool:
-        """Make a table for calls like this one, if that can be; whether it was."""
+    def add(
+        self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
+    ) -> bool:
+        """Make a table for calls like this one, if that can be; whether it was.
+
+        `found` is what the facts of the call lead to, and the epoch that in which they were taken.
+        """
+        specialization = found[0]
         number = id(specialization)
         if len(self._tables) >= MOST or self._tabled.get(number, 0) >= 2:
             return False
@@ -98,7 +109,11 @@ class NativeTables:
             return False
         level = host_level()
         try:
-            table = _table(shape, world, parts)
+            once = Once(world)
+            table = _table(known.shape, once, parts)
+            # The table is made of what was found now, which has to be what was called with.
+            if known.by_facts.get(live_facts(known.shape, cast("World", once))) is not found:
+                raise NotNative("what it reads has changed meanwhile")
             address = routine_address(kernel._cache, level, lambda text: machine_code(text, level))
         except NotNative as reason:
             log.debug("%s is launched in Python: %s", kernel._name, reason)
@@ -106,24 +121,31 @@ class NativeTables:
         except Exception:  # a call that has its result already must not fail for this
             log.warning("%s cannot be launched natively", kernel._name, exc_info=True)
             return False
-        if address is None:
+        if address is None or self.epoch != epoch:
             return False
         table.kept.append((specialization, parts))
-        self._tables.append(table)
+        self._tables = (*self._tables, table)
         self._address = address
         self._show(kernel)
         kernel.__class__ = classes.native  # which has the same layout
+        if self.epoch != epoch:  # another thread has dropped them since
+            self.drop(kernel)
+            return False
         return True
 
     def _show(self, kernel: NumericKernel) -> None:
         """Let the kernel's calls find the tables as they are now."""
         if self._slow is None:
             self._slow = _Slow(kernel)
-        addresses = [table.address for table in self._tables]
-        words = (ctypes.addressof(_api()), id(self._slow), len(addresses), *addresses)
-        header = (ctypes.c_int64 * len(words))(*words)
-        self._kept.append((header, list(self._tables)))
-        set_entry(kernel, self._address, ctypes.addressof(header))
+        api = _api()
+        shown = None
+        while shown is not self._tables:  # another thread may change them meanwhile
+            shown = self._tables
+            addresses = [table.address for table in shown]
+            words = (ctypes.addressof(api), id(self._slow), len(addresses), *addresses)
+            header = (ctypes.c_int64 * len(words))(*words)
+            self._kept.append((header, api, shown))
+            set_entry(kernel, self._address, ctypes.addressof(header))
 
 
 class _Slow:
@@ -131,10 +153,13 @@ class _Slow:
 
     def __init__(self, kernel: NumericKernel) -> None:
         self._kernel = weakref.ref(kernel)
+        self._family = kernel.family
+        self._made_of = (kernel.function, kernel.compiler, kernel.choices, kernel._own_cache)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kernel = self._kernel()
-        assert kernel is not None  # whoever calls it has it
+        if kernel is None:  # it is being collected, and something in its cycle still calls it
+            kernel = self._family(*self._made_of)
         return kernel.call_in_python(*args, **kwargs)
 
 
@@ -143,7 +168,7 @@ def _api() -> Any:
     return api_table()
 
 
-def _table(shape: Shape, world: World, parts: Parts) -> Table:
+def _table(shape: Shape, world: Once, parts: Parts) -> Table:
     first, results = offsets([type for _, type in parts.slots])
     slots = {
         path: _slot_words(type, word) for (path, type), word in zip(parts.slots, first, strict=True)

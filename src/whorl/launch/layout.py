@@ -38,6 +38,8 @@ class Layout:
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
+    dict_keys: int  # of a dict, the table of its keys; 0: not known
+    keys_kind: int  # of such a table: one byte, 0 if it has keys that are no texts
     base_size: int  # of an object without anything
 
     @property
@@ -57,6 +59,7 @@ def layout() -> Layout:
         raise NotKnown("this is not a 64-bit little-endian machine")
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise NotKnown("this interpreter runs without a global lock")
+    dict_keys, keys_kind = _dict_offsets()
     found = Layout(
         type=_offset(_Marked(), id(_Marked), "the class of an object"),
         float_value=_offset(1.2345e67, _bits(1.2345e67), "a float's value"),
@@ -70,10 +73,40 @@ def layout() -> Layout:
         type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
         type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
+        dict_keys=dict_keys,
+        keys_kind=keys_kind,
         base_size=object.__basicsize__,
     )
     _check(found)
     return found
+
+
+_KEYS, _KIND = 4 * 8, 10
+
+
+def _dict_offsets() -> tuple[int, int]:
+    """Where a dict says whether all of its keys are texts; (0, 0) if it is not as expected.
+
+    Looking up a text among other texts runs no code of anybody.
+    """
+    if sys.version_info >= (3, 15) or dict.__basicsize__ != 48:
+        return 0, 0
+    shared = _Open()
+    shared.one = 1
+    mixed, texts = {1: 2, "one": 3}, {"one": 1, "two": 2}
+    for held, kind in ((mixed, 0), (texts, 1), (vars(shared), 2)):
+        words = _words(held, 48)
+        if words[2] != len(held) or bool(words[5]) != (kind == 2) or words[4] % 8 or not words[4]:
+            return 0, 0
+        if ctypes.c_uint8.from_address(words[4] + _KIND).value != kind:
+            return 0, 0
+    texts[2] = 3  # type: ignore[index]
+    keys = ctypes.c_int64.from_address(id(texts) + _KEYS).value
+    return (0, 0) if ctypes.c_uint8.from_address(keys + _KIND).value else (_KEYS, _KIND)
+
+
+class _Open:
+    one: int
 
 
 class _Marked:

@@ -7,14 +7,13 @@ import mmap
 import struct
 import sys
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from .image import EXTERNALS, PAGE, Image
 
 __all__ = ["Mapped", "Unmappable", "map_image"]
 
 _READ, _WRITE, _RUN = 1, 2, 4
-_FAILED: Final = ctypes.c_void_p(-1).value
 
 
 class Unmappable(Exception):
@@ -22,16 +21,14 @@ class Unmappable(Exception):
 
 
 class Mapped:
-    """An image in memory. It stays there as long as this object."""
+    """An image in memory. It stays there as long as this object.
 
-    def __init__(self, base: int, size: int, exports: dict[str, int]) -> None:
-        self._base = base
-        self._size = size
+    There is no `__del__`: those of a cycle run in any order, and another may still call the code.
+    """
+
+    def __init__(self, memory: object, base: int, exports: dict[str, int]) -> None:
+        self._memory = memory
         self.addresses = {name: base + place for name, place in exports.items()}
-
-    def __del__(self) -> None:
-        if self._base and sys is not None and not sys.is_finalizing():
-            _library().munmap(self._base, self._size)
 
 
 def map_image(image: Image) -> Mapped:
@@ -41,10 +38,13 @@ def map_image(image: Image) -> Mapped:
     library = _library()
     table_size = (8 * len(image.table) + PAGE - 1) // PAGE * PAGE
     size = image.table_at + table_size
-    base = library.mmap(None, size, _READ | _WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
-    if base in (None, _FAILED):
-        raise Unmappable("there is no memory for it")
-    made = Mapped(base, size, image.exports)
+    try:
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, _READ | _WRITE)
+    except (OSError, ValueError):
+        raise Unmappable("there is no memory for it") from None
+    held = ctypes.c_char.from_buffer(memory)
+    base = ctypes.addressof(held)
+    made = Mapped(held, base, image.exports)
     ctypes.memmove(base, image.text, len(image.text))
     values = [base + entry if isinstance(entry, int) else _address(entry) for entry in image.table]
     ctypes.memmove(base + image.table_at, struct.pack(f"<{len(values)}Q", *values), 8 * len(values))
@@ -58,12 +58,7 @@ def map_image(image: Image) -> Mapped:
 @cache
 def _library() -> Any:
     library = ctypes.CDLL(None)
-    library.mmap.restype = ctypes.c_void_p
-    library.mmap.argtypes = [
-        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
-    ]  # fmt: skip
     library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     return library
 
 

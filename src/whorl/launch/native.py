@@ -24,6 +24,7 @@ its kernel; if none does, the call goes on to Python.
     ITEM     the item of key a, as Python would       CONST  the object a
     NOKEY    in dict a, no key b                      CELL   the word at a is b
     EQINT    an exact int of value b                  EQFLOAT  an exact float of bits b
+    TEXTS    a dict of which all keys are texts
 
 Every address comes from a table, so the routine is the same bytes in every process of one
 layout: it is compiled once, kept in the store, and mapped.
@@ -44,20 +45,20 @@ KINDS: Final = {
         (
             "ARRAY", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
             "CODE", "ITEM", "CONST", "NOKEY", "CELL", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
-            "CLASS", "DICT", "KEY", "EQUAL",
+            "CLASS", "DICT", "KEY", "EQUAL", "TEXTS",
         )
     )
 }  # fmt: skip
 OP_WORDS: Final = 8
 SPECIAL_WORDS: Final = 10
 API: Final = (
-    "ndarray", "int", "float", "true", "false", "none",
+    "ndarray", "int", "float", "true", "false", "none", "exception",
     "PyLong_AsLongLongAndOverflow", "PyObject_GetAttr", "PyErr_Clear", "Py_DecRef",
     "PyObject_Vectorcall", "PyFloat_FromDouble", "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError", "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
-    "PyObject_GenericGetDict",
+    "PyObject_GenericGetDict", "PyErr_GivenExceptionMatches",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
@@ -79,6 +80,8 @@ def launcher_text(at: Layout) -> str:
         flags=at.array_flags,
         code=at.function_code,
         type_version=at.type_version,
+        dict_keys=at.dict_keys,
+        keys_kind=at.keys_kind,
         status=_STATUS_WORD,
         **numbers,
         **{f"k_{name}": number for name, number in KINDS.items()},
@@ -288,7 +291,8 @@ round:
     i64 {k_ITEM}, label %item i64 {k_CONST}, label %const i64 {k_NOKEY}, label %nokey
     i64 {k_CELL}, label %cell i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
     i64 {k_SLOTTED}, label %slotted i64 {k_KEYED}, label %keyed i64 {k_CLASS}, label %version
-    i64 {k_DICT}, label %dict i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal ]
+    i64 {k_DICT}, label %dict i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal
+    i64 {k_TEXTS}, label %texts ]
 
 slotted:
   %slotted_owner = load ptr, ptr %source_place
@@ -434,9 +438,33 @@ own:
   %kept_more = add i64 %kept, 1
   br label %next
 error:
+  %error_occurred = call ptr @api(ptr %api, i64 {api_PyErr_Occurred})
+  %error_found = call ptr %error_occurred()
+  %is_no_error = icmp eq ptr %error_found, null
+  br i1 %is_no_error, label %fail, label %error_kind
+error_kind:
+  %exception = call ptr @api(ptr %api, i64 {api_exception})
+  %error_matches = call ptr @api(ptr %api, i64 {api_PyErr_GivenExceptionMatches})
+  %error_match = call i32 %error_matches(ptr %error_found, ptr %exception)
+  %is_ordinary = icmp ne i32 %error_match, 0
+  br i1 %is_ordinary, label %error_clear, label %error_raise
+error_clear:
   %clear = call ptr @api(ptr %api, i64 {api_PyErr_Clear})
   call void %clear()
   br label %fail
+error_raise:
+  call void @release(ptr %api, ptr %owned, i64 %kept)
+  store ptr null, ptr %out
+  ret i1 true
+
+texts:
+  %texts_dict = load ptr, ptr %source_place
+  %texts_keys_place = call ptr @at(ptr %texts_dict, i64 {dict_keys})
+  %texts_keys = load ptr, ptr %texts_keys_place
+  %texts_kind_place = call ptr @at(ptr %texts_keys, i64 {keys_kind})
+  %texts_kind = load i8, ptr %texts_kind_place
+  %is_texts = icmp ne i8 %texts_kind, 0
+  br i1 %is_texts, label %next, label %fail
 
 version:
   %version_owner = load ptr, ptr %source_place
@@ -583,7 +611,7 @@ next:
     [ %kept, %class ], [ %kept, %identity ], [ %kept_global, %global_own ], [ %kept, %code_value ],
     [ %kept, %const ], [ %kept, %no_error ], [ %kept, %cell ], [ %kept, %eqint_value ],
     [ %kept, %eqfloat_value ], [ %kept, %version_value ], [ %kept, %borrowed ],
-    [ %kept, %equal ]
+    [ %kept, %equal ], [ %kept, %texts ]
   %after = add i64 %i, 1
   br label %head
 

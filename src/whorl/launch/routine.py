@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,7 +22,7 @@ from .native import API, ENTRY, launcher_text
 
 __all__ = ["api_table", "routine_address"]
 
-_lock: Final = threading.Lock()
+_lock: Final = [threading.Lock()]  # another one in a forked child
 _found: dict[str, tuple[Mapped, int] | None] = {}
 
 
@@ -30,7 +31,7 @@ def routine_address(cache: Cache, level: str, compile_it: Callable[[str], bytes]
 
     `compile_it` makes an object file of LLVM's text; it is called if no process has done so yet.
     """
-    with _lock:
+    with _lock[0]:
         if level not in _found:
             try:
                 _found[level] = _mapped(cache, level, compile_it)
@@ -55,14 +56,24 @@ def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tup
     assert isinstance(artifact, Artifact)
     image = Image.from_plain(bytes(artifact.payloads["text"]), artifact.metadata["image"])
     mapped = map_image(image)
+    # Kernels that outlive this module at the end of the process still enter it.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(mapped))
     return mapped, mapped.addresses[ENTRY]
+
+
+def _after_fork() -> None:
+    _lock[0] = threading.Lock()  # a thread that is not in the child may hold the old one
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def api_table() -> Any:
     """The addresses that the launcher needs: objects, and functions of CPython's C API."""
     objects = {
         "ndarray": np.ndarray, "int": int, "float": float, "true": True, "false": False,
-        "none": None,
+        "none": None, "exception": Exception,
     }  # fmt: skip
     addresses = [
         id(objects[name])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import inspect
 import struct
 import sys
 import types
@@ -25,12 +26,12 @@ from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module
 from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
-from whorl.reads.world import ABSENT, scope_of
+from whorl.reads.world import ABSENT, scope_of, walk
 
 from .layout import layout
 from .native import KINDS, OP_WORDS, SPECIAL_WORDS
 
-__all__ = ["Launch", "NotNative", "SlotWords", "Table", "table_of"]
+__all__ = ["Launch", "NotNative", "Once", "SlotWords", "Table", "table_of"]
 
 _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
 _LAYOUTS: Final = {"C": (_C, _C), "F": (_C | _F, _F), "strided": (_C | _F, 0)}
@@ -38,8 +39,10 @@ _RESULTS: Final = {
     ("f", 64): 0, ("f", 32): 1, ("b", 8): 2, ("i", 8): 3, ("i", 16): 4, ("i", 32): 5,
     ("i", 64): 6, ("u", 8): 7, ("u", 16): 8, ("u", 32): 9, ("u", 64): 10,
 }  # fmt: skip
-_BY_CLASS: Final = frozenset(("object", "enum", "int", "float", "bool", "str"))
+_BY_CLASS: Final = frozenset(("int", "float", "bool", "str"))
 _LIBRARY: Final = ("numpy", "whorl", "math", "builtins")
+_HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_ANY_NUMBER: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 _BESIDE: Final = frozenset(("target", "compiler", "option"))
@@ -94,11 +97,14 @@ class Table:
 def table_of(
     shape: Shape,
     slots: Mapping[Path, SlotWords],
-    world: World,
+    world: World | Once,
     names: Sequence[str],
     launch: Launch,
 ) -> Table:
     """The table for calls whose facts are those of a world; `NotNative` if there is none."""
+    code = world.function.__code__
+    if code.co_kwonlyargcount or code.co_flags & _ANY_NUMBER:
+        raise NotNative("its arguments are not all positional")
     maker = _Maker(world, names, slots, releases=launch.releases)
     maker.plan(
         [
@@ -115,12 +121,38 @@ def table_of(
     return maker.table(launch)
 
 
+class Once:
+    """A world in which each path is walked once, so that all that is made of it agrees.
+
+    A property may say something else each time, and another thread may rebind what it leads to:
+    the facts of what was found here are those of the table.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._found: dict[Path, Any] = {}
+        self.function = world.function
+        self.arguments = world.arguments
+        self.environment = world.environment
+
+    def find(self, path: Path) -> Any:
+        """What is at a path, or ABSENT."""
+        if path not in self._found:
+            if path.steps:
+                before = self.find(_owner(path))
+                found = ABSENT if before is ABSENT else walk(before, path.steps[-1])
+            else:
+                found = self._world.find(path)
+            self._found[path] = found
+        return self._found[path]
+
+
 class _Maker:
     """A table that is being made."""
 
     def __init__(
         self,
-        world: World,
+        world: World | Once,
         names: Sequence[str],
         slots: Mapping[Path, SlotWords],
         *,
@@ -140,6 +172,7 @@ class _Maker:
         self._members: dict[Path, Member] = {}
         self._early: set[Path] = set()
         self._known_classes: set[tuple[Path, bool]] = set()
+        self._only_texts: set[Path] = set()
         self._count = len(self._names)
         self._modules: set[str] = set()
         self._kept: list[Any] = []
@@ -249,7 +282,9 @@ class _Maker:
                 self._op("CONST", 0, register, self._address(cells[name]), first=True)
                 name = sys.intern("cell_contents")
                 self._op("ATTR", register, register, self._address(name), first=True)
-            case Step("global", str(name)) if name in function.__globals__:
+            case Step("global", str(name)) if (
+                type(function.__globals__) is dict and name in function.__globals__
+            ):
                 key = self._address(sys.intern(name))
                 scope = self._address(function.__globals__)
                 self._op("GLOBAL", 0, register, scope, key, first=True)
@@ -293,6 +328,10 @@ class _Maker:
                 self._op("CLASS", owner, 0, self._address(member.cls), member.version, first=True)
             self._dicts[before] = self._new()
             self._op("DICT", owner, self._dicts[before], first=True)
+        if not is_early and before not in self._only_texts:
+            # Comparing other keys can run code, which could take away what is borrowed.
+            self._only_texts.add(before)
+            self._op("TEXTS", self._dicts[before])
         return self._dicts[before]
 
     def _root(self, path: Path) -> int:
@@ -383,7 +422,13 @@ class _Maker:
         if slot is None:
             if value is None or isinstance(value, type):
                 self._op("SAME", register, 0, self._address(value))
-            elif signature(value)[0] in _BY_CLASS:
+            elif (kind := signature(value)[0]) in ("object", "enum"):
+                # What its class derives from, and whether it says its own signature, is read too.
+                version = _version(cls)
+                if not version:
+                    raise NotNative(f"{path} is of a class without a version")
+                self._op("CLASS", register, 0, self._address(cls), version)
+            elif kind in _BY_CLASS:
                 self._op("TYPE", register, 0, self._address(cls))
             else:  # there is more to its signature than the class
                 raise NotNative(f"{path} is a {cls.__name__} known by its signature")
@@ -417,6 +462,7 @@ class _Maker:
         function = function_behind(value)
         if isinstance(value, types.MethodType):
             inner = self._new()
+            self._op("TYPE", register, 0, self._address(types.MethodType), first=True)
             self._op("ATTR", register, inner, self._address(sys.intern("__func__")), first=True)
             register, value = inner, value.__func__
         if value is not function or type(function) is not types.FunctionType:
@@ -470,20 +516,27 @@ def _member(holder: Any, name: str, value: Any, many: bool) -> Member | None:
     cls = type(holder)
     if type(cls) is not type or _in_class(cls, "__getattribute__") is not _GENERIC:
         return None
-    version = ctypes.c_uint32.from_address(id(cls) + layout().type_version).value
+    version = _version(cls)
     if not version:
         return None
     found = _in_class(cls, name)
-    if isinstance(found, types.MemberDescriptorType) and found.__objclass__ in cls.__mro__:
+    if isinstance(found, types.MemberDescriptorType):
+        if found.__objclass__ not in cls.__mro__ or "__slots__" not in vars(found.__objclass__):
+            return None
         words = cls.__basicsize__ // 8
         memory = (ctypes.c_int64 * words).from_address(id(holder))
         places = [i * 8 for i in range(2, words) if memory[i] == id(value)]
         if len(places) == 1:
             return Member(cls, version, sys.intern(name), places[0])
         return None
-    if many and found is None and cls.__dictoffset__ != 0:
+    if many and found is None and cls.__dictoffset__ != 0 and layout().dict_keys:
         return Member(cls, version, sys.intern(name), None)
     return None
+
+
+def _version(cls: type) -> int:
+    """A number that a class keeps until it, or what it derives from, changes; 0 if none."""
+    return ctypes.c_uint32.from_address(id(cls) + layout().type_version).value
 
 
 def _in_class(cls: type, name: str) -> Any:
@@ -494,6 +547,7 @@ def _in_class(cls: type, name: str) -> Any:
     return None
 
 
+_BOUND: Final = types.MethodType | types.MethodWrapperType | staticmethod | classmethod
 _GENERIC: Final = object.__dict__["__getattribute__"]
 
 
@@ -512,11 +566,24 @@ def _results(results: Any) -> Any:
 
 def _is_of_library(value: Any) -> bool:
     """Whether an object is a function, class or module of a library that does not change."""
-    if isinstance(value, np.ufunc | types.ModuleType):
-        return True
-    owner = value if isinstance(value, types.FunctionType | type) else type(value)
-    name = owner.__module__
-    return isinstance(name, str) and name.partition(".")[0] in _LIBRARY and callable(value)
+    cls = type(value)
+    if cls is types.BuiltinFunctionType:  # of something that can change, as `[].append` is
+        return value.__self__ is None or type(value.__self__) is types.ModuleType
+    if isinstance(value, types.ModuleType):
+        name: Any = value.__name__
+    elif isinstance(value, types.FunctionType | type):
+        name = value.__module__
+    elif isinstance(value, _BOUND) or hasattr(cls, "__whorl_function__"):
+        return False
+    else:
+        name = cls.__module__
+        if cls.__flags__ & _HEAP_CLASS and str(name).partition(".")[0] != "whorl":
+            return False  # np.vectorize and the like hold what can be exchanged
+    return (
+        isinstance(name, str)
+        and name.partition(".")[0] in _LIBRARY
+        and (callable(value) or isinstance(value, types.ModuleType))
+    )
 
 
 def _scalar_offset(cls: type) -> int:

@@ -1,0 +1,167 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# Kernels take their types from the arguments.
+"""Whatever becomes of objects, classes and globals, a native kernel says what Python says."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+import whorl
+from whorl.kernels.machine import host_level
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"
+)
+FACTOR: Any = 2.0
+TABLE: Any = (1, 2)
+GLOBALS = globals()
+
+
+def helper(v, k=1.0):
+    return v + k
+
+
+class Plain:
+    bias: Any = 1
+
+    def change(self, v):
+        return v * 2.0
+
+
+class Other:
+    bias: Any = 3
+
+    def change(self, v):
+        return v * 3.0
+
+
+class Slotted:
+    __slots__ = ("bias", "change", "inner", "n", "x")
+
+
+class Inner:
+    __slots__ = ("y", "z")
+
+
+@whorl.kernel
+def kernel(o, k):
+    s = 0.0
+    for i in range(o.n):
+        s += helper(o.x[i]) * FACTOR + o.inner.y[i] + o.inner.z
+    if whorl.static(TABLE[0] == 1):
+        s += 100.0
+    return s + o.change(s), o.bias, k
+
+
+ARRAYS = st.builds(
+    lambda dtype, step, n: np.arange(2 * n).astype(dtype)[::step],
+    st.sampled_from(["f8", "f4", "i8", "i4", "u1"]), st.sampled_from([1, 2, -1]),
+    st.integers(4, 6),
+)  # fmt: skip
+NUMBERS = st.sampled_from([1, 2, True, 1.0, 2.5, -0.0, np.int8(-3), np.float32(1.5), np.True_])
+CODES = [(lambda v, k=1.0: v + k).__code__, (lambda v, k=1.0: v - k).__code__, helper.__code__]
+
+
+def _doubled(v):
+    return v * 5.0
+
+
+class Mutations(RuleBasedStateMachine):
+    """Changes one at a time; each is followed by a few calls, of which the last are native."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.objects: list[Any] = [Plain(), Slotted()]
+        for thing in self.objects:
+            thing.x, thing.n, thing.inner = np.ones(4), 4, Inner()
+            thing.inner.y, thing.inner.z = np.ones(4), 1.0
+        self.objects[1].bias, self.objects[1].change = 1, _doubled
+        self.k: Any = 1
+
+    def teardown(self) -> None:
+        GLOBALS.update(FACTOR=2.0, TABLE=(1, 2))
+        Plain.bias = 1
+        helper.__code__, helper.__defaults__ = CODES[2], (1.0,)
+
+    @rule(which=st.integers(0, 1), array=ARRAYS, inner=st.booleans())
+    def rebind_an_array(self, which: int, array: Any, inner: bool) -> None:
+        if inner:
+            self.objects[which].inner.y = array
+        else:
+            self.objects[which].x = array
+
+    @rule(which=st.integers(0, 1), flag=st.booleans())
+    def change_an_array_in_place(self, which: int, flag: bool) -> None:
+        self.objects[which].x.flags.writeable = flag
+
+    @rule(which=st.integers(0, 1))
+    def alias(self, which: int) -> None:
+        self.objects[which].x = self.objects[which].inner.y
+
+    @rule(which=st.integers(0, 1), number=NUMBERS, name=st.sampled_from(["z", "bias"]))
+    def rebind_a_number(self, which: int, number: Any, name: str) -> None:
+        thing = self.objects[which]
+        setattr(thing.inner if name == "z" else thing, name, number)
+
+    @rule(number=NUMBERS)
+    def rebind_in_the_class(self, number: Any) -> None:
+        vars(self.objects[0]).pop("bias", None)
+        Plain.bias = number
+
+    @rule(cls=st.sampled_from([Plain, Other]))
+    def give_it_another_class(self, cls: type) -> None:
+        self.objects[0].__class__ = cls
+
+    @rule()
+    def exchange_the_dict(self) -> None:
+        self.objects[0].__dict__ = dict(reversed(vars(self.objects[0]).items()))
+
+    @rule(which=st.integers(0, 1))
+    def exchange_the_inner_object(self, which: int) -> None:
+        old: Any = self.objects[which].inner
+        new: Any = Inner()
+        new.y, new.z = old.y.copy(), old.z
+        self.objects[which].inner = new
+
+    @rule(own=st.booleans())
+    def exchange_a_method(self, own: bool) -> None:
+        if own:
+            self.objects[0].change = _doubled
+        else:
+            vars(self.objects[0]).pop("change", None)
+
+    @rule(number=NUMBERS)
+    def rebind_a_global(self, number: Any) -> None:
+        GLOBALS["FACTOR"] = number
+
+    @rule(table=st.sampled_from([(1, 2), [1], (2, 1), (True,), (1.0, 3)]))
+    def rebind_a_constant(self, table: Any) -> None:
+        GLOBALS["TABLE"] = table
+
+    @rule(code=st.sampled_from(CODES), default=st.sampled_from([1.0, 2.0, 3]))
+    def edit_the_helper(self, code: Any, default: Any) -> None:
+        helper.__code__, helper.__defaults__ = code, (default,)
+
+    @rule(number=NUMBERS)
+    def pass_something_else(self, number: Any) -> None:
+        self.k = number
+
+    @invariant()
+    def both_say_the_same(self) -> None:
+        for thing in self.objects:
+            wanted = kernel.interpret(thing, self.k)
+            for _ in range(3):
+                found = kernel(thing, self.k)
+                assert list(map(type, found[1:])) == list(map(type, wanted[1:]))
+                np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+Mutations.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+TestMutations = Mutations.TestCase
