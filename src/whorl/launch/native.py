@@ -265,7 +265,6 @@ begin:
   %overflow = alloca i32
   %args_size = shl i64 %count, 3
   call void @llvm.memcpy.p0.p0.i64(ptr %registers, ptr %args, i64 %args_size, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %record, ptr %template, i64 64, i1 false)
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
   br label %head
 head:
@@ -622,6 +621,7 @@ miss:
   ret i1 false
 
 launch:
+  call void @llvm.memcpy.p0.p0.i64(ptr %record, ptr %template, i64 64, i1 false)
   %releases = call i64 @word(ptr %special, i64 9)
   %is_held = icmp eq i64 %releases, 0
   br i1 %is_held, label %held, label %free

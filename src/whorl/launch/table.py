@@ -45,6 +45,8 @@ _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _ANY_NUMBER: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
+_RUNS_CODE: Final = frozenset(KINDS[name] for name in ("ATTR", "ITEM", "DICT"))
+_ABOUT: Final = frozenset(KINDS[name] for name in ("ARRAY", "INT", "FLOAT", "BOOL", "SCALAR"))
 _BESIDE: Final = frozenset(("target", "compiler", "option"))
 """What is read of these is the same until somebody drops all tables."""
 
@@ -479,9 +481,25 @@ class _Maker:
 
     # -- the whole ----------------------------------------------------------------------
 
+    def _ordered(self) -> list[int]:
+        """The operations in order.
+
+        What is about the arguments themselves tells most specializations apart, so it comes
+        before everything else, unless code of the user runs after it and could change them.
+        """
+        if any(kind in _RUNS_CODE for kind in self._first[::OP_WORDS]):
+            return [*self._first, *self._then]
+        about: list[int] = []
+        rest: list[int] = []
+        for at in range(0, len(self._then), OP_WORDS):
+            operation = self._then[at : at + OP_WORDS]
+            is_about = operation[0] in _ABOUT and operation[1] < len(self._names)
+            (about if is_about else rest).extend(operation)
+        return [*about, *self._first, *rest]
+
     def table(self, launch: Launch) -> Table:
         """The table in memory."""
-        every = [*self._first, *self._then]
+        every = self._ordered()
         operations = (ctypes.c_int64 * len(every))(*every)
         results = _results(launch.results)
         words = (
