@@ -20,6 +20,7 @@ its kernel; if none does, the call goes on to Python.
     TYPE     an object of class a                     SAME   the very object a
     CLASS    class a, and it is as it was: version b  DICT   the instance dict of an object
     KEY      the value of key b; a: keep it           EQUAL  the object in register b
+    STAYS    in dict a, the key b leads to the very object c
     GLOBAL   in dict a, the key b                     CODE   a function with the code a
     ITEM     the item of key a, as Python would       CONST  the object a
     NOKEY    in dict a, no key b                      CELL   the word at a is b
@@ -45,7 +46,7 @@ KINDS: Final = {
         (
             "ARRAY", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
             "CODE", "ITEM", "CONST", "NOKEY", "CELL", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
-            "CLASS", "DICT", "KEY", "EQUAL", "TEXTS",
+            "CLASS", "DICT", "KEY", "EQUAL", "STAYS", "TEXTS",
         )
     )
 }  # fmt: skip
@@ -291,6 +292,7 @@ round:
     i64 {k_CELL}, label %cell i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
     i64 {k_SLOTTED}, label %slotted i64 {k_KEYED}, label %keyed i64 {k_CLASS}, label %version
     i64 {k_DICT}, label %dict i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal
+    i64 {k_STAYS}, label %stays
     i64 {k_TEXTS}, label %texts ]
 
 slotted:
@@ -522,6 +524,17 @@ identity:
   %is_same = icmp eq ptr %identity_object, %a
   br i1 %is_same, label %next, label %fail
 
+stays:
+  %get_stays = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
+  %stays_key = call ptr @api(ptr %op, i64 4)
+  %stays_found = call ptr %get_stays(ptr %a, ptr %stays_key)
+  %is_no_stays = icmp eq ptr %stays_found, null
+  br i1 %is_no_stays, label %error, label %stays_value
+stays_value:
+  %stays_wanted = call ptr @api(ptr %op, i64 5)
+  %is_stays = icmp eq ptr %stays_found, %stays_wanted
+  br i1 %is_stays, label %next, label %fail
+
 global:
   %get_global = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
   %key = call ptr @api(ptr %op, i64 4)
@@ -610,7 +623,7 @@ next:
     [ %kept, %class ], [ %kept, %identity ], [ %kept_global, %global_own ], [ %kept, %code_value ],
     [ %kept, %const ], [ %kept, %no_error ], [ %kept, %cell ], [ %kept, %eqint_value ],
     [ %kept, %eqfloat_value ], [ %kept, %version_value ], [ %kept, %borrowed ],
-    [ %kept, %equal ], [ %kept, %texts ]
+    [ %kept, %equal ], [ %kept, %stays_value ], [ %kept, %texts ]
   %after = add i64 %i, 1
   br label %head
 

@@ -217,9 +217,8 @@ class _Maker:
         for watchers in (listeners, audits):
             self._op("CELL", 0, 0, self._address(watchers) + layout().list_size, 0)
         function = self._world.function
-        register = self._new()
-        self._op("CONST", 0, register, self._address(function))
-        self._code(register, function)
+        place = self._address(function) + layout().function_code
+        self._op("CELL", 0, 0, place, self._address(function.__code__))
         home = function.__globals__.get("__name__")
         module = sys.modules.get(home) if isinstance(home, str) else None
         if isinstance(home, str) and module is not None:
@@ -487,15 +486,13 @@ class _Maker:
         What is about the arguments themselves tells most specializations apart, so it comes
         before everything else, unless code of the user runs after it and could change them.
         """
-        if any(kind in _RUNS_CODE for kind in self._first[::OP_WORDS]):
-            return [*self._first, *self._then]
-        about: list[int] = []
-        rest: list[int] = []
-        for at in range(0, len(self._then), OP_WORDS):
-            operation = self._then[at : at + OP_WORDS]
-            is_about = operation[0] in _ABOUT and operation[1] < len(self._names)
-            (about if is_about else rest).extend(operation)
-        return [*about, *self._first, *rest]
+        first, then = _without_detours(self._first, self._then)
+        if any(operation[0] in _RUNS_CODE for operation in first):
+            return [word for operation in (*first, *then) for word in operation]
+        count = len(self._names)
+        about = [each for each in then if each[0] in _ABOUT and each[1] < count]
+        rest = [each for each in then if each[0] not in _ABOUT or each[1] >= count]
+        return [word for operation in (*about, *first, *rest) for word in operation]
 
     def table(self, launch: Launch) -> Table:
         """The table in memory."""
@@ -517,6 +514,26 @@ class _Maker:
         memory = (ctypes.c_int64 * SPECIAL_WORDS)(*words)
         kept = [*self._kept, operations, results, memory, launch]
         return Table(ctypes.addressof(memory), kept)
+
+
+def _without_detours(first: list[int], then: list[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """Operations one by one. A global that is only to be the very same object is not loaded."""
+    one, two = (
+        [words[at : at + OP_WORDS] for at in range(0, len(words), OP_WORDS)]
+        for words in (first, then)
+    )
+    uses = Counter(operation[1] for operation in (*one, *two))
+    uses.update(operation[4] for operation in (*one, *two) if operation[0] == KINDS["EQUAL"])
+    checks = {operation[1]: operation for operation in two if operation[0] == KINDS["SAME"]}
+    done: list[list[int]] = []
+    for place, operation in enumerate(one):
+        kind, _, register, scope, key, *_ = operation
+        check = checks.get(register)
+        if kind == KINDS["GLOBAL"] and uses[register] == 1 and check is not None:
+            words = [KINDS["STAYS"], 0, 0, scope, key, check[3]]
+            one[place] = words + [0] * (OP_WORDS - len(words))
+            done.append(check)
+    return one, [operation for operation in two if not any(operation is each for each in done)]
 
 
 def _prefixes(path: Path) -> list[Path]:
