@@ -13,7 +13,7 @@ from tests.jit.compilers import Make, Thing, compiles
 from tests.jit.test_kernel import again
 from whorl.reads import signature
 
-torch: Any = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch", reason="torch is no dependency")
 
 
 @pytest.fixture

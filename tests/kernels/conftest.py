@@ -1,4 +1,4 @@
-"""A fresh cache for every test of the kernel language."""
+"""A fresh cache for every test of the kernel language, and the settings as they were."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ import whorl.testing
 def fresh_cache() -> Iterator[None]:
     with whorl.testing.fresh_cache():
         yield
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    before = whorl.configure()
+    yield
+    whorl.settings.restore(before)

@@ -268,3 +268,21 @@ def test_what_is_nested_too_deeply_is_an_error(tmp_path: Path, length: int) -> N
     chain = "+".join(["x"] * length)
     error = refused(f"@whorl.kernel\ndef k(x):\n    y = 1\n    return {chain}\n", tmp_path, 1)
     assert "nested too deeply" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("choices", "error", "said"),
+    [
+        ({"on_drift": "panic"}, ValueError, "on_drift is one of"),
+        ({"cache": "ram"}, ValueError, "cache is one of"),
+        ({"store": "somewhere"}, TypeError, "store is a whorl.store.Cache"),
+        ({"target": "x86-64-v9"}, whorl.BadSetting, "target"),
+    ],
+)
+def test_choices_that_do_not_exist_are_refused_at_the_decorator(
+    choices: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        whorl.kernel(**choices)
+    with pytest.raises(TypeError, match="compiles functions"):
+        whorl.kernel(len)

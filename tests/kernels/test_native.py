@@ -13,7 +13,6 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,12 +21,9 @@ import pytest
 
 import whorl
 import whorl.testing
-from whorl.kernels.machine import host_level
-from whorl.kernels.native import native_classes
+from tests.kernels.native_calls import is_native, needs_native, warmed
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"
-)
+pytestmark = needs_native
 SCALE = 2.0
 
 
@@ -50,27 +46,6 @@ def of_object(state, k):
     for i in range(state.inner.x.shape[0]):
         s += state.inner.x[i] * k
     return s, state.n
-
-
-@pytest.fixture(autouse=True)
-def settings() -> Iterator[None]:
-    before = whorl.configure()
-    yield
-    whorl.settings.restore(before)
-
-
-def is_native(kernel: Any) -> bool:
-    classes = native_classes(whorl.NumericKernel)
-    assert classes is not None
-    is_one: bool = type(kernel) is classes.native
-    return is_one and bool(kernel.tables._tables)
-
-
-def warmed(kernel: Any, *args: Any) -> Any:
-    for _ in range(5):
-        result = kernel(*args)
-    assert is_native(kernel)
-    return result
 
 
 def test_a_kernel_becomes_native_and_stays_what_it_was() -> None:
@@ -397,3 +372,25 @@ def test_options_give_a_kernel_that_begins_in_python() -> None:
     again: Any = weighted.with_options()
     assert not is_native(again)
     assert warmed(again, x, 4) == 16.0
+
+
+class Odd:
+    @property
+    def x(self):
+        return np.ones(3)
+
+    def __getattr__(self, name):
+        return (1, 2)
+
+
+@whorl.kernel
+def never_native(o, *, n):
+    return o.x[0] * n
+
+
+def test_a_kernel_that_cannot_be_native_is_tried_less_and_less_often() -> None:
+    odd = Odd()
+    for _ in range(200):
+        assert never_native(odd, n=2) == 2.0
+    assert not is_native(never_native)
+    assert never_native.tables.pause == 64

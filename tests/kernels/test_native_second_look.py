@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +17,13 @@ import numpy as np
 import pytest
 
 import whorl
+from tests.kernels.native_calls import needs_native, warmed
 from whorl.kernels import native
-from whorl.kernels.machine import host_level
-from whorl.kernels.native import native_classes
 from whorl.launch import callable, routine
 from whorl.launch.table import _is_of_library
 from whorl.settings import current
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"
-)
-
-
-@pytest.fixture(autouse=True)
-def settings() -> Iterator[None]:
-    before = whorl.configure()
-    yield
-    whorl.settings.restore(before)
-
-
-def is_native(kernel: Any) -> bool:
-    classes = native_classes(whorl.NumericKernel)
-    assert classes is not None
-    is_one: bool = type(kernel) is classes.native
-    return is_one and bool(kernel.tables._tables)
-
-
-def warmed(kernel: Any, *args: Any) -> Any:
-    for _ in range(5):
-        result = kernel(*args)
-    assert is_native(kernel)
-    return result
+pytestmark = needs_native
 
 
 @whorl.kernel

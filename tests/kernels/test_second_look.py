@@ -14,7 +14,7 @@ import whorl
 from tests.kernels.test_language import same
 
 if TYPE_CHECKING:
-    from somewhere import OnlyForTypeCheckers  # type: ignore[import-not-found]
+    from somewhere import OnlyForTypeCheckers  # type: ignore[import-not-found] # there is none
 
 # -- numbers ----------------------------------------------------------------------------
 

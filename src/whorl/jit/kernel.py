@@ -520,13 +520,16 @@ class Kernel:
         with self._lock:
             launch = specialization.loaded.get(target.device)
         if launch is None:
-            launch = self.compiler.load(specialization.artifact, target.device)
+            launch = self._made_callable(specialization, target)
             if not callable(launch):
                 raise CompilerFailed(self.compiler.name, "load", repr(launch), "a callable")
             with self._lock:
                 launch = specialization.loaded.setdefault(target.device, launch)
             emit(Happened.LOADED, self._name, device=target.device)
         return launch
+
+    def _made_callable(self, specialization: Specialization, target: Target) -> Any:
+        return self.compiler.load(specialization.artifact, target.device)
 
     def _coarse(self, world: World) -> list[Plain]:
         """What calls that are likely to need the same compile have in common."""
@@ -694,6 +697,18 @@ def _taken(options: Mapping[str, Any]) -> dict[str, Any]:
     return taken
 
 
+def check_choices(on_drift: object, cache: object, store: object) -> None:
+    """Say what is wrong with how a kernel is asked to behave."""
+    for name, value, choice in (
+        ("on_drift", on_drift, ("recompile", "raise", "ignore")),
+        ("cache", cache, ("disk", "process", "call")),
+    ):
+        if value not in choice:
+            raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
+    if store is not None and not isinstance(store, Cache):
+        raise TypeError(f"store is a whorl.store.Cache, not {type(store).__name__}: wrap it in one")
+
+
 def jit(
     compiler: Compiler,
     *,
@@ -724,14 +739,7 @@ def jit(
     (4, 6, 3.0, 2)
     """
     check_compiler(compiler)
-    for name, value, choice in (
-        ("on_drift", on_drift, ("recompile", "raise", "ignore")),
-        ("cache", cache, ("disk", "process", "call")),
-    ):
-        if value not in choice:
-            raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
-    if store is not None and not isinstance(store, Cache):
-        raise TypeError(f"store is a whorl.store.Cache, not {type(store).__name__}: wrap it in one")
+    check_choices(on_drift, cache, store)
     choices = Choices(_taken(options or {}), on_drift, cache, strict)
 
     def decorate(function: Callable[..., Any]) -> Kernel:

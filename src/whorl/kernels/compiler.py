@@ -18,7 +18,7 @@ from whorl.jit import Program, Target
 from whorl.reads import Inputs
 from whorl.settings import current
 
-from .launch import launcher
+from .launch import Parts, launcher
 from .machine import can_run, host_level
 from .record import ABI
 
@@ -51,7 +51,7 @@ class KernelCompiler:
 
     def compile(self, program: Program, inputs: Inputs) -> Artifact:
         """Lower, run the passes, and let LLVM make machine code."""
-        from .compile import compiled  # a process that finds everything needs none of it
+        from .pipeline import compiled  # a process that finds everything needs none of it
 
         inputs.asking(_first_line(program.function.__code__))
         return compiled(inputs, nogil=self.nogil)
@@ -60,7 +60,9 @@ class KernelCompiler:
         """Kernels are loaded with the function they were made of: see `load_for`."""
         raise NotImplementedError("a kernel is loaded together with its function")
 
-    def load_for(self, artifact: Artifact, function: types.FunctionType) -> Callable[..., Any]:
+    def load_for(
+        self, artifact: Artifact, function: types.FunctionType
+    ) -> tuple[Callable[..., Any], Parts]:
         """Make an artifact callable with the arguments of its function."""
         told = artifact.metadata
         if told["abi"] != ABI or not can_run(told["level"]):

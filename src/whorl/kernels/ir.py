@@ -322,7 +322,6 @@ class Parallel:
     step: Expr
     body: Block
     reductions: tuple[Reduction, ...] = ()
-    shared: tuple[Local, ...] = ()  # set before, read inside; found by a pass
 
 
 @dataclass(slots=True, eq=False)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any, Final, Literal, cast, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
-from whorl.jit.kernel import CacheMode, Choices, OnDrift
+from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.specialization import Specialization
 from whorl.settings import current
 from whorl.store import Cache
 
 from .compiler import KernelCompiler
-from .machine import assembly, binding, optimised_text
+from .machine import assembly, binding, check_level, optimised_text
 from .native import NativeTables, alive, native_classes
 
 __all__ = ["NumericKernel", "kernel"]
 
 Form = Literal["ir", "llvm", "optimised", "asm"]
-
-
-CALLS_IN_PYTHON: Final = 3  # before the native way is made
 
 
 @exclude("_python_calls", "tables")
@@ -51,8 +48,9 @@ class NumericKernel(Kernel):
             return self.interpret(*args, **kwargs)
         result = Kernel.__call__(self, *args, **kwargs)
         self._python_calls += 1
-        if self._python_calls >= CALLS_IN_PYTHON and not listeners and not audits:
+        if self._python_calls >= self.tables.try_at and not listeners and not audits:
             self._make_native(*args, **kwargs)
+            self.tables.try_at = self._python_calls + self.tables.pause
         return result
 
     def _make_native(self, *args: Any, **kwargs: Any) -> None:
@@ -107,13 +105,9 @@ class NumericKernel(Kernel):
         binding()  # before the compile is watched: what an import looks at is no read of it
         return super()._compiled(*args)
 
-    def _load(self, specialization: Specialization, target: Target) -> Callable[..., Any]:
-        with self._lock:
-            launch = specialization.loaded.get(target.device)
-        if launch is None:
-            launch = self.compiler.load_for(specialization.artifact, self.function)
-            with self._lock:
-                launch = specialization.loaded.setdefault(target.device, launch)
+    def _made_callable(self, specialization: Specialization, target: Target) -> Any:
+        launch, parts = self.compiler.load_for(specialization.artifact, self.function)
+        self.tables.parts[specialization] = parts
         return launch
 
 
@@ -177,9 +171,8 @@ def kernel(
     >>> total(np.arange(4.0))
     6.0
     """
+    check_choices(on_drift, cache, store)
     if target is not None:
-        from .machine import check_level
-
         check_level(target)
 
     def decorate(function: Callable[..., Any]) -> NumericKernel:

@@ -21,7 +21,7 @@ from whorl.reads import Path, Step, World
 from whorl.reads.trace import Plain
 
 from .machine import load_object
-from .record import ENTRY, STATUS, offsets
+from .record import ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
@@ -85,67 +85,79 @@ def slots_from(plain: Plain) -> list[tuple[Path, Scalar | ArrayType]]:
 # -- the callable -----------------------------------------------------------------------
 
 
-def launcher(artifact: Artifact, function: types.FunctionType, level: str) -> Callable[..., Any]:
-    """Load the machine code of an artifact, and make it callable with the function's arguments."""
+def launcher(
+    artifact: Artifact, function: types.FunctionType, level: str
+) -> tuple[Callable[..., Any], Parts]:
+    """An artifact loaded: callable with the arguments of its function, and the parts of that."""
     told = artifact.metadata
     address, engine = _loaded(artifact, level)
-    slots = slots_from(told["slots"])
-    prototype = ctypes.CFUNCTYPE if told["nogil"] or told["prints"] else ctypes.PYFUNCTYPE
-    entry = prototype(None, ctypes.c_void_p)(address)
     sites = told["sites"]
     printer = PRINTER(lambda site, count, values: _print(sites[site], values))
-    _, results = offsets([type for _, type in slots])
-    formats = "".join(_format(type) for _, type in slots)
-    out, build = _unpacking(told["result"])
-    head = struct.Struct("<8q" + formats + "8x" * out.count)
-    tail = struct.Struct("<" + out.formats)
-    scope: dict[str, Any] = {
+    parts = Parts(
+        address,
+        slots_from(told["slots"]),
+        told["result"],
+        ctypes.cast(printer, ctypes.c_void_p).value or 0,
+        partial(_raise, sites),
+        told["parallel"],
+        told["nogil"] or told["prints"],
+        (engine, printer),
+    )
+    scope = _scope(parts, function)
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    exec(_source(parts, names, scope, can_fail=bool(sites)), scope)
+    return scope["launch"], parts
+
+
+def _scope(parts: Parts, function: types.FunctionType) -> dict[str, Any]:
+    """What the generated callable uses."""
+    prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
+    formats = "".join(_format(type) for _, type in parts.slots)
+    results, build = _unpacking(parts.result)
+    head = struct.Struct("<8q" + formats + "8x" * len(results))
+    return {
         "pack": head.pack,
-        "unpack": tail.unpack_from,
+        "unpack": struct.Struct("<" + "".join(results)).unpack_from,
         "buffer": (ctypes.c_char * head.size).from_buffer_copy,
-        "entry": entry,
-        "threads": thread_count if told["parallel"] else _one,
-        "parallel": parallel_address if told["parallel"] else _zero,
-        "printer": ctypes.cast(printer, ctypes.c_void_p).value or 0,
-        "failed": lambda buffer: _raise(sites, buffer),
-        "not_packed": lambda error, values: _not_packed(error, slots, values),
+        "entry": prototype(None, ctypes.c_void_p)(parts.address),
+        "threads": thread_count if parts.is_parallel else _one,
+        "parallel": parallel_address if parts.is_parallel else _zero,
+        "printer": parts.printer,
+        "failed": parts.failed,
+        "not_packed": partial(_not_packed, parts.slots),
         "build": build,
         "struct_error": struct.error,
         "find": lambda path: World(function, {}).find(path),
-        "engine": (engine, printer),
+        "kept": parts,
     }
-    names = function.__code__.co_varnames[
-        : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
+
+
+def _source(parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_fail: bool) -> str:
+    """The text of the callable: a line for each slot, then pack, enter, unpack."""
+    _, results = offsets([type for _, type in parts.slots])
+    status = f"packed[{STATUS * 8} : {STATUS * 8 + 32}]"
+    slots = [f"s{i}" for i in range(len(parts.slots))]
+    words = [_words(name, type) for name, (_, type) in zip(slots, parts.slots, strict=True)]
+    reads = [
+        f"    {name} = {_reading(path, names, scope, name)}"
+        for name, (path, _) in zip(slots, parts.slots, strict=True)
     ]
-    parameters = [f"p{i}" for i in range(len(names))]
-    lines = [f"def launch({', '.join(parameters)}):"]
-    words = []
-    for i, (path, type) in enumerate(slots):
-        lines.append(f"    s{i} = {_reading(path, names, scope, i)}")
-        words.append(_words(f"s{i}", type))
-    lines += [
+    record = ", ".join(("threads(), parallel(), printer, 0, 0, 0, 0, 0", *words))
+    lines = [
+        f"def launch({', '.join(f'p{i}' for i in range(len(names)))}):",
+        *reads,
         "    try:",
-        "        packed = buffer(pack(threads(), parallel(), printer, 0, 0, 0, 0, 0, "
-        + "".join(f"{word}, " for word in words)
-        + "))",
+        f"        packed = buffer(pack({record}))",
         "    except struct_error as error:",
-        f"        not_packed(error, ({''.join(f's{i}, ' for i in range(len(slots)))}))",
+        f"        not_packed(error, ({''.join(f'{name}, ' for name in slots)}))",
         "    entry(packed)",
     ]
-    if sites:
-        lines += [f"    if any(packed[{STATUS * 8} : {STATUS * 8 + 8}]):", "        failed(packed)"]
-    if out.count:
+    if can_fail:
+        lines += [f"    if any({status}[:8]):", f"        failed({status})"]
+    if parts.result is not None:
         lines.append(f"    return build(unpack(packed, {results * 8}))")
-    elif told["result"] is not None:
-        lines.append("    return build(())")
-    exec("\n".join(lines), scope)
-    made = scope["launch"]
-    made.parts = Parts(
-        address, slots, told["result"], scope["printer"], partial(_raise_status, sites),
-        told["parallel"], told["nogil"] or told["prints"], (engine, printer),
-    )  # fmt: skip
-    launch: Callable[..., Any] = made
-    return launch
+    return "\n".join(lines)
 
 
 def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
@@ -154,7 +166,7 @@ def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
     if plain is not None:
         try:
             mapped = map_image(Image.from_plain(bytes(artifact.payloads["image"]), plain))
-        except Unmappable:
+        except (Unmappable, ValueError):  # LLVM can load the object
             pass
         else:
             return mapped.addresses[ENTRY], mapped
@@ -169,8 +181,8 @@ def _zero() -> int:
     return 0
 
 
-def _reading(path: Path, names: tuple[str, ...], scope: dict[str, Any], number: int) -> str:
-    """The expression that reads a slot."""
+def _reading(path: Path, names: tuple[str, ...], scope: dict[str, Any], name: str) -> str:
+    """The expression that reads a slot; what it needs goes into the scope."""
     if path.root == "arg":
         text = f"p{names.index(path.name)}"
         for step in path.steps:
@@ -182,12 +194,11 @@ def _reading(path: Path, names: tuple[str, ...], scope: dict[str, Any], number: 
                 break
         else:
             return text
-        scope[f"path{number}"] = path
-        scope[f"root{number}"] = Path(path.root, path.name)
+        scope[f"path_{name}"] = path
         scope["walk"] = _walk
-        return f"walk(path{number}, p{names.index(path.name)})"
-    scope[f"path{number}"] = path
-    return f"find(path{number})"
+        return f"walk(path_{name}, p{names.index(path.name)})"
+    scope[f"path_{name}"] = path
+    return f"find(path_{name})"
 
 
 def _walk(path: Path, value: Any) -> Any:
@@ -204,55 +215,46 @@ def _words(name: str, type: Scalar | ArrayType) -> str:
     parts = [f"{name}.ctypes.data"]
     if type.ndim:
         parts.append(f"*{name}.shape")
-    if type.layout not in ("C", "F"):
+    if type.has_strides:
         parts.append(f"*{name}.strides")
     return ", ".join(parts)
 
 
 def _format(type: Scalar | ArrayType) -> str:
     if isinstance(type, ArrayType):
-        strides = type.ndim if type.layout not in ("C", "F") else 0
-        return "q" * (1 + type.ndim + strides)
+        return "q" * words_of(type)
     return {
         ("f", 64): "d", ("f", 32): "f4x", ("b", 8): "?7x", ("u", 64): "Q",
     }.get((type.kind, type.bits), "q")  # fmt: skip
 
 
-class _Out:
-    """How results are unpacked."""
+_RESULTS: Final = {
+    ("f", 32): "f4x", ("f", 64): "d", ("b", 8): "?7x",
+    ("i", 8): "b7x", ("i", 16): "h6x", ("i", 32): "i4x", ("i", 64): "q",
+    ("u", 8): "B7x", ("u", 16): "H6x", ("u", 32): "I4x", ("u", 64): "Q",
+}  # fmt: skip
 
-    def __init__(self) -> None:
-        self.formats = ""
-        self.count = 0
 
-
-def _unpacking(result: Plain) -> tuple[_Out, Callable[[tuple[Any, ...]], Any]]:
-    """The format of the results, and what builds them from the unpacked numbers."""
-    out = _Out()
+def _unpacking(result: Plain) -> tuple[list[str], Callable[[tuple[Any, ...]], Any]]:
+    """The formats of the results, and what builds them from the unpacked numbers."""
+    formats: list[str] = []
 
     def plan(part: Plain) -> str:
         if part is None:
             return "None"
         if part[0] == "tuple":
             return f"({''.join(plan(inner) + ', ' for inner in part[1])})"
-        kind, bits = part[1], part[2]
-        out.formats += {"f": {32: "f4x", 64: "d"}.get(bits, ""), "b": "?7x"}.get(kind, "") or (
-            {8: "b7x", 16: "h6x", 32: "i4x", 64: "q"}[bits].upper().replace("X", "x")
-            if kind == "u"
-            else {8: "b7x", 16: "h6x", 32: "i4x", 64: "q"}[bits]
-        )
-        out.count += 1
-        return f"r[{out.count - 1}]"
+        formats.append(_RESULTS[part[1], part[2]])
+        return f"r[{len(formats) - 1}]"
 
-    text = plan(result)
-    made: Callable[[tuple[Any, ...]], Any] = eval(f"lambda r: {text}")
-    return out, made
+    made: Callable[[tuple[Any, ...]], Any] = eval(f"lambda r: {plan(result)}")
+    return formats, made
 
 
 # -- what goes wrong, and what prints ---------------------------------------------------
 
 
-def _not_packed(error: Exception, slots: list[Any], values: tuple[Any, ...]) -> None:
+def _not_packed(slots: list[Any], error: Exception, values: tuple[Any, ...]) -> None:
     for (path, type), value in zip(slots, values, strict=True):
         if isinstance(type, Scalar):
             try:
@@ -279,11 +281,7 @@ def _print(site: Plain, values: Any) -> None:
     print(text.format(*(_number(type, values[i]) for i, type in enumerate(types))))
 
 
-def _raise(sites: Plain, buffer: Any) -> None:
-    _raise_status(sites, bytes(buffer)[STATUS * 8 : STATUS * 8 + 32])
-
-
-def _raise_status(sites: Plain, status: bytes) -> None:
+def _raise(sites: Plain, status: bytes) -> None:
     """Raise what the status words of a launch say."""
     number, *values = struct.unpack("<4q", status)
     error, text, line, _ = sites[number - 1]

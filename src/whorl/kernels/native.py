@@ -31,7 +31,7 @@ from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
 if TYPE_CHECKING:
-    from whorl.jit.specialization import KnownShape
+    from whorl.jit.specialization import KnownShape, Specialization
 
     from .kernel import NumericKernel
 
@@ -39,6 +39,8 @@ __all__ = ["NativeTables", "native_classes"]
 
 log = logging.getLogger("whorl.launch")
 
+CALLS_IN_PYTHON: Final = 3  # before the native way is made
+LONGEST_PAUSE: Final = 64
 MOST: Final = 16  # tables of one kernel
 _PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
 
@@ -81,17 +83,29 @@ class NativeTables:
         self._tabled: dict[int, int] = {}  # how many tables a specialization has
         self._kept: list[Any] = []  # a launch in another thread may still use these
         self._slow: Any = None
+        self.parts: weakref.WeakKeyDictionary[Specialization, Parts]  # of what is loaded
+        self.parts = weakref.WeakKeyDictionary()
         self.epoch = 0  # how often they were dropped
+        self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
+        self.pause = 1  # calls from one try to the next, more after each in vain
 
     def drop(self, kernel: NumericKernel) -> None:
         """Let every call go on to Python."""
         self.epoch += 1
+        self.pause = 1
         self._tabled = {}
         if self._tables:
             self._tables = ()
             self._show(kernel)
 
     def add(
+        self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
+    ) -> None:
+        """Make a table for calls like this one, if that can be; try less often if it cannot."""
+        is_made = self._add(kernel, known, world, found, epoch)
+        self.pause = 1 if is_made else min(2 * self.pause, LONGEST_PAUSE)
+
+    def _add(
         self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
     ) -> bool:
         """Make a table for calls like this one, if that can be; whether it was.
@@ -104,7 +118,7 @@ class NativeTables:
             return False
         self._tabled[number] = self._tabled.get(number, 0) + 1
         classes = native_classes(kernel.family)
-        parts: Parts | None = getattr(specialization.loaded.get("cpu"), "parts", None)
+        parts = self.parts.get(specialization)
         if classes is None or parts is None:
             return False
         level = host_level()
@@ -194,7 +208,7 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
 
 def _slot_words(type: Scalar | ArrayType, word: int) -> SlotWords:
     if isinstance(type, ArrayType):
-        return SlotWords("array", word, type.layout not in ("C", "F"))
+        return SlotWords("array", word, type.has_strides)
     return SlotWords(_PYTHON[type.kind] if type.weak else "scalar", word)
 
 

@@ -49,7 +49,7 @@ def words_of(type: Scalar | ArrayType) -> int:
     """
     if isinstance(type, Scalar):
         return 1
-    return 1 + type.ndim * (1 if type.layout in ("C", "F") else 2)
+    return 1 + type.ndim * (2 if type.has_strides else 1)
 
 
 def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:

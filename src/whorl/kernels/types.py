@@ -88,6 +88,11 @@ class ArrayType:
     def __str__(self) -> str:
         return f"{self.element}[{', '.join(':' * self.ndim)}]"
 
+    @property
+    def has_strides(self) -> bool:
+        """Whether strides travel with it: the layout does not say them."""
+        return self.layout not in ("C", "F")
+
 
 @dataclass(frozen=True, slots=True)
 class VectorType:

@@ -100,7 +100,7 @@ def _dict_offsets() -> tuple[int, int]:
             return 0, 0
         if ctypes.c_uint8.from_address(words[4] + _KIND).value != kind:
             return 0, 0
-    texts[2] = 3  # type: ignore[index]
+    texts[2] = 3  # type: ignore[index] # not a text, on purpose
     keys = ctypes.c_int64.from_address(id(texts) + _KEYS).value
     return (0, 0) if ctypes.c_uint8.from_address(keys + _KIND).value else (_KEYS, _KIND)
 

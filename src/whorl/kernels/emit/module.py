@@ -34,7 +34,6 @@ class Module:
         self.slot_words, self.result_word = offsets([slot.type for slot in function.slots])
         self.declared: dict[str, str] = {}
         self.bodies: list[str] = []
-        self.names: set[str] = set()
         self.helpers: set[str] = set()
 
     def declare(self, name: str, result: str, *arguments: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whorl.kernels import ir
-from whorl.kernels.record import STATUS
+from whorl.kernels.record import STATUS, words_of
 from whorl.kernels.types import ArrayType, Scalar, Type, VectorType
 
 from .operations import INTRINSICS, LIBRARY, OPS
@@ -93,7 +93,7 @@ class Writer:
                 continue
             pointer = self.let(f"load ptr, ptr {self.word(first)}")
             self.slots[slot.index, 0] = pointer
-            for i in range(1, 1 + slot.type.ndim * (1 if slot.type.layout in ("C", "F") else 2)):
+            for i in range(1, words_of(slot.type)):
                 self.slots[slot.index, i] = self.let(f"load i64, ptr {self.word(first + i)}")
 
     def finish(self) -> None:

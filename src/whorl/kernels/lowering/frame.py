@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from whorl.kernels import ir
 from whorl.kernels.source import Source
-from whorl.kernels.types import ArrayType, Scalar, Type
+from whorl.kernels.types import ArrayType, Scalar
 from whorl.reads import CodeView, Inputs, Path
 from whorl.reads.view import AbsentRead, View
 
@@ -86,10 +86,6 @@ class Lowering:
         local = ir.Local(name, expr.type)
         self.emit(ir.Set(local, expr))
         return ir.Get(local)
-
-    def local(self, name: str, type: Type) -> ir.Local:
-        """A new variable."""
-        return ir.Local(name, type)
 
     def label(self, name: str) -> str:
         """A label that no other scope has."""

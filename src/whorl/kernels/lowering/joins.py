@@ -25,7 +25,7 @@ from whorl.kernels.types import (
 )
 
 from .arithmetic import cast, fits
-from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, Vec, describe, same
+from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe, same
 from .values import Undecided, array_strides, decide, is_scalar, number
 
 __all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "template_of"]
@@ -172,7 +172,7 @@ def new_variable(template: Template, name: str) -> Operand:
             extents = tuple(ir.Get(ir.Local(f"{name}.n{i}", WEAK_INT)) for i in range(type.ndim))
             strides = tuple(ir.Get(ir.Local(f"{name}.s{i}", WEAK_INT)) for i in range(type.ndim))
             base = ir.Get(ir.Local(f"{name}.at", POINTER))
-            known = None if type.layout in ("C", "F") else strides
+            known = strides if type.has_strides else None
             return ArrayOf(ir.Array(type, base, extents, known, name))
 
 
@@ -254,8 +254,3 @@ def _reads(expr: ir.Expr, locals: set[ir.Local]) -> bool:
         case ir.Element():
             return True
     return False
-
-
-def unset(name: str, reason: str) -> Unset:
-    """A name that cannot be read after this."""
-    return Unset(reason)

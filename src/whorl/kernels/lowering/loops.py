@@ -49,8 +49,6 @@ class Rounds:
     body: ir.Block
     loop: Loop
     heads: dict[str, Operand]
-    local: ir.Local | None = None
-    extra: Any = None
     after: dict[str, Operand] = field(default_factory=dict)
 
 

@@ -220,7 +220,7 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
         base = keep(ir.Op("offset", array.base.type, (array.base, offset)))
     layout = _layout_of_part(array.type.layout, indices)
     type = replace(array.type, ndim=len(extents), layout=layout)
-    strides_left = None if layout in ("C", "F") else tuple(kept)
+    strides_left = tuple(kept) if type.has_strides else None
     return ir.Array(type, base, tuple(extents), strides_left, array.path)
 
 

@@ -21,20 +21,18 @@ from whorl.kernels.types import (
     WEAK_FLOAT,
     WEAK_INT,
     ArrayType,
-    Scalar,
     is_scalar_value,
     scalar_of_dtype,
     scalar_of_value,
 )
 from whorl.reads.view import View
 
-from .arithmetic import cast, constant
+from .arithmetic import constant
 from .operands import ArrayOf, Known, Operand, Place, Value
 
 __all__ = [
     "Undecided",
     "array_strides",
-    "as_type",
     "decide",
     "is_constant_place",
     "is_scalar",
@@ -118,7 +116,7 @@ def _array(place: Place) -> ir.Array:
     slot = place.lowering.slot(view.path, kind)
     extents = tuple(ir.Extent(slot, axis) for axis in range(ndim))
     strides = tuple(ir.Stride(slot, axis) for axis in range(ndim))
-    known = None if kind.layout in ("C", "F") else strides
+    known = strides if kind.has_strides else None
     return ir.Array(kind, ir.SlotUse(slot), extents, known, str(view.path))
 
 
@@ -166,8 +164,3 @@ def array_strides(array: ir.Array) -> tuple[ir.Expr, ...]:
         strides.append(step)
         step = ir.Op("mul", WEAK_INT, (step, extent))
     return tuple(reversed(strides) if is_c else strides)
-
-
-def as_type(operand: Operand, type: Scalar) -> ir.Expr:
-    """A number, converted."""
-    return cast(number(operand), type)

@@ -1,0 +1,32 @@
+"""Kernels that are called until they are native, for the tests of native calls."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import whorl
+from whorl.kernels.machine import host_level
+from whorl.kernels.native import native_classes
+
+needs_native = pytest.mark.skipif(
+    sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"
+)
+
+
+def is_native(kernel: Any) -> bool:
+    """Whether a kernel is called natively, and has a table."""
+    classes = native_classes(whorl.NumericKernel)
+    assert classes is not None
+    is_one: bool = type(kernel) is classes.native
+    return is_one and bool(kernel.tables._tables)
+
+
+def warmed(kernel: Any, *args: Any) -> Any:
+    """What a kernel returns once it is native."""
+    for _ in range(5):
+        result = kernel(*args)
+    assert is_native(kernel)
+    return result
