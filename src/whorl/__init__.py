@@ -2,68 +2,99 @@
 
 from __future__ import annotations
 
-from whorl.artifacts import Artifact, Manifest
-from whorl.errors import (
-    BadSetting,
-    CompilerFailed,
-    Drifted,
-    KernelError,
-    NotStatic,
-    UnsafeDirectory,
-    UnsupportedRead,
-    UnsupportedValue,
-    WhorlError,
-)
-from whorl.fingerprint import (
-    NOTHING,
-    Boundary,
-    Difference,
-    Digest,
-    FieldRule,
-    Fingerprinter,
-    Marker,
-    ProcessDigest,
-    StableDigest,
-    by_identity,
-    by_type,
-    diff,
-    exclude,
-    fields,
-    fingerprint,
-    ordered,
-)
-from whorl.jit import Compiler, Explanation, Kernel, Program, Target, jit
-from whorl.kernels import (
-    Array,
-    GradArray,
-    NumericKernel,
-    array,
-    atomic_add,
-    atomic_max,
-    atomic_min,
-    bool_,
-    cross,
-    dot,
-    f32,
-    f64,
-    func,
-    i8,
-    i16,
-    i32,
-    i64,
-    kernel,
-    norm,
-    prange,
-    static,
-    u8,
-    u16,
-    u32,
-    u64,
-    vec,
-    zeros,
-)
-from whorl.reads import Inputs, register_signature
-from whorl.settings import Setting, Settings, configure
+from typing import TYPE_CHECKING
+
+from whorl.lazy import attach
+
+if TYPE_CHECKING:
+    from whorl.artifacts import Artifact, Manifest
+    from whorl.errors import (
+        BadSetting,
+        CompilerFailed,
+        Drifted,
+        KernelError,
+        NotStatic,
+        UnsafeDirectory,
+        UnsupportedRead,
+        UnsupportedValue,
+        WhorlError,
+    )
+    from whorl.fingerprint import (
+        NOTHING,
+        Boundary,
+        Difference,
+        Digest,
+        FieldRule,
+        Fingerprinter,
+        Marker,
+        ProcessDigest,
+        StableDigest,
+        by_identity,
+        by_type,
+        diff,
+        exclude,
+        fields,
+        fingerprint,
+        ordered,
+    )
+    from whorl.jit import Compiler, Explanation, Kernel, Program, Target, jit
+    from whorl.kernels import (
+        Array,
+        GradArray,
+        NumericKernel,
+        array,
+        atomic_add,
+        atomic_max,
+        atomic_min,
+        bool_,
+        cross,
+        dot,
+        f32,
+        f64,
+        func,
+        i8,
+        i16,
+        i32,
+        i64,
+        kernel,
+        norm,
+        prange,
+        static,
+        u8,
+        u16,
+        u32,
+        u64,
+        vec,
+        zeros,
+    )
+    from whorl.reads import Inputs, register_signature
+    from whorl.settings import Setting, Settings, configure
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "artifacts": "Artifact Manifest",
+            "errors": (
+                "BadSetting CompilerFailed Drifted KernelError NotStatic UnsafeDirectory "
+                "UnsupportedRead UnsupportedValue WhorlError"
+            ),
+            "fingerprint": (
+                "NOTHING Boundary Difference Digest FieldRule Fingerprinter Marker ProcessDigest "
+                "StableDigest by_identity by_type diff exclude fields fingerprint ordered"
+            ),
+            "jit": "Compiler Explanation Kernel Program Target jit",
+            "kernels": (
+                "Array GradArray NumericKernel array atomic_add atomic_max atomic_min bool_ cross "
+                "dot f32 f64 func i8 i16 i32 i64 kernel norm prange static u8 u16 u32 u64 vec "
+                "zeros"
+            ),
+            "launch": "",
+            "reads": "Inputs register_signature",
+            "settings": "Setting Settings configure",
+            "store": "",
+            "testing": "",
+        },
+    )
 
 __all__ = [
     "NOTHING",

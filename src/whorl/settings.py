@@ -22,10 +22,11 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
+
+from whorl.late import dataclass, replace
 
 from .errors import BadSetting
 

@@ -15,9 +15,10 @@ import functools
 import re
 import sys
 import sysconfig
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from whorl.late import dataclass
 
 from .digest import hash_hex
 

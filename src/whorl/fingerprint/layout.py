@@ -12,8 +12,9 @@ import functools
 import types
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from whorl.late import dataclass
 
 from .lookup import (
     ABSENT,

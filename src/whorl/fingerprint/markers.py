@@ -16,8 +16,9 @@ import sys
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
+
+from whorl.late import dataclass
 
 from .lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
 

@@ -29,8 +29,9 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from whorl.late import dataclass
 
 from .bytecode import CodeMemo, bytecode_digest, nested_codes, raw_digest
 from .digest import StableDigest, hash_bytes, hash_hex

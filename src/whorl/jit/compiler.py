@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whorl.artifacts import Artifact
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
+from whorl.late import dataclass
 from whorl.reads import CodeView, Inputs, Recorder
 from whorl.reads.settings import declared_settings, setting_reads
 from whorl.reads.world import ABSENT

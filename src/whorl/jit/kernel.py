@@ -29,7 +29,6 @@ import types
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -41,6 +40,7 @@ from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
+from whorl.late import dataclass, replace
 from whorl.reads import Inputs, Plain, Recorder, Shape, World
 from whorl.reads.both import Facts, both_facts
 from whorl.reads.replay import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from whorl.late import dataclass, field
 from whorl.reads import Inputs
 
 __all__ = ["Properties", "Target", "host"]

@@ -6,7 +6,6 @@ import linecache
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path, PurePath
@@ -15,6 +14,7 @@ from typing import Any
 from whorl.artifacts import Artifact
 from whorl.fingerprint.digest import hash_hex
 from whorl.jit import Program, Target
+from whorl.late import dataclass
 from whorl.reads import Inputs
 from whorl.settings import current
 

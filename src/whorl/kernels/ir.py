@@ -14,8 +14,9 @@ has been looked up, every call has been followed, and every conversion is writte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from whorl.late import dataclass, field
 
 from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Type, VectorType
 

@@ -11,11 +11,11 @@ import ctypes
 import struct
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
+from whorl.late import dataclass
 from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
 from whorl.reads.trace import Plain

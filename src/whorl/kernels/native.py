@@ -12,10 +12,10 @@ import ctypes
 import logging
 import os
 import weakref
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from whorl.late import dataclass
 from whorl.launch.callable import make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
 from whorl.launch.routine import api_table, routine_address

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from .image import Image, Unlinkable, link
-from .mapped import Mapped, Unmappable, map_image
+from typing import TYPE_CHECKING
+
+from whorl.lazy import attach
+
+if TYPE_CHECKING:
+    from .image import Image, Unlinkable, link
+    from .mapped import Mapped, Unmappable, map_image
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "image": "Image Unlinkable link",
+            "mapped": "Mapped Unmappable map_image",
+        },
+    )
 
 __all__ = ["Image", "Mapped", "Unlinkable", "Unmappable", "link", "map_image"]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+
+from whorl.late import dataclass
 
 __all__ = ["Layout", "NotKnown", "layout"]
 

@@ -16,12 +16,12 @@ import sys
 import types
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
 from whorl.jit.events import audits, listeners
+from whorl.late import dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module
 from whorl.reads.replay import is_annotation

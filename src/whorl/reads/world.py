@@ -11,13 +11,13 @@ import os
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from whorl.fingerprint import fingerprint
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
+from whorl.late import dataclass, field
 
 from .fact import function_behind, own_module
 from .item import item, keyed_item

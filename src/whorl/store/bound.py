@@ -24,13 +24,13 @@ import random
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from whorl.artifacts import FORMAT, Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fingerprint.digest import hash_hex
+from whorl.late import dataclass
 
 from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending

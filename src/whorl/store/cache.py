@@ -17,12 +17,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass, replace
 
 from .directory import DirectoryStore
 from .ending import Ending

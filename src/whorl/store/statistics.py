@@ -17,9 +17,10 @@ import time
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from whorl.late import dataclass, field
 
 from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from whorl.artifacts import HINT, Damaged, Entry
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass
 
 from .directory import DirectoryStore
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Skipped, Store, Stored

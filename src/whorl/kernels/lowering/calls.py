@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import functools
 import types
-from dataclasses import replace
 from typing import Any, Final
 
 from whorl.errors import NotStatic, WhorlError
 from whorl.kernels import ir, language
 from whorl.kernels.source import source_tree
+from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
 from whorl.reads.fact import function_behind

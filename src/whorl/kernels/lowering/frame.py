@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from whorl.kernels import ir
 from whorl.kernels.source import Source
 from whorl.kernels.types import ArrayType, Scalar
+from whorl.late import dataclass, field
 from whorl.reads import CodeView, Inputs, Path
 from whorl.reads.view import AbsentRead, View
 

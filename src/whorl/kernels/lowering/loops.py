@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from whorl.kernels import ir, language
 from whorl.kernels.types import WEAK_INT, Scalar
+from whorl.late import dataclass, field
 
 from .arithmetic import cast, compare, scalar_type
 from .calls import function_at, special_function

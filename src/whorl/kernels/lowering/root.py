@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
@@ -12,6 +11,7 @@ from whorl.errors import KernelError
 from whorl.kernels import ir
 from whorl.kernels.source import source_tree
 from whorl.kernels.types import is_scalar_value
+from whorl.late import dataclass
 from whorl.reads import Inputs, Path
 
 from .annotations import parameter

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whorl.kernels import ir
+from whorl.late import dataclass
 
 from .frame import Frame
 from .joins import OneArray, OneScalar, new_variable

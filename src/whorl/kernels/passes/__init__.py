@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from whorl.kernels import ir
+from whorl.late import dataclass
 
 from .indices import direct_indices
 from .prune import prune

@@ -7,11 +7,10 @@ looking at the run.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
 from whorl.kernels.walk import blocks_of, statements_of
+from whorl.late import replace
 
 __all__ = ["direct_indices"]
 
