@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whorl.lazy import attach
+from whorl.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from whorl.artifacts import Artifact, Manifest
@@ -163,4 +164,3 @@ __all__ = [
     "vec",
     "zeros",
 ]
-__version__ = "0.1.0"

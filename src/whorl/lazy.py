@@ -25,9 +25,10 @@ import sys
 from _thread import RLock
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Mapping
 
 _importing: Final = RLock()
@@ -62,6 +63,37 @@ class _Front(ModuleType):
             super().__setattr__(name, value)
 
 
+class _Logger:
+    """A logger that is looked up when there is something to say."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(load("logging").getLogger(self._name), attribute)
+
+
+def logger(name: str) -> logging.Logger:
+    """The logger of a name, without importing `logging` until it is used.
+
+    >>> logger("whorl.store").level
+    0
+    """
+    return cast("logging.Logger", _Logger(name))
+
+
+def load(module: str) -> ModuleType:
+    """A module, imported now if it has not been, and never half imported in a forked child.
+
+    >>> load("whorl.errors").__name__
+    'whorl.errors'
+    """
+    with _importing:
+        return import_module(module)
+
+
 def attach(
     package: str, names: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -83,11 +115,9 @@ def attach(
 
     def __getattr__(name: str) -> Any:
         if name in modules:
-            with _importing:
-                value = getattr(import_module(f"{package}.{modules[name]}"), name)
+            value = getattr(load(f"{package}.{modules[name]}"), name)
         elif name in names:
-            with _importing:
-                value = import_module(f"{package}.{name}")
+            value = load(f"{package}.{name}")
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         front.__dict__[name] = value

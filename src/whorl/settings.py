@@ -22,13 +22,14 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from decimal import Decimal
-from pathlib import Path
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 from whorl.late import dataclass, replace
 
 from .errors import BadSetting
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Setting", "Settings", "configure", "current", "on_change", "restore", "size_of"]
 
@@ -81,7 +82,7 @@ class Settings:
     @property
     def cache_dir(self) -> Setting[Path]:
         """The directory of the cache."""
-        return Setting(Path(self.cache_place.value), self.cache_place.origin)
+        return Setting(_path(self.cache_place.value), self.cache_place.origin)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -143,6 +144,8 @@ def size_of(name: str, value: object) -> int:
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     size = 0
     if match is not None:
+        from decimal import Decimal
+
         size = int(Decimal(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
     if not 0 < size < _LARGEST:
         raise BadSetting(name, value, "a number of bytes such as 500M or 5G, more than nothing")
@@ -189,7 +192,7 @@ def _directory(name: str, value: object) -> str:
         raise BadSetting(name, value, "a directory")
     if text.startswith("~"):
         try:
-            text = str(Path(text).expanduser())
+            text = str(_path(text).expanduser())
         except RuntimeError:
             raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
     try:
@@ -207,21 +210,38 @@ def _directory(name: str, value: object) -> str:
 
 def _default_directory() -> str:
     """The user's cache directory; where there is no home, one of this user's own for now."""
-    from platformdirs import user_cache_dir
-
-    try:
-        path = Path(user_cache_dir("whorl", appauthor=False))
-    except RuntimeError:  # neither HOME nor an entry for this user
-        path = Path()
-    if path.is_absolute():
-        return str(path)
+    path = _cache_home()
+    if os.path.isabs(path):  # noqa: PTH117  # a text is sooner
+        return path
     import tempfile
 
     user = os.getuid() if sys.platform != "win32" else "user"
     try:
-        return str(Path(tempfile.gettempdir()) / f"whorl-{user}")
+        return str(_path(tempfile.gettempdir()) / f"whorl-{user}")
     except OSError:  # not even that: a place where nothing can be kept, which the store will say
-        return str(Path(os.devnull) / "whorl")
+        return str(_path(os.devnull) / "whorl")
+
+
+def _cache_home() -> str:
+    """Where the system wants caches. On Linux that is known without the 4 ms of platformdirs."""
+    environ = os.environ
+    if sys.platform == "linux" and "ANDROID_ROOT" not in environ and environ.get("HOME"):
+        home = environ.get("XDG_CACHE_HOME", "")
+        if not home.strip():
+            home = f"{environ['HOME'].rstrip('/')}/.cache"
+        return os.path.normpath(f"{home}/whorl")
+    from platformdirs import user_cache_dir
+
+    try:
+        return user_cache_dir("whorl", appauthor=False)
+    except RuntimeError:  # neither HOME nor an entry for this user
+        return ""
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path  # 3 ms that most processes can do without
+
+    return Path(text)
 
 
 # In the order of the fields of `Settings`.

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar, cast
 
 from whorl.late import dataclass
 
-from .lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
+from .lookup import ABSENT, class_vars, dataclass_fields, derives, module_name, module_vars, mro
 
 __all__ = [
     "FieldDecorator",
@@ -296,8 +296,7 @@ def _is_around(annotation: object) -> bool:
 def _in_metadata(cls: type) -> Iterator[tuple[str, Marker]]:
     stored = class_vars(cls)
     described: list[tuple[str, Any]] = []
-    for where in ("__dataclass_fields__", "__pydantic_fields__"):
-        table = stored.get(where)
+    for table in (dataclass_fields(cls), stored.get("__pydantic_fields__")):
         if type(table) is dict:
             described += [(name, getattr(info, "metadata", {})) for name, info in table.items()]
     attributes = stored.get("__attrs_attrs__", ())

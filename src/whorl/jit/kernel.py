@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import logging
 import os
 import sys
 import threading
@@ -29,7 +28,7 @@ import types
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,7 +40,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.late import dataclass, replace
-from whorl.reads import Inputs, Plain, Recorder, Shape, World
+from whorl.lazy import logger
 from whorl.reads.both import Facts, both_facts
 from whorl.reads.replay import (
     Replay,
@@ -52,7 +51,8 @@ from whorl.reads.replay import (
     samples_of,
 )
 from whorl.reads.signature import array_signature, class_label
-from whorl.reads.world import environment_variable
+from whorl.reads.trace import Plain, Shape
+from whorl.reads.world import World, environment_variable
 from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 
@@ -65,9 +65,7 @@ from .compiler import (
     see_settings,
     target_of,
 )
-from .drift import Drift, OnDrift, drift_of
 from .events import Happened, audits, emit, listeners, watches
-from .explain import Compiled, Explanation, changes_between, explain
 from .hint import NO_HINT, Hint
 from .key import (
     ProgramKey,
@@ -85,10 +83,17 @@ from .specialization import Generations, KnownShape, Specialization
 from .stored import records
 from .target import Properties, Target
 
-__all__ = ["Kernel", "OnDrift", "jit"]
+if TYPE_CHECKING:
+    from whorl.reads import Recorder
 
-log = logging.getLogger("whorl.jit")
-why = logging.getLogger("whorl.why")
+    from .drift import Drift, OnDrift
+    from .explain import Explanation
+
+__all__ = ["Kernel", "jit"]
+
+log = logger("whorl.jit")
+why = logger("whorl.why")
+INFO: Final = 20  # the level, as logging has it
 
 CacheMode = Literal["disk", "process", "call"]
 
@@ -436,6 +441,10 @@ class Kernel:
     # -- compiling ----------------------------------------------------------------------
 
     def _compile(self, request: _Request) -> Specialization:
+        from whorl.reads import Recorder  # as all that only a compile needs
+
+        from .explain import changes_between
+
         recorder = Recorder(request.world, by_identity=self.choices.cache != "disk")
         artifact, seconds = self._compiled(request, recorder)
         trace = recorder.trace
@@ -478,6 +487,8 @@ class Kernel:
 
     def _compiled(self, request: _Request, recorder: Recorder) -> tuple[Artifact, float]:
         """What the compiler makes, and how long that takes."""
+        from whorl.reads import Inputs
+
         inputs = Inputs(recorder)
         target = replace(request.target, properties=Properties(inputs, request.target))
         program = Program(self.function, target, inputs.function())
@@ -556,16 +567,23 @@ class Kernel:
         return drift.nearest if drift.is_all else None
 
     def _drift_of(self, request: _Request) -> Drift | None:
-        return drift_of(self.specializations(), request.world, request.target.architecture)
+        known = self.specializations()
+        if not known:
+            return None
+        from .drift import drift_of
+
+        return drift_of(known, request.world, request.target.architecture)
 
     def _explain_miss(self, request: _Request) -> None:
         self._counts["missed"] += 1
-        if listeners or why.isEnabledFor(logging.INFO):
+        if listeners or why.isEnabledFor(INFO):
             explanation = self._explanation(request)
             emit(Happened.MISSED, self._name, why=explanation)
             why.info("%s", explanation)
 
     def _explanation(self, request: _Request) -> Explanation:
+        from .explain import Compiled, explain
+
         return explain(
             self._name,
             request.world,
@@ -585,6 +603,8 @@ class Kernel:
 
         The call is compared with the nearest compile known here or in the store.
         """
+        from .explain import Explanation
+
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
@@ -597,6 +617,8 @@ class Kernel:
 
     def _explained(self, request: _Request) -> Explanation:
         """What `_find` would come to, in the same order, without anything being kept."""
+        from .explain import Explanation
+
         keys = list(self._keys(request, in_memory=True))
         if any(key in self._by_key for key in keys):
             return Explanation(self._name, "hit", "its specialization is in memory")

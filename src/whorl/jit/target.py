@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whorl.late import dataclass, field
-from whorl.reads import Inputs
+
+if TYPE_CHECKING:
+    from whorl.reads import Inputs
 
 __all__ = ["Properties", "Target", "host"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
-from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.kernel import CacheMode, Choices, check_choices
 from whorl.jit.specialization import Specialization
 from whorl.settings import current
 from whorl.store import Cache
@@ -19,6 +19,9 @@ from whorl.store import Cache
 from .compiler import KernelCompiler
 from .machine import assembly, binding, check_level, optimised_text
 from .native import NativeTables, alive, native_classes
+
+if TYPE_CHECKING:
+    from whorl.jit.drift import OnDrift
 
 __all__ = ["NumericKernel", "kernel"]
 

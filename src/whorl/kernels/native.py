@@ -9,7 +9,6 @@ fits. Whatever a table does not check (settings, a fork) drops all tables.
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
 import weakref
 from functools import cache
@@ -20,6 +19,7 @@ from whorl.launch.callable import make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
 from whorl.launch.routine import api_table, routine_address
 from whorl.launch.table import Launch, NotNative, Once, SlotWords, Table, table_of
+from whorl.lazy import logger
 from whorl.reads import Shape, World
 from whorl.reads.replay import live_facts
 from whorl.settings import Settings, on_change
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeTables", "native_classes"]
 
-log = logging.getLogger("whorl.launch")
+log = logger("whorl.launch")
 
 CALLS_IN_PYTHON: Final = 3  # before the native way is made
 LONGEST_PAUSE: Final = 64

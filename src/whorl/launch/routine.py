@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.artifacts import Artifact, Entry, Label, decode, encode
-from whorl.fingerprint import fingerprint
-from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.store import Cache
 
 from .image import Image, Unlinkable, link
@@ -43,7 +42,7 @@ def routine_address(cache: Cache, level: str, compile_it: Callable[[str], bytes]
 
 def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tuple[Mapped, int]:
     text = launcher_text(layout())
-    key = fingerprint(("launcher", layout().name, level, text))
+    key = StableDigest(hash_hex(repr(("launcher", layout().name, level, text)).encode()))
     assert isinstance(key, StableDigest)
 
     def produce() -> Entry:

@@ -18,19 +18,17 @@ used for `DEAD_AFTER`; then all others. A file that a process has mapped stays w
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
-import random
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from whorl.artifacts import FORMAT, Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fingerprint.digest import hash_hex
 from whorl.late import dataclass
+from whorl.lazy import logger
 
 from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending
@@ -38,7 +36,7 @@ from .statistics import Statistics, compact
 
 __all__ = ["Bound", "Collected", "StoredFile"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
 
 UNITS: Final = 1024
 COLLECT: Final = 20
@@ -54,9 +52,9 @@ _ENTRY_NAME: Final = re.compile(r"[0-9a-f]{30}([0-9a-f]{2})?")
 _FORMAT_DIRECTORY: Final = re.compile(r"v(\d+)")
 
 
-_chance = random.Random()  # the program's own numbers are its own
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_chance.seed)
+def _chance() -> float:
+    """A number between 0 and 1 that is nobody else's: not of the program, not of a forked child."""
+    return int.from_bytes(os.urandom(6), "little") / (1 << 48)
 
 
 class StoredFile(NamedTuple):
@@ -103,7 +101,7 @@ class Bound:
         little and end soon add up too, and nothing has to be remembered.
         """
         units, rest = divmod(size, self._unit)
-        if _chance.random() * self._unit < rest:
+        if _chance() * self._unit < rest:
             units += 1
         is_first, self._is_first = self._is_first, False
         with contextlib.suppress(OSError):
@@ -282,6 +280,8 @@ class Bound:
                         os.unlink(file.path)
         self.trim_quarantine()
         _remove_empty(f"{self._home}{os.sep}groups")
+        from pathlib import Path
+
         compact(Path(self.root, "statistics"))
 
     def trim_quarantine(self) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 
 from whorl import settings as _settings
 from whorl.errors import UnsafeDirectory
+from whorl.lazy import logger
 from whorl.settings import Settings
 
 from .cache import Cache
@@ -17,7 +17,7 @@ from .wrappers import ReadOnly
 
 __all__ = ["default_cache", "open_cache"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
 
 _lock = threading.Lock()
 _cache: Cache | None = None

@@ -22,20 +22,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import stat
 import time
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
 from whorl.artifacts.entry import HEAD, check_head, names_of
 from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
+from whorl.lazy import logger
 from whorl.settings import DEFAULT_MAX_SIZE
 
 from .atomic_file import make_directory, sync_directories, write_file
@@ -45,9 +44,13 @@ from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Skipped, Stored
 from .safety import check_directory, danger, is_private
 from .statistics import Statistics
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 __all__ = ["DirectoryStore"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
+INFO, WARNING = 20, 30  # levels, as logging has them
 
 _READ: Final = (
     os.O_RDONLY
@@ -116,6 +119,8 @@ class DirectoryStore:
     @property
     def root(self) -> Path:
         """The directory."""
+        from pathlib import Path
+
         return Path(self._root)
 
     @cached_property
@@ -210,13 +215,13 @@ class DirectoryStore:
         reason = _words(error)
         if error.errno == errno.ELOOP and os.path.islink(path):
             return self._unsafe(path, "it is a symbolic link")
-        self._say(error.errno, logging.WARNING, "cannot read %s: %s", path, reason)
+        self._say(error.errno, WARNING, "cannot read %s: %s", path, reason)
         return Failed(reason, Ending.UNREADABLE)
 
     def _unsafe(self, path: str, reason: str) -> Failed:
         self._say(
             ("unsafe", reason),
-            logging.WARNING,
+            WARNING,
             "%s is not loaded: %s. Remove it, or make it yours alone (chown, chmod go-w).",
             path,
             reason,
@@ -243,14 +248,14 @@ class DirectoryStore:
             return Failed(reason, Ending.DAMAGED)
         except OSError as error:
             self._say(
-                ("damaged", path), logging.WARNING, "%s is damaged: %s; it cannot be moved: %s",
+                ("damaged", path), WARNING, "%s is damaged: %s; it cannot be moved: %s",
                 path, reason, _words(error),
             )  # fmt: skip
             return Failed(reason, Ending.DAMAGED)
         self.statistics.count(Ending.SET_ASIDE)
         self.bound.trim_quarantine()
         self._say(
-            ("damaged", path), logging.WARNING, "%s is damaged: %s; it is now in %s and will be "
+            ("damaged", path), WARNING, "%s is damaged: %s; it is now in %s and will be "
             "made again", path, reason, aside,
         )  # fmt: skip
         return Failed(reason, Ending.DAMAGED)
@@ -264,7 +269,7 @@ class DirectoryStore:
             return Skipped("the store is read-only")
         if len(entry.data) > self.max_size:
             reason = f"it is larger than all of the store may be ({self.max_size} bytes)"
-            self._say("large", logging.WARNING, "%s is not kept: %s", entry.key, reason)
+            self._say("large", WARNING, "%s is not kept: %s", entry.key, reason)
             return Skipped(reason)
         path = self.path(entry.key, entry.under)
         try:
@@ -273,7 +278,7 @@ class DirectoryStore:
             with self.bound.room_for(len(entry.data)):
                 self._write(path, entry.data)
         except UnsafeDirectory as error:
-            self._say("unsafe", logging.WARNING, "%s", error)
+            self._say("unsafe", WARNING, "%s", error)
             return Failed(error.reason, Ending.UNSAFE)
         except OSError as error:
             return self._not_stored(error)
@@ -316,10 +321,10 @@ class DirectoryStore:
         else:
             ending = Ending.NOT_STORED
         if ending is Ending.NOT_WRITABLE and os.path.isdir(self._root):
-            self._say("read-only", logging.INFO, "%s cannot be written to: %s", self._root, reason)
+            self._say("read-only", INFO, "%s cannot be written to: %s", self._root, reason)
             return Skipped(f"{self._root} cannot be written to: {reason}", ending)
         self._say(
-            error.errno, logging.WARNING, "nothing is kept in %s: %s. The program goes on without.",
+            error.errno, WARNING, "nothing is kept in %s: %s. The program goes on without.",
             self._root, reason,
         )  # fmt: skip
         return Failed(reason, ending)

@@ -17,13 +17,15 @@ import time
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.late import dataclass, field
 
 from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Statistics", "Totals"]
 
@@ -190,7 +192,7 @@ class Statistics:
                 return
             line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
             with contextlib.suppress(OSError):  # then it is for the next time
-                _append(Path(self._directory), line)
+                _append(os.fspath(self._directory), line)
                 self._flushed = defaultdict(int, self._all)
 
     def forget(self) -> None:
@@ -231,14 +233,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_join_multiprocessing, after_in_child=_forget_all)
 
 
-def _append(directory: Path, line: bytes) -> None:
-    path = str(directory / f"{os.getpid() % SHARDS:02}.jsonl")
+def _append(directory: str, line: bytes) -> None:
+    path = os.path.join(directory, f"{os.getpid() % SHARDS:02}.jsonl")
     try:
         append_small(path, line)
     except FileNotFoundError:
-        if not os.path.isdir(directory.parent):  # the store is gone; that is not ours to undo
+        if not os.path.isdir(
+            os.path.dirname(directory)
+        ):  # the store is gone; that is not ours to undo
             return
-        make_directory(str(directory))
+        make_directory(directory)
         append_small(path, line)
 
 
