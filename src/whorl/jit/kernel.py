@@ -18,11 +18,9 @@ call, so nothing has to be promised, invalidated or declared.
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
 import os
 import sys
-import threading
 import time
 import types
 import weakref
@@ -41,6 +39,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.late import dataclass, replace
 from whorl.lazy import logger
+from whorl.locks import Lock
 from whorl.reads.both import Facts, both_facts
 from whorl.reads.replay import (
     Replay,
@@ -80,7 +79,6 @@ from .key import (
 )
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Specialization
-from .stored import records
 from .target import Properties, Target
 
 if TYPE_CHECKING:
@@ -160,7 +158,7 @@ class Kernel:
         self._environment = dict(declared_environment(compiler))
         self._name = function_name(function)
         self._counts: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._forget()
         _ALIVE.add(self)
 
@@ -352,6 +350,8 @@ class Kernel:
                 with contextlib.suppress(ValueError):
                     yield name, shape_of(plain)
         store, group = self._cache.store, request.program.manifests
+        from .stored import records
+
         for _, record in records(store, group, but=met):
             if isinstance(record, Manifest):
                 yield from ((shape_key(shape), shape) for shape in record.shapes)
@@ -676,7 +676,7 @@ _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
 
 def _after_fork() -> None:
     for kernel in list(_ALIVE):
-        kernel._lock = threading.Lock()  # a thread that is not in the child may hold the old one
+        kernel._lock = Lock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):
@@ -713,7 +713,9 @@ def _taken(options: Mapping[str, Any]) -> dict[str, Any]:
     taken = {}
     for name, value in options.items():
         try:
-            taken[name] = copy.deepcopy(value)
+            from copy import deepcopy
+
+            taken[name] = deepcopy(value)
         except Exception as error:
             raise TypeError(f"option {name!r} cannot be copied: {error}") from error
     return taken

@@ -7,7 +7,7 @@ import sys
 import types
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from whorl.fingerprint.digest import hash_hex
@@ -92,7 +92,7 @@ def _toolchain() -> str:
     own = _installed_version(os.path.dirname(kernels))
     if own is None:
         own = hash_hex(b"".join(_texts(kernels)))[:16]
-    found = find_spec("llvmlite")
+    found = PathFinder.find_spec("llvmlite")
     if found is None or not found.submodule_search_locations:
         return f"whorl {own}, no llvmlite"
     llvmlite = _installed_version(found.submodule_search_locations[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from whorl.artifacts import Artifact, Entry, Label, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.locks import Lock
 from whorl.store import Cache
 
 from .image import Image, Unlinkable, link
@@ -21,7 +21,7 @@ from .native import API, ENTRY, launcher_text
 
 __all__ = ["api_table", "routine_address"]
 
-_lock: Final = [threading.Lock()]  # another one in a forked child
+_lock: Final = [Lock()]  # another one in a forked child
 _found: dict[str, tuple[Mapped, int] | None] = {}
 
 
@@ -61,7 +61,7 @@ def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tup
 
 
 def _after_fork() -> None:
-    _lock[0] = threading.Lock()  # a thread that is not in the child may hold the old one
+    _lock[0] = Lock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):

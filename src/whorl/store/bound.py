@@ -11,7 +11,7 @@ keep up, at 40 bytes the others wait for it.
     ROOM       a collection leaves 5 % of room
 
 Last use is the time of a file's last change, which a hit renews when it is older than
-`STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
+`stamp.STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
 used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
 """
 
@@ -26,12 +26,12 @@ from typing import Final, NamedTuple
 
 from whorl.artifacts import FORMAT, Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
-from whorl.fingerprint.digest import hash_hex
 from whorl.late import dataclass
 from whorl.lazy import logger
 
-from .atomic_file import append_small, make_directory, write_small
+from .atomic_file import append_small, write_small
 from .ending import Ending
+from .stamp import last_used
 from .statistics import Statistics, compact
 
 __all__ = ["Bound", "Collected", "StoredFile"]
@@ -43,7 +43,6 @@ COLLECT: Final = 20
 WAIT: Final = 40
 ROOM: Final = 0.05
 PATIENCE: Final = 30.0  # seconds to wait for another's collection
-STAMP_EVERY: Final = 3600.0
 DEAD_AFTER: Final = 14 * 86400.0
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
 QUARANTINED: Final = 32  # files kept for whoever wants to look
@@ -240,33 +239,12 @@ class Bound:
             if file.rank == 2 and now - file.used > DEAD_AFTER:  # what was used since is alive
                 toolchain = _toolchain(file.path)
                 if toolchain not in alive:
-                    alive[toolchain] = not toolchain or self._is_alive(toolchain, now)
+                    alive[toolchain] = (
+                        not toolchain or now - last_used(self._home, toolchain) <= DEAD_AFTER
+                    )
                 if not alive[toolchain]:
                     file = file._replace(rank=1)
             yield file
-
-    def _is_alive(self, toolchain: str, now: float) -> bool:
-        try:
-            return now - os.stat(self._stamp(toolchain)).st_mtime <= DEAD_AFTER
-        except OSError:
-            return False
-
-    def _stamp(self, toolchain: str) -> str:
-        name = hash_hex(toolchain.encode("utf-8", "surrogatepass"))
-        return f"{self._home}{os.sep}toolchains{os.sep}{name}"
-
-    def keep_alive(self, toolchain: str) -> None:
-        """Say that a toolchain is in use."""
-        stamp = self._stamp(toolchain)
-        try:
-            if time.time() - os.stat(stamp).st_mtime > STAMP_EVERY:
-                os.utime(stamp)
-        except FileNotFoundError:
-            with contextlib.suppress(OSError):
-                make_directory(os.path.dirname(stamp))
-                write_small(stamp, toolchain)
-        except OSError:
-            pass
 
     # -- upkeep -------------------------------------------------------------------------
 

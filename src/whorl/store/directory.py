@@ -38,14 +38,16 @@ from whorl.lazy import logger
 from whorl.settings import DEFAULT_MAX_SIZE
 
 from .atomic_file import make_directory, sync_directories, write_file
-from .bound import STAMP_EVERY, Bound, Collected
 from .ending import Ending
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Skipped, Stored, check_key
 from .safety import check_directory, danger, is_private
+from .stamp import STAMP_EVERY, keep_alive
 from .statistics import Statistics
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .bound import Bound, Collected
 
 __all__ = ["DirectoryStore"]
 
@@ -126,6 +128,8 @@ class DirectoryStore:
     @cached_property
     def bound(self) -> Bound:
         """What keeps it from growing."""
+        from .bound import Bound
+
         return Bound(self._root, self.max_size, self.statistics)
 
     def for_reading(self) -> DirectoryStore:
@@ -352,7 +356,7 @@ class DirectoryStore:
 
     def uses(self, toolchain: str) -> None:
         """Say that entries of a toolchain are in use: they are not the first to be evicted."""
-        self.bound.keep_alive(toolchain)
+        keep_alive(f"{self._root}{os.sep}v{FORMAT}", toolchain)
 
     def _say(self, topic: object, level: int, message: str, *words: object) -> None:
         """Log something once."""

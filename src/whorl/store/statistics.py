@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import sys
-import threading
 import time
 import weakref
 from collections import Counter, defaultdict
@@ -20,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.late import dataclass, field
+from whorl.locks import RLock
 
 from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending
@@ -115,7 +115,7 @@ class Statistics:
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self._directory = directory
-        self._lock = threading.RLock()  # a signal handler may count too
+        self._lock = RLock()  # a signal handler may count too
         self._all: _Sums = defaultdict(int)
         self._flushed: _Sums = defaultdict(int)
         self._hits = self._hit_bytes = 0
@@ -197,7 +197,7 @@ class Statistics:
 
     def forget(self) -> None:
         """Begin again at nothing."""
-        self._lock = threading.RLock()  # after a fork, another thread may hold the old one
+        self._lock = RLock()  # after a fork, another thread may hold the old one
         self._all = defaultdict(int)
         self._flushed = defaultdict(int)
         self._hits = self._hit_bytes = 0
