@@ -120,3 +120,23 @@ assert whorl.kernel and whorl.jit
 """
     for _ in range(5):
         subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_marker_in_an_annotation_is_found_though_nobody_has_asked_whorl_for_it() -> None:
+    program = """
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import Annotated
+import whorl
+
+@dataclass
+class Solver:
+    tile: int
+    log: Annotated[object, whorl.exclude]
+
+print(whorl.fingerprint(Solver(1, object())) == whorl.fingerprint(Solver(1, None)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "True"
