@@ -10,6 +10,7 @@ from whorl.errors import (
     KernelError,
     NotStatic,
     UnsafeDirectory,
+    UnsupportedFunction,
     UnsupportedRead,
     UnsupportedValue,
     WhorlError,
@@ -64,6 +65,7 @@ from whorl.kernels import (
 )
 from whorl.reads import Inputs, register_signature
 from whorl.settings import Setting, Settings, configure
+from whorl.steps import CachedFunction, ProcessStore, cached
 
 __all__ = [
     "NOTHING",
@@ -71,6 +73,7 @@ __all__ = [
     "Artifact",
     "BadSetting",
     "Boundary",
+    "CachedFunction",
     "Compiler",
     "CompilerFailed",
     "Difference",
@@ -88,12 +91,14 @@ __all__ = [
     "NotStatic",
     "NumericKernel",
     "ProcessDigest",
+    "ProcessStore",
     "Program",
     "Setting",
     "Settings",
     "StableDigest",
     "Target",
     "UnsafeDirectory",
+    "UnsupportedFunction",
     "UnsupportedRead",
     "UnsupportedValue",
     "WhorlError",
@@ -104,6 +109,7 @@ __all__ = [
     "bool_",
     "by_identity",
     "by_type",
+    "cached",
     "configure",
     "cross",
     "diff",
