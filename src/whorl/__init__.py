@@ -65,7 +65,7 @@ from whorl.kernels import (
 )
 from whorl.reads import Inputs, register_signature
 from whorl.settings import Setting, Settings, configure
-from whorl.steps import CachedFunction, ProcessStore, cached
+from whorl.steps import CachedFunction, CachedStep, Chain, ProcessStore, Step, cached, chain
 
 __all__ = [
     "NOTHING",
@@ -74,6 +74,8 @@ __all__ = [
     "BadSetting",
     "Boundary",
     "CachedFunction",
+    "CachedStep",
+    "Chain",
     "Compiler",
     "CompilerFailed",
     "Difference",
@@ -96,6 +98,7 @@ __all__ = [
     "Setting",
     "Settings",
     "StableDigest",
+    "Step",
     "Target",
     "UnsafeDirectory",
     "UnsupportedFunction",
@@ -110,6 +113,7 @@ __all__ = [
     "by_identity",
     "by_type",
     "cached",
+    "chain",
     "configure",
     "cross",
     "diff",

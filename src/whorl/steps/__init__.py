@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from .cached import BoundCached, CachedFunction, cached
 from .process_store import ProcessStore
+from .step import CachedStep, Chain, Step, chain
 from .values import Serializer
 
-__all__ = ["BoundCached", "CachedFunction", "ProcessStore", "Serializer", "cached"]
+__all__ = [
+    "BoundCached",
+    "CachedFunction",
+    "CachedStep",
+    "Chain",
+    "ProcessStore",
+    "Serializer",
+    "Step",
+    "cached",
+    "chain",
+]

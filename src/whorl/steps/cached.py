@@ -17,6 +17,7 @@ from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Explanation
 from whorl.store import Cache, Store
 
+from .arguments import PLAIN, Arguments
 from .declared import Declared, variables_of
 from .keeper import Kept, keeper_of
 from .outside import ENVIRONMENT, FILES
@@ -95,7 +96,7 @@ class CachedFunction(Generic[P, R]):
         elif self._are_leaves(values):
             memo = dumps(values, 2)
         else:
-            memo = results.arguments(values)
+            memo = results.arguments.memo_of_others(values)
         row = results.rows.get(memo)
         if row is not None and row[0]():
             results.recalled += 1
@@ -261,7 +262,7 @@ class _Options:
     def results(self, function: types.FunctionType) -> Results:
         """Where the results of a function are to be found."""
         name = name_of(function)
-        policy = self.key if isinstance(self.key, Fingerprinter) else Fingerprinter()
+        policy = Arguments(self.key) if isinstance(self.key, Fingerprinter) else PLAIN
         declared = Declared(self.environment, self.files, _folder_of(function))
         kinds = [FILES.name] if self.files or self.parameters["by_content"] else []
         kinds += [ENVIRONMENT.name] if self.environment else []
@@ -269,9 +270,9 @@ class _Options:
             frozenset(name for name in self.ignores if isinstance(name, str)),
             tuple(value for value in self.ignores if not isinstance(value, str)),
             frozenset(kinds),
-            policy._policy.boundary,
+            policy.policy._policy.boundary,
         )
-        own_key = () if self.key is None or policy is self.key else (self.key,)
+        own_key = () if self.key is None or policy is not PLAIN else (self.key,)
         return Results(
             name,
             function,

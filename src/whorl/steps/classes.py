@@ -17,7 +17,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.tokens import LEAVES, Node
 from whorl.fingerprint.walk import walk
 
-__all__ = ["classes_of"]
+__all__ = ["ClassFinder"]
 
 Children = Callable[[Any], Iterable[object]]
 
@@ -29,7 +29,13 @@ def _nothing(value: object) -> tuple[object, ...]:
 
 
 class ClassFinder:
-    """The classes in values, by the rules of one describer; what is known of a class is kept."""
+    """The classes in values, by the rules of one describer; what is known of a class is kept.
+
+    >>> from whorl.fingerprint.policy import Policy
+    >>> find = ClassFinder(Describer(Policy()))
+    >>> find([1, {"a": [2.0]}])  # no class of the user's
+    ()
+    """
 
     def __init__(self, describer: Describer) -> None:
         self._describer = describer
@@ -109,14 +115,3 @@ def _keys_and_values(value: dict[object, object]) -> list[object]:
 
 def _order(cls: type) -> tuple[str, str]:
     return known_module_name(module_name(cls)), qualname(cls)
-
-
-def classes_of(describer: Describer) -> ClassFinder:
-    """What finds the classes of values under the rules of a describer.
-
-    >>> from whorl.fingerprint.policy import Policy
-    >>> find = classes_of(Describer(Policy()))
-    >>> find([1, {"a": [2.0]}])  # no class of the user's
-    ()
-    """
-    return ClassFinder(describer)

@@ -23,20 +23,19 @@ from typing import Any, Final
 
 from whorl import settings
 from whorl.artifacts import Label, Part
-from whorl.fingerprint import Digest, Fingerprinter, ProcessDigest, StableDigest
+from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_in
-from whorl.fingerprint.tokens import dumps, marshalled
+from whorl.fingerprint.tokens import marshalled
 from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Change, Explanation
 from whorl.jit.sources import StoredSources
 from whorl.store import Ending
 
-from .classes import classes_of
+from .arguments import Arguments
 from .declared import Declared
 from .keeper import Kept, Live, Made, Written
-from .parameters import leaf_test
 from .progress import Progress
 from .world import Surroundings, World, words, world_of
 
@@ -79,7 +78,7 @@ class Results:
         name: str,
         root: object,
         keeper: Written | Live,
-        arguments: Fingerprinter,
+        arguments: Arguments,
         *,
         surroundings: Surroundings,
         declared: Declared,
@@ -101,7 +100,6 @@ class Results:
         self._surroundings = surroundings
         self._salt = salt
         self._way = way
-        self._classes = classes_of(arguments._describer)
         self._worlds: dict[tuple[int, ...], tuple[tuple[type, ...], World]] = {}
         self._by_key: dict[Digest, Kept] = {}
         self._bytes = 0
@@ -122,17 +120,14 @@ class Results:
 
     def memo(self, values: tuple[Any, ...]) -> object:
         """What stands for the arguments and what was declared, in this process. Hot."""
-        if leaf_test(len(values))(values):
-            memo: object = dumps(values, 2)
-        else:
-            memo = self.arguments(values)
+        memo = self.arguments.memo(values)
         return (memo, marshalled(self.declared.now())) if self.has_declared else memo
 
     def request(self, names: Sequence[str], values: Sequence[Any]) -> Request:
         """The key of a call, and what it is made of."""
         with remembered_in(StoredSources(self.keeper.flights.store)):
-            world = self.world(self._classes(values))
-        digests = [self.arguments(value) for value in values]
+            world = self.world(self.arguments.classes(values))
+        digests = [self.arguments.digest(value) for value in values]
         said = self._said()
         parts = ("result", FORMAT, str(world.digest), list(map(str, digests)), *said)
         text = hash_hex(marshalled(parts))
@@ -188,8 +183,7 @@ class Results:
         if request.key not in self._by_key:
             self._by_key[request.key] = kept
             self._bytes += kept.size
-        if request.world.is_plain:
-            self.rows[memo] = request.world.holds, kept
+        self.rows[memo] = request.world.holds, kept
 
     def look(self, request: Request) -> Callable[[Kept | None], Kept | None]:
         """How to look again after having waited for somebody else."""
@@ -255,7 +249,7 @@ class Results:
         """What is not as it was before the run."""
         for name, value, digest in request.arguments:
             try:
-                now: Digest | None = self.arguments(value)
+                now: Digest | None = self.arguments.digest(value)
             except Exception:
                 now = None
             if now != digest:
@@ -265,8 +259,8 @@ class Results:
                 )
         if not request.world.holds():
             with remembered_in(StoredSources(self.keeper.flights.store)):
-                classes = self._classes([value for _, value, _ in request.arguments])
-                now_world = self.world(classes)
+                values = [value for _, value, _ in request.arguments]
+                now_world = self.world(self.arguments.classes(values))
             if now_world.digest != request.world.digest:
                 before, now_parts = dict(parts), dict(now_world.parts())
                 differ = [name for name, text in now_parts.items() if before.get(name) != text]

@@ -41,7 +41,7 @@ from whorl.fingerprint.lookup import (
     module_vars,
     qualname,
 )
-from whorl.fingerprint.names import importable, known_by_name, resolve
+from whorl.fingerprint.names import known_by_name, resolve
 from whorl.fingerprint.tokens import LEAVES
 
 __all__ = ["Check", "Watch", "function_scope"]
@@ -180,19 +180,18 @@ class Watch:
             self._class(cast("type", value))
         elif derives(cls, types.ModuleType):
             self._pairs(module_vars(cast("types.ModuleType", value)))
-        elif derives(type(cls), enum.EnumMeta) or find(cls, "__whorl_function__") is not ABSENT:
+        elif derives(type(cls), enum.EnumMeta) or any(
+            find(cls, name) is not ABSENT for name in ("__whorl_function__", "__whorl_constant__")
+        ):
             return  # a member is what it is; a kernel or cached function is its function
         else:
             self._instance(value)
 
-    def is_named(self, cls: type) -> bool:
-        """Watch that a class is what its name leads to; whether that is so.
-
-        A class that no name leads to counts by its content.
-        """
+    def is_named(self, cls: type) -> None:
+        """Watch that a class is what its name leads to, if it is."""
         module, dotted = module_name(cls), qualname(cls)
         if resolve(module, dotted) is not cls:
-            return not importable(cls)
+            return
         holder: Any = sys.modules[module]
         self._test(f"modules[{module!r}] is {self._name(holder)}")
         for part in dotted.split("."):
@@ -200,7 +199,6 @@ class Watch:
             place = class_vars(holder) if stored is None else stored
             holder = place[part]
             self._test(f"{self._name(place)}[{part!r}] is {self._name(holder)}")
-        return True
 
     def _items(self, value: Any) -> None:
         self._test(f"same_items({self._name(value)}, {self._name((*value,))})")

@@ -65,7 +65,6 @@ class World:
     digest: StableDigest
     holds: Check
     met: tuple[tuple[str, object], ...]
-    is_plain: bool = True  # no class has taken over the name of another that is still in use
 
     def parts(self) -> tuple[Part, ...]:
         """What was met, in words. To be asked for while it holds."""
@@ -91,10 +90,11 @@ def world_of(
             digest = survey.digest((root, *beside))
         finally:
             walk.forget()
-        is_plain = not [cls for cls in named if not survey.watch.is_named(cls)]
+        for cls in named:
+            survey.watch.is_named(cls)
         holds = survey.watch.check()
         if holds():  # otherwise another thread has changed something on the way
-            return World(digest, holds, tuple(survey.met.items()), is_plain)
+            return World(digest, holds, tuple(survey.met.items()))
     raise UnsupportedFunction(
         name,
         name,
