@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         KernelError,
         NotStatic,
         UnsafeDirectory,
+        UnsupportedFunction,
         UnsupportedRead,
         UnsupportedValue,
         WhorlError,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     )
     from whorl.reads import Inputs, register_signature
     from whorl.settings import Setting, Settings, configure
+    from whorl.steps import CachedFunction, CachedStep, Chain, ProcessStore, Step, cached, chain
 else:
     __getattr__, __dir__ = attach(
         __name__,
@@ -77,21 +79,23 @@ else:
             "artifacts": "Artifact Manifest",
             "errors": (
                 "BadSetting CompilerFailed Drifted KernelError NotStatic UnsafeDirectory "
-                "UnsupportedRead UnsupportedValue WhorlError"
+                "UnsupportedFunction UnsupportedRead UnsupportedValue WhorlError"
             ),
             "fingerprint": (
-                "NOTHING Boundary Difference Digest FieldRule Fingerprinter Marker ProcessDigest "
-                "StableDigest by_identity by_type diff exclude fields fingerprint ordered"
+                "Boundary Difference Digest FieldRule Fingerprinter Marker NOTHING "
+                "ProcessDigest StableDigest by_identity by_type diff exclude fields "
+                "fingerprint ordered"
             ),
             "jit": "Compiler Explanation Kernel Program Target jit",
             "kernels": (
-                "Array GradArray NumericKernel array atomic_add atomic_max atomic_min bool_ cross "
-                "dot f32 f64 func i8 i16 i32 i64 kernel norm prange static u8 u16 u32 u64 vec "
-                "zeros"
+                "Array GradArray NumericKernel array atomic_add atomic_max atomic_min bool_ "
+                "cross dot f32 f64 func i16 i32 i64 i8 kernel norm prange static u16 u32 u64 "
+                "u8 vec zeros"
             ),
             "launch": "",
             "reads": "Inputs register_signature",
             "settings": "Setting Settings configure",
+            "steps": "CachedFunction CachedStep Chain ProcessStore Step cached chain",
             "store": "",
             "testing": "",
         },
@@ -103,6 +107,9 @@ __all__ = [
     "Artifact",
     "BadSetting",
     "Boundary",
+    "CachedFunction",
+    "CachedStep",
+    "Chain",
     "Compiler",
     "CompilerFailed",
     "Difference",
@@ -120,12 +127,15 @@ __all__ = [
     "NotStatic",
     "NumericKernel",
     "ProcessDigest",
+    "ProcessStore",
     "Program",
     "Setting",
     "Settings",
     "StableDigest",
+    "Step",
     "Target",
     "UnsafeDirectory",
+    "UnsupportedFunction",
     "UnsupportedRead",
     "UnsupportedValue",
     "WhorlError",
@@ -136,6 +146,8 @@ __all__ = [
     "bool_",
     "by_identity",
     "by_type",
+    "cached",
+    "chain",
     "configure",
     "cross",
     "diff",

@@ -13,6 +13,7 @@ __all__ = [
     "KernelError",
     "NotStatic",
     "UnsafeDirectory",
+    "UnsupportedFunction",
     "UnsupportedRead",
     "UnsupportedValue",
     "WhorlError",
@@ -125,6 +126,34 @@ class UnsupportedRead(WhorlError, TypeError):
             f"  Register a signature with whorl.register_signature({name}, ...), pass the value as "
             'an\n  argument of its own, or call with cache="process".'
         )
+
+
+class UnsupportedFunction(WhorlError, TypeError):
+    """A function whose results cannot be kept, because what it reads cannot be known exactly.
+
+    `function` is its name; `path` says what it reads, through which calls; `type_name` is what
+    that is; `reason` says why it cannot be known, `remedy` what to do.
+
+    >>> remedy = "Leave it out with whorl.cached(ignores=['LOCK'])."
+    >>> print(UnsupportedFunction("app.solve", "LOCK", "lock", "it is a lock", remedy))
+    The results of app.solve cannot be kept: it reads LOCK, of type 'lock', and it is a lock.
+      Leave it out with whorl.cached(ignores=['LOCK']).
+    """
+
+    def __init__(self, function: str, path: str, type_name: str, reason: str, remedy: str) -> None:
+        super().__init__(function, path, type_name, reason, remedy)
+        self.function = function
+        self.path = path
+        self.type_name = type_name
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        if self.type_name == "function":  # the reason says which, and what it does
+            what = self.reason
+        else:
+            what = f"it reads {self.path}, of type '{self.type_name}', and {self.reason}"
+        return f"The results of {self.function} cannot be kept: {what}.\n  {self.remedy}"
 
 
 class Drifted(WhorlError, RuntimeError):
