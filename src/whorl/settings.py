@@ -9,6 +9,8 @@
     WHORL_DEBUG            1: kernels check indices and divisors
     WHORL_INTERPRET        1: kernels run as plain Python
     WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
+    WHORL_REQUIRE_HIT      1: nothing is compiled; what is not in the cache is an error
+    WHORL_SUMMARY          a file that processes append to what they found and made
 
 What `whorl.configure` says wins over the environment, which wins over the defaults. A
 variable that is set to nothing counts as not set. This is the one reader of `os.environ`
@@ -76,6 +78,8 @@ class Settings:
     debug: Setting[bool]
     interpret: Setting[bool]
     dump: Setting[str]
+    require_hit: Setting[bool]
+    summary: Setting[str]
 
     @property
     def cache_dir(self) -> Setting[Path]:
@@ -180,6 +184,15 @@ def _text(name: str, value: object) -> str:
     return value.strip().lower()
 
 
+def _file(name: str, value: object) -> str:
+    if not isinstance(value, str | os.PathLike):
+        raise BadSetting(name, value, "a file")
+    text = os.fspath(value)
+    if not isinstance(text, str) or "\0" in text:
+        raise BadSetting(name, value, "a file")
+    return os.path.abspath(text) if text else ""  # noqa: PTH100  # resolve() would follow links
+
+
 def _directory(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike):
         raise BadSetting(name, value, "a directory")
@@ -236,6 +249,8 @@ _OPTIONS: Final[dict[str, _Option]] = {
     "debug": _Option("debug", "WHORL_DEBUG", _switch, lambda: False),
     "interpret": _Option("interpret", "WHORL_INTERPRET", _switch, lambda: False),
     "dump": _Option("dump", "WHORL_DUMP", _text, lambda: ""),
+    "require_hit": _Option("require_hit", "WHORL_REQUIRE_HIT", _switch, lambda: False),
+    "summary": _Option("summary", "WHORL_SUMMARY", _file, lambda: ""),
 }
 
 
@@ -265,6 +280,8 @@ def configure(
     debug: bool | None = None,
     interpret: bool | None = None,
     dump: str | None = None,
+    require_hit: bool | None = None,
+    summary: str | os.PathLike[str] | None = None,
 ) -> Settings:
     """Set options of this process; the others stay as they are. Returns them all.
 
@@ -276,6 +293,7 @@ def configure(
     _current = current().changed(
         cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log,
         threads=threads, target=target, debug=debug, interpret=interpret, dump=dump,
+        require_hit=require_hit, summary=summary,
     )  # fmt: skip
     _apply(_current)
     return _current

@@ -54,7 +54,7 @@ from whorl.reads.replay import (
 from whorl.reads.signature import array_signature, class_label
 from whorl.reads.world import environment_variable
 from whorl.settings import Settings, on_change
-from whorl.store import Cache, Found, default_cache
+from whorl.store import Cache, Ending, Found, default_cache, is_hit_required, journal_of
 
 from .binding import Binding
 from .compiler import (
@@ -80,6 +80,7 @@ from .key import (
     outside_parts,
     shape_key,
 )
+from .missed import COMPARED, making
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Specialization
 from .stored import records
@@ -270,9 +271,17 @@ class Kernel:
         )
 
     def _make(self, request: _Request) -> Specialization:
-        self._explain_miss(request)
+        cache = self._cache
+        journal = None if self.choices.cache == "process" else journal_of(cache.store)
+        why = self._explain_miss(request, is_kept=journal is not None)
+        with making(cache, journal, self._name, why, self._code) as outcome:
+            made, outcome.how = self._made(request)
+            outcome.key = made.key
+            return made
+
+    def _made(self, request: _Request) -> tuple[Specialization, Ending | None]:
         if self.choices.cache == "process":
-            return self._compile(request)
+            return self._compile(request), None
 
         def look(theirs: Specialization | None) -> Specialization | None:
             return self._look_up(request, count=False)
@@ -283,7 +292,7 @@ class Kernel:
         name = flight_name(request.program, request.target, self._coarse(request.world))
         made, how = self._cache.once(name, look, produce, what=self._name)
         self._counts[how.value] += 1
-        return made
+        return made, how
 
     @property
     def _cache(self) -> Cache:
@@ -381,6 +390,7 @@ class Kernel:
             return None
         if count:
             self._counts["found"] += 1
+            cache.statistics.found(self._name, got.entry.seconds)
         emit(Happened.FOUND, self._name, key=key)
         architecture = request.target.architecture
         made = Specialization(key, architecture, artifact, facts, "found", got.entry)
@@ -558,14 +568,17 @@ class Kernel:
     def _drift_of(self, request: _Request) -> Drift | None:
         return drift_of(self.specializations(), request.world, request.target.architecture)
 
-    def _explain_miss(self, request: _Request) -> None:
+    def _explain_miss(self, request: _Request, *, is_kept: bool) -> Explanation | None:
+        """Why it missed, if anybody wants to know; the journal alone asks for less."""
         self._counts["missed"] += 1
-        if listeners or why.isEnabledFor(logging.INFO):
+        if listeners or why.isEnabledFor(logging.INFO) or is_hit_required():
             explanation = self._explanation(request)
             emit(Happened.MISSED, self._name, why=explanation)
             why.info("%s", explanation)
+            return explanation
+        return self._explanation(request, COMPARED) if is_kept else None
 
-    def _explanation(self, request: _Request) -> Explanation:
+    def _explanation(self, request: _Request, compared: int | None = None) -> Explanation:
         return explain(
             self._name,
             request.world,
@@ -578,6 +591,7 @@ class Kernel:
                 for made in self.specializations()
             ],
             follows_drift=self.choices.on_drift == "recompile",
+            compared=compared,
         )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
