@@ -11,9 +11,9 @@ from . import words
 
 __all__ = ["Bar", "area", "bars", "ranking"]
 
-WIDTH: Final = 560
-HEIGHT: Final = 200
-LEFT: Final = 64
+WIDTH: Final = 400
+HEIGHT: Final = 190
+LEFT: Final = 58
 RIGHT: Final = 12
 TOP: Final = 12
 BOTTOM: Final = 26
@@ -85,7 +85,7 @@ def bars(rows: Sequence[Bar], format: Callable[[float], str], names: tuple[str, 
                 f'height="{HEIGHT - BOTTOM - y:.1f}" rx="2"><title>{escape(row.label)}: '
                 f"{escape(name)} {escape(format(value))}</title></rect>"
             )
-    every = -(-len(rows) // 6)
+    every = -(-len(rows) // 4)
     for i in range(0, len(rows), every):
         parts.append(_label(LEFT + room * (i + 0.5), rows[i].label))
     return _svg(_grid(ticks) + "".join(parts))
@@ -99,19 +99,18 @@ def ranking(rows: Sequence[Bar]) -> str:
     """
     if not rows:
         return _nothing()
-    step, text = 30, 200
+    step = 36
     top = max(row.value for row in rows) or 1.0
     parts = []
     for i, row in enumerate(rows):
-        y = 8 + i * step
-        width = max(2.0, row.value / top * (WIDTH - text - 70))
+        y = 14 + i * step
+        width = max(2.0, row.value / top * (WIDTH - RIGHT))
         parts.append(
-            f'<text class="name" x="{text - 10}" y="{y + 14}" text-anchor="end">'
-            f"{escape(row.label)}</text>"
-            f'<rect class="one" x="{text}" y="{y}" width="{width:.1f}" height="19" rx="3"/>'
-            f'<text x="{text + width + 8:.1f}" y="{y + 14}">{row.value:.0f}</text>'
+            f'<text class="name" x="0" y="{y}">{escape(row.label)}</text>'
+            f'<text x="{WIDTH - RIGHT}" y="{y}" text-anchor="end">{row.value:.0f}</text>'
+            f'<rect class="one" x="0" y="{y + 6}" width="{width:.1f}" height="9" rx="3"/>'
         )
-    return _svg("".join(parts), max(70, 8 + len(rows) * step))
+    return _svg("".join(parts), max(70, len(rows) * step))
 
 
 def _svg(body: str, height: int = HEIGHT) -> str:
@@ -140,7 +139,16 @@ def _ticks(largest: float, format: Callable[[float], str]) -> list[tuple[float, 
         if size * 4 >= largest:
             break
     count = max(1, -(-largest // size)) if size else 1
-    return [(i * size, format(i * size) if i else "0") for i in range(int(count) + 1)]
+    say = _axis_time if format is words.duration else format
+    return [(i * size, say(i * size) if i else "0") for i in range(int(count) + 1)]
+
+
+def _axis_time(seconds: float) -> str:
+    """A length of time in one unit, as it fits beside an axis."""
+    for least, unit, word in ((7200, 3600, "h"), (180, 60, "min"), (1, 1, "s"), (0, 0.001, "ms")):
+        if seconds >= least:
+            return f"{seconds / unit:.3g} {word}"
+    return "0"
 
 
 def _grid(ticks: list[tuple[float, str]]) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections import Counter
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from whorl.store import DirectoryStore, Journal, Totals
+from whorl.store import Difference, DirectoryStore, Journal, Miss, Totals
 from whorl.store.catalogue import Listed, catalogue
 
 from . import words
@@ -152,17 +153,25 @@ def _data(store: DirectoryStore, rows: list[Listed], summary: Summary) -> dict[s
     """What the tables of the page show."""
     return {
         "entries": [
-            [str(row.name.key), row.kind, row.program or row.trouble or row.toolchain, row.size,
+            [str(row.name.key), words.printable(row.kind),
+             words.printable(row.program or row.trouble or row.toolchain), row.size,
              row.seconds, row.made, row.used, int(row.is_bookkeeping)]
             for row in rows[:ROWS]
         ],
         "total": len(rows),
         "programs": [
-            [name, sums.found, sums.made, sums.saved, sums.spent, kept.entries, kept.size]
+            [words.printable(name), sums.found, sums.made, sums.saved, sums.spent, kept.entries,
+             kept.size]
             for name, kept, sums in summary.rows()[:ROWS]
         ],
-        "misses": [miss.as_plain() for miss in Journal(store.root).misses()[-MISSES:]][::-1],
+        "misses": [_shown(miss) for miss in Journal(store.root).misses()[-MISSES:]][::-1],
     }  # fmt: skip
+
+
+def _shown(miss: Miss) -> dict[str, Any]:
+    texts = [Difference(*map(words.printable, each)) for each in miss.differences]
+    program, reason = words.printable(miss.program), words.printable(miss.reason)
+    return replace(miss, program=program, reason=reason, differences=tuple(texts)).as_plain()
 
 
 def _embedded(data: object) -> str:
