@@ -109,15 +109,17 @@ def explain(
         if follows_drift and any(change.is_ambient for change in nearest):
             reason += ', and on_drift is "recompile"'
         return Explanation(kernel, "miss", reason, nearest, shapes)
-    for parts in _programs(store, function):
+    programs = _programs(store, function)
+    if program.parts in programs:
+        return Explanation(kernel, "miss", _reason(()))
+    for parts in programs:
         old, new = dict(parts), dict(program.parts)
         changes = tuple(
             Change(name, old.get(name, "absent"), new.get(name, "absent"))
             for name in {**old, **new}
             if old.get(name) != new.get(name)
         )
-        if changes:
-            return Explanation(kernel, "miss", "the program is another", changes)
+        return Explanation(kernel, "miss", "the program is another", changes)
     return Explanation(kernel, "miss", "first compile")
 
 

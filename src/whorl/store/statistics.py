@@ -200,8 +200,10 @@ class Statistics:
         self._flushed: _Sums = defaultdict(int)
         self._hits = self._hit_bytes = 0
         self._hit_seconds = 0.0
-        self._programs: dict[str, list[float]] = {}  # since the last flush
+        self._programs: dict[str, list[float]] = {}
+        self._programs_flushed: dict[str, list[float]] = {}
         self._causes: Counter[str] = Counter()
+        self._causes_flushed: Counter[str] = Counter()
         self._next_flush = time.monotonic() + FLUSH_EVERY
         self._to_do: list[Callable[[], None]] = []
         _ALIVE.add(self)
@@ -211,7 +213,8 @@ class Statistics:
         """What this process has counted so far."""
         with self._lock:
             self._gather()
-            return Totals._sum([dict(self._all)])
+            line: dict[str, Any] = dict(self._all)
+            return Totals._sum([{**line, "programs": self._programs, "causes": {**self._causes}}])
 
     def count(
         self,
@@ -288,10 +291,7 @@ class Statistics:
             self._gather()
             new: dict[str, Any] = {name: n - self._flushed[name] for name, n in self._all.items()}
             new = {name: n for name, n in new.items() if n}
-            if self._programs:
-                new["programs"] = {name[:_NAME]: row for name, row in self._programs.items()}
-            if self._causes:
-                new["causes"] = dict(self._causes)
+            new.update(self._new_rows())
             summary = _summary()
             if not new or (self._directory is None and not summary):
                 return
@@ -301,11 +301,23 @@ class Statistics:
                 if self._directory is not None:
                     _append(Path(self._directory), line)
                 self._flushed = defaultdict(int, self._all)
-                self._programs = {}
-                self._causes = Counter()
+                self._programs_flushed = {name: [*row] for name, row in self._programs.items()}
+                self._causes_flushed = Counter(self._causes)
             if summary:
                 with contextlib.suppress(OSError):
                     append_small(summary, line)
+
+    def _new_rows(self) -> dict[str, Any]:
+        """What is new of programs and causes. With the lock held."""
+        nothing = [0, 0, 0.0, 0.0]
+        programs = {
+            name[:_NAME]: [n - m for n, m in zip(row, before, strict=True)]
+            for name, row in self._programs.items()
+            if row != (before := self._programs_flushed.get(name, nothing))
+        }
+        causes = dict(self._causes - self._causes_flushed)
+        rows = {"programs": programs, "causes": causes}
+        return {name: found for name, found in rows.items() if found}
 
     def forget(self) -> None:
         """Begin again at nothing."""
@@ -314,8 +326,8 @@ class Statistics:
         self._flushed = defaultdict(int)
         self._hits = self._hit_bytes = 0
         self._hit_seconds = 0.0
-        self._programs = {}
-        self._causes = Counter()
+        self._programs, self._programs_flushed = {}, {}
+        self._causes, self._causes_flushed = Counter(), Counter()
 
 
 def _summary() -> str:
