@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Drifted,
         KernelError,
         NotStatic,
+        RequiredHit,
         UnsafeDirectory,
         UnsupportedFunction,
         UnsupportedRead,
@@ -78,8 +79,9 @@ else:
         {
             "artifacts": "Artifact Manifest",
             "errors": (
-                "BadSetting CompilerFailed Drifted KernelError NotStatic UnsafeDirectory "
-                "UnsupportedFunction UnsupportedRead UnsupportedValue WhorlError"
+                "BadSetting CompilerFailed Drifted KernelError NotStatic RequiredHit "
+                "UnsafeDirectory UnsupportedFunction UnsupportedRead UnsupportedValue "
+                "WhorlError"
             ),
             "fingerprint": (
                 "Boundary Difference Digest FieldRule Fingerprinter Marker NOTHING "
@@ -129,6 +131,7 @@ __all__ = [
     "ProcessDigest",
     "ProcessStore",
     "Program",
+    "RequiredHit",
     "Setting",
     "Settings",
     "StableDigest",

@@ -12,6 +12,7 @@ __all__ = [
     "Drifted",
     "KernelError",
     "NotStatic",
+    "RequiredHit",
     "UnsafeDirectory",
     "UnsupportedFunction",
     "UnsupportedRead",
@@ -177,6 +178,32 @@ class Drifted(WhorlError, RuntimeError):
         return (
             f"What {self.kernel} was compiled from has changed:{lines}\n"
             '  Restore it, or let the kernel follow with on_drift="recompile".'
+        )
+
+
+class RequiredHit(WhorlError, LookupError):
+    """Something would have to be made where only what is kept may be used.
+
+    `name` is what was asked for, `why` the explanation of the miss, in words.
+
+    >>> print(RequiredHit("solver.step", "solver.step: miss, first compile"))
+    solver.step is not in the cache, and WHORL_REQUIRE_HIT forbids making it.
+      solver.step: miss, first compile
+      Fill the cache first (whorl warm SCRIPT, whorl import BUNDLE), or allow compiles with
+      WHORL_REQUIRE_HIT=0.
+    """
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(name, why)
+        self.name = name
+        self.why = why
+
+    def __str__(self) -> str:
+        why = "\n  ".join(self.why.splitlines())
+        return (
+            f"{self.name} is not in the cache, and WHORL_REQUIRE_HIT forbids making it.\n  {why}\n"
+            "  Fill the cache first (whorl warm SCRIPT, whorl import BUNDLE), or allow compiles "
+            "with\n  WHORL_REQUIRE_HIT=0."
         )
 
 

@@ -12,6 +12,8 @@
     WHORL_DEBUG            1: kernels check indices and divisors
     WHORL_INTERPRET        1: kernels run as plain Python
     WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
+    WHORL_REQUIRE_HIT      1: nothing is compiled; what is not in the cache is an error
+    WHORL_SUMMARY          a file that processes append to what they found and made
 
 What `whorl.configure` says wins over the environment, which wins over the defaults. A
 variable that is set to nothing counts as not set. This is the one reader of `os.environ`
@@ -106,6 +108,8 @@ class Settings:
     cache_salt: Setting[str]
     signing_key: Setting[Secret | None]
     progress: Setting[ProgressMode]
+    require_hit: Setting[bool]
+    summary: Setting[str]
 
     @property
     def cache_dir(self) -> Setting[Path]:
@@ -232,6 +236,15 @@ def _progress(name: str, value: object) -> str:
     return "on" if _switch(name, value) else "off"
 
 
+def _file(name: str, value: object) -> str:
+    if not isinstance(value, str | os.PathLike):
+        raise BadSetting(name, value, "a file")
+    text = os.fspath(value)
+    if not isinstance(text, str) or "\0" in text:
+        raise BadSetting(name, value, "a file")
+    return os.path.abspath(text) if text else ""  # noqa: PTH100  # resolve() would follow links
+
+
 def _directory(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike):
         raise BadSetting(name, value, "a directory")
@@ -308,6 +321,8 @@ _OPTIONS: Final[dict[str, _Option]] = {
     "cache_salt": _Option("cache_salt", "WHORL_CACHE_SALT", _salt, lambda: ""),
     "signing_key": _Option("signing_key", "WHORL_SIGNING_KEY", _secret, lambda: None),
     "progress": _Option("progress", "WHORL_PROGRESS", _progress, lambda: "auto"),
+    "require_hit": _Option("require_hit", "WHORL_REQUIRE_HIT", _switch, lambda: False),
+    "summary": _Option("summary", "WHORL_SUMMARY", _file, lambda: ""),
 }
 
 
@@ -340,6 +355,8 @@ def configure(
     cache_salt: str | None = None,
     signing_key: str | None = None,
     progress: bool | Literal["auto"] | None = None,
+    require_hit: bool | None = None,
+    summary: str | os.PathLike[str] | None = None,
 ) -> Settings:
     """Set options of this process; the others stay as they are. Returns them all.
 
@@ -352,6 +369,7 @@ def configure(
         cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log,
         threads=threads, target=target, debug=debug, interpret=interpret, dump=dump,
         cache_salt=cache_salt, signing_key=signing_key, progress=progress,
+        require_hit=require_hit, summary=summary,
     )  # fmt: skip
     _apply(_current)
     return _current

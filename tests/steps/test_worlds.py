@@ -254,7 +254,7 @@ def test_a_function_in_a_list_in_a_global_is_followed() -> None:
 def test_a_global_that_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     def function(x: int) -> int:
         try:
-            return x + LATER  # type: ignore[name-defined,no-any-return]  # noqa: F821
+            return x + LATER  # type: ignore[name-defined,no-any-return]
         except NameError:
             return -1
 
@@ -268,7 +268,7 @@ def test_a_global_that_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def function(x: int) -> int:
         try:
-            return x + LATER  # type: ignore[name-defined,no-any-return]  # noqa: F821
+            return x + LATER  # type: ignore[name-defined,no-any-return]
         except NameError:
             return -1
 
@@ -442,7 +442,7 @@ def test_a_cached_function_that_calls_another() -> None:
 
 def test_a_recursive_cached_function(monkeypatch: pytest.MonkeyPatch) -> None:
     def fibonacci(n: int) -> int:
-        return n if n < 2 else int(fib(n - 1) + fib(n - 2))  # type: ignore[name-defined]  # noqa: F821
+        return n if n < 2 else int(fib(n - 1) + fib(n - 2))  # type: ignore[name-defined]
 
     fib = whorl.cached(fibonacci)
     monkeypatch.setattr(sys.modules[__name__], "fib", fib, raising=False)

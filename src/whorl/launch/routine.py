@@ -12,7 +12,7 @@ import numpy as np
 from whorl.artifacts import Artifact, Entry, Label, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.locks import Lock
-from whorl.store import Cache
+from whorl.store import Cache, is_hit_required
 
 from .image import Image, Unlinkable, link
 from .layout import NotKnown, layout
@@ -46,6 +46,8 @@ def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tup
     assert isinstance(key, StableDigest)
 
     def produce() -> Entry:
+        if is_hit_required():
+            raise Unlinkable("the launcher is not in the cache, and nothing may be compiled")
         image = link(compile_it(text))
         label = Label("artifact", key, toolchain=f"{layout().name} {level}")
         return encode(Artifact({"text": image.text}, {"image": image.plain}), label)

@@ -11,13 +11,13 @@ import logging
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol
 
 from whorl.artifacts import Damaged, Entry, Label, Part
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
+from whorl.late import dataclass
 from whorl.store import Cache, Ending, Found, default_cache
 from whorl.store.outcome import check_key
 

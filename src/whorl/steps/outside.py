@@ -17,11 +17,11 @@ import functools
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whorl.fingerprint.bytecode import nested_codes, reads_of
 from whorl.fingerprint.lookup import ABSENT, derives, module_vars
+from whorl.late import dataclass
 
 from .watch import function_scope
 

@@ -18,7 +18,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whorl import settings
@@ -31,6 +30,7 @@ from whorl.fingerprint.tokens import marshalled
 from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Change, Explanation
 from whorl.jit.sources import StoredSources
+from whorl.late import dataclass
 from whorl.store import Ending
 
 from .arguments import Arguments

@@ -38,7 +38,6 @@ import struct
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast, runtime_checkable
 
 from whorl.fingerprint.layout import has_hidden_state
@@ -53,6 +52,7 @@ from whorl.fingerprint.lookup import (
 )
 from whorl.fingerprint.names import known_module_name, resolve
 from whorl.fingerprint.tokens import LEAVES
+from whorl.late import dataclass
 
 from .signature import is_signed, signed
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from whorl.artifacts import Part
@@ -32,6 +31,7 @@ from whorl.fingerprint.rules.builtin import dict_node, short
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import FORMAT, Node, is_flat, is_leaf, marshalled
 from whorl.fingerprint.walk import walk
+from whorl.late import dataclass
 
 from .outside import outside_reads
 from .watch import Check, Watch
