@@ -393,13 +393,28 @@ def _apply(settings: Settings) -> None:
         listener(settings)
 
 
+_levels_before: Final[dict[str, int]] = {}  # of the loggers that were told their level here
+
+
+def _restore_log() -> None:
+    if _levels_before:
+        import logging
+
+        for name, level in _levels_before.items():
+            logging.getLogger(name).setLevel(level)
+        _levels_before.clear()
+
+
 def _apply_log(settings: Settings) -> None:
     if settings.log.origin == "the default":  # the program's own levels are its own
+        _restore_log()
         return
     import logging
 
     level = settings.log.value
     logger = logging.getLogger("whorl")
+    for name in ("whorl", "whorl.why"):
+        _levels_before.setdefault(name, logging.getLogger(name).level)
     levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
     logger.setLevel(levels.get(level) or level.upper())
     # Why something was compiled is said by a logger of its own.

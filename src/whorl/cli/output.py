@@ -6,9 +6,10 @@ are aligned and whole. Nothing that comes from the cache is understood as mark-u
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -21,7 +22,18 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-__all__ = ["Column", "common", "console", "facts", "heading", "line", "progress", "say", "table"]
+__all__ = [
+    "Column",
+    "common",
+    "console",
+    "facts",
+    "heading",
+    "line",
+    "progress",
+    "say",
+    "silenced",
+    "table",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +50,21 @@ def say(data: object) -> None:
     """Print JSON."""
     text = json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False)
     click.echo(text)
+
+
+@contextlib.contextmanager
+def silenced(logger: str) -> Iterator[None]:
+    """Say nothing through a logger for a while: the command says it itself."""
+    import logging
+
+    def refuse(record: object) -> bool:
+        return False
+
+    logging.getLogger(logger).addFilter(refuse)
+    try:
+        yield
+    finally:
+        logging.getLogger(logger).removeFilter(refuse)
 
 
 def console(*, err: bool = False) -> Console:
