@@ -21,6 +21,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("WHORL_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(module, "_current", None)
+    monkeypatch.setattr(module, "_levels_before", {})
     yield
     logging.getLogger("whorl").setLevel(logging.NOTSET)
 
