@@ -51,22 +51,26 @@ class NumericKernel(Kernel):
             return self.interpret(*args, **kwargs)
         result = Kernel.__call__(self, *args, **kwargs)
         self._python_calls += 1
-        if self._python_calls >= self.tables.try_at and not listeners and not audits:
-            self._make_native(*args, **kwargs)
-            self.tables.try_at = self._python_calls + self.tables.pause
+        if self._python_calls >= self.tables.try_at and self._is_plain(args, kwargs):
+            self.tables.tried(self._python_calls, is_made=self._make_native(*args))
         return result
 
-    def _make_native(self, *args: Any, **kwargs: Any) -> None:
-        """Let calls like this one enter natively from now on, where that can be."""
+    def _is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call like this one could be native: others go on to Python anyway."""
+        is_whole = not kwargs and len(args) == self.function.__code__.co_argcount
+        return is_whole and not listeners and not audits
+
+    def _make_native(self, *args: Any) -> bool:
+        """Let calls like this one enter natively from now on; whether they do."""
         epoch = self.tables.epoch
-        values = self._binding.bind(*args, **kwargs)
+        values = self._binding.bind(*args)
         target = self.compiler.target()
         for known in self._shapes.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             if found is not None and self.choices.cache != "process":
                 world = self.world(values, target)
-                self.tables.add(self, known, world, found, epoch)
-                return
+                return self.tables.add(self, known, world, found, epoch)
+        return False
 
     def _again(self, choices: Choices) -> Kernel:
         return _made(self.function, self.compiler, choices, self._own_cache)

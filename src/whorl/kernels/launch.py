@@ -43,6 +43,7 @@ class Parts:
     failed: Callable[[bytes], None]
     is_parallel: bool
     releases: bool
+    lean: frozenset[int]  # the slots of arrays whose extents are not used
     kept: object  # the code and the printer, as long as they are needed
 
 
@@ -101,6 +102,7 @@ def launcher(
         partial(_raise, sites),
         told["parallel"],
         told["nogil"] or told["prints"],
+        frozenset(told.get("lean", ())),  # artifacts of an older version do not say
         (engine, printer),
     )
     scope = _scope(parts, function)
