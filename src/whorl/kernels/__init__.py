@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .array import GradArray, array
+from .graph import GraphStatus, checkpoint
 from .kernel import NumericKernel, kernel
 from .language import (
     Array,
@@ -33,12 +34,14 @@ from .language import (
 __all__ = [
     "Array",
     "GradArray",
+    "GraphStatus",
     "NumericKernel",
     "array",
     "atomic_add",
     "atomic_max",
     "atomic_min",
     "bool_",
+    "checkpoint",
     "cross",
     "dot",
     "f32",
