@@ -8,14 +8,17 @@ from whorl.lazy import attach
 from whorl.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from whorl import graph
     from whorl.artifacts import Artifact, Manifest
     from whorl.errors import (
         BadSetting,
         CompilerFailed,
         Drifted,
         KernelError,
+        NoCheckpoints,
         NotStatic,
         RequiredHit,
+        UnknownCheckpoint,
         UnsafeDirectory,
         UnsupportedFunction,
         UnsupportedRead,
@@ -44,12 +47,14 @@ if TYPE_CHECKING:
     from whorl.kernels import (
         Array,
         GradArray,
+        GraphStatus,
         NumericKernel,
         array,
         atomic_add,
         atomic_max,
         atomic_min,
         bool_,
+        checkpoint,
         cross,
         dot,
         f32,
@@ -79,9 +84,9 @@ else:
         {
             "artifacts": "Artifact Manifest",
             "errors": (
-                "BadSetting CompilerFailed Drifted KernelError NotStatic RequiredHit "
-                "UnsafeDirectory UnsupportedFunction UnsupportedRead UnsupportedValue "
-                "WhorlError"
+                "BadSetting CompilerFailed Drifted KernelError NoCheckpoints NotStatic "
+                "RequiredHit UnknownCheckpoint UnsafeDirectory UnsupportedFunction "
+                "UnsupportedRead UnsupportedValue WhorlError"
             ),
             "fingerprint": (
                 "Boundary Difference Digest FieldRule Fingerprinter Marker NOTHING "
@@ -90,9 +95,9 @@ else:
             ),
             "jit": "Compiler Explanation Kernel Program Target jit",
             "kernels": (
-                "Array GradArray NumericKernel array atomic_add atomic_max atomic_min bool_ "
-                "cross dot f32 f64 func i16 i32 i64 i8 kernel norm prange static u16 u32 u64 "
-                "u8 vec zeros"
+                "Array GradArray GraphStatus NumericKernel array atomic_add atomic_max "
+                "atomic_min bool_ checkpoint cross dot f32 f64 func i16 i32 i64 i8 kernel "
+                "norm prange static u16 u32 u64 u8 vec zeros"
             ),
             "launch": "",
             "reads": "Inputs register_signature",
@@ -100,6 +105,7 @@ else:
             "steps": "CachedFunction CachedStep Chain ProcessStore Step cached chain",
             "store": "",
             "testing": "",
+            "graph": "",
         },
     )
 
@@ -121,11 +127,13 @@ __all__ = [
     "FieldRule",
     "Fingerprinter",
     "GradArray",
+    "GraphStatus",
     "Inputs",
     "Kernel",
     "KernelError",
     "Manifest",
     "Marker",
+    "NoCheckpoints",
     "NotStatic",
     "NumericKernel",
     "ProcessDigest",
@@ -137,6 +145,7 @@ __all__ = [
     "StableDigest",
     "Step",
     "Target",
+    "UnknownCheckpoint",
     "UnsafeDirectory",
     "UnsupportedFunction",
     "UnsupportedRead",
@@ -151,6 +160,7 @@ __all__ = [
     "by_type",
     "cached",
     "chain",
+    "checkpoint",
     "configure",
     "cross",
     "diff",
@@ -161,6 +171,7 @@ __all__ = [
     "fields",
     "fingerprint",
     "func",
+    "graph",
     "i8",
     "i16",
     "i32",

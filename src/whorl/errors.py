@@ -11,8 +11,10 @@ __all__ = [
     "CompilerFailed",
     "Drifted",
     "KernelError",
+    "NoCheckpoints",
     "NotStatic",
     "RequiredHit",
+    "UnknownCheckpoint",
     "UnsafeDirectory",
     "UnsupportedFunction",
     "UnsupportedRead",
@@ -292,3 +294,54 @@ class KernelError(WhorlError, TypeError):
         if self.remedy:
             lines.append(f"  {self.remedy}")
         return "\n".join(lines)
+
+
+class UnknownCheckpoint(WhorlError, LookupError):
+    """A launch was to be resumed from a label that the kernel does not have for these arguments.
+
+    `label` is what was asked for, `known` the labels that there are.
+
+    >>> print(UnknownCheckpoint("solver.step", 7, (0, 1)))
+    solver.step has no checkpoint 7 for these arguments.
+      It has 0, 1.
+    """
+
+    def __init__(self, kernel: str, label: object, known: tuple[object, ...]) -> None:
+        super().__init__(kernel, label, known)
+        self.kernel = kernel
+        self.label = label
+        self.known = known
+
+    def __str__(self) -> str:
+        if self.label is None:
+            what = "cannot be resumed from None: the launch has not yielded"
+        else:
+            what = f"has no checkpoint {_label(self.label)} for these arguments"
+        names = ", ".join(map(_label, self.known))
+        known = f"It has {names}." if names else "All of its checkpoints are in static branches."
+        return f"{self.kernel} {what}.\n  {known}"
+
+
+class NoCheckpoints(WhorlError, TypeError):
+    """A kernel was to be resumed that has no checkpoints.
+
+    >>> print(NoCheckpoints("solver.step"))
+    solver.step has no checkpoints: there is nothing to resume it from.
+      Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, or call it.
+    """
+
+    def __init__(self, kernel: str) -> None:
+        super().__init__(kernel)
+        self.kernel = kernel
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kernel} has no checkpoints: there is nothing to resume it from.\n"
+            "  Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, or call it."
+        )
+
+
+def _label(label: object) -> str:
+    """A label as its source names it."""
+    name = getattr(label, "name", None)
+    return f"{type(label).__qualname__}.{name}" if isinstance(name, str) else repr(label)

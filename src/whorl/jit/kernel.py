@@ -194,6 +194,13 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
+        launch, values, _, _ = self._prepared(*args, **kwargs)
+        return launch(*values)
+
+    def _prepared(
+        self, *args: Any, **kwargs: Any
+    ) -> tuple[Callable[..., Any], tuple[Any, ...], Specialization, Target]:
+        """What to launch with which values, found or compiled and loaded."""
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
@@ -208,7 +215,7 @@ class Kernel:
             audit(self, specialization, values, target)
         if listeners:
             emit(Happened.LAUNCHED, self._name, device=target.device)
-        return launch(*values)
+        return launch, values, specialization, target
 
     def _begin_again(self) -> None:
         with self._lock:

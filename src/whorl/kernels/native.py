@@ -21,15 +21,17 @@ from whorl.launch.layout import NotKnown
 from whorl.launch.members import BARE
 from whorl.launch.routine import api_table, routine_address
 from whorl.launch.selector import Header, header_of
-from whorl.launch.table import Launch, NotNative, Once, SlotWords, Table, table_of
+from whorl.launch.table import Chosen, Launch, NotNative, Once, SlotWords, Table, table_of
 from whorl.lazy import logger
 from whorl.reads import Shape, World
 from whorl.reads.replay import live_facts
 from whorl.settings import Settings, on_change
 
+from .graph import GraphStatus
+from .labels import ENDED, labels_of
 from .launch import Parts
 from .machine import host_level, machine_code
-from .record import offsets
+from .record import CHECKPOINT, offsets
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
@@ -224,6 +226,9 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
         parts.printer,
     )
     count, plan = _results(parts.result, results)
+    if parts.checkpoints is not None:
+        labels = labels_of(parts.checkpoints, cast("World", world))
+        plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
     launch = Launch(
         parts.address,
         ctypes.addressof(template),

@@ -34,7 +34,7 @@ from .members import HELD_WORDS
 from .native import KINDS, OP_WORDS, SPECIAL_WORDS
 from .selector import IDENTITY, INT, META, array_mark
 
-__all__ = ["Launch", "NotNative", "Once", "SlotWords", "Table", "table_of"]
+__all__ = ["Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "table_of"]
 
 _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
 _LAYOUTS: Final = {"C": (_C, _C), "F": (_C | _F, _F), "strided": (_C | _F, 0)}
@@ -82,13 +82,22 @@ class SlotWords:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """A result that is one of some objects: that of the number in a word."""
+
+    word: int
+    objects: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """The compiled kernel behind a table."""
 
     entry: int
     template: int  # the address of the record's first eight words
     words: int
-    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | None  # kind, bits, word
+    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | Chosen | None
+    """Kind, bits and word of a number, or of several; or one of some objects."""
     failed: Any  # called with the status words of a launch that failed; it raises
     releases: bool
 
@@ -692,6 +701,8 @@ _GENERIC: Final = object.__dict__["__getattribute__"]
 def _results(results: Any) -> Any:
     if results is None:
         words = [-1]
+    elif isinstance(results, Chosen):
+        words = [-3, results.word, *map(id, results.objects)]
     elif isinstance(results[0], str):
         kind, bits, word = results
         words = [-2, _RESULTS[kind, bits], word]
