@@ -726,6 +726,13 @@ def test_an_entry_of_another_key_is_not_believed(tmp_path: Path) -> None:
     assert ran(again) == 1
 
 
+def test_a_function_that_calls_one_with_a_store_of_its_own(tmp_path: Path) -> None:
+    inner = whorl.cached(store=Cache(DirectoryStore(tmp_path / "store")))(lambda x: x + 1)
+    outer = whorl.cached(lambda x: inner(x) * 2)
+    assert [outer(1), outer(1)] == [4, 4]
+    assert ran(outer) == 1
+
+
 def test_a_serializer_of_ones_own() -> None:
     @whorl.cached(serializer=json)
     def table(x: int) -> dict[str, Any]:

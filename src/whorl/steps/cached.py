@@ -214,6 +214,7 @@ class BoundCached(Generic[R_co]):
         return self.__func__.invalidate(self.__self__, *args, **kwargs)
 
 
+@excluded("store", "writable")
 class _Options:
     """What was said to `whorl.cached`, checked."""
 

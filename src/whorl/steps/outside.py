@@ -49,6 +49,11 @@ PROGRAMS: Final = Kind("another program", "Let what tells its version count with
 NETWORK: Final = Kind("the network", "Fetch the data outside, and pass it as an argument")
 PROCESS: Final = Kind("what the process was started with", "Pass it as an argument")
 
+MODULES: Final = Kind(
+    "code that is found by its name",
+    "Import it at the top of the module, or let it count with reads=[module]",
+)
+
 _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "builtins", "open"),
     (FILES, "io", "open FileIO"),
@@ -90,6 +95,10 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (PROCESS, "sys", "argv stdin orig_argv"),
     (PROCESS, "os", "getpid getppid getuid getlogin cpu_count"),
     (PROCESS, "builtins", "input"),
+    (MODULES, "builtins", "__import__"),
+    (MODULES, "importlib", "import_module reload"),
+    (MODULES, "sys", "modules"),
+    (MODULES, "runpy", "run_module run_path"),
 )  # fmt: skip
 
 _ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES}
