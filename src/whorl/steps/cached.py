@@ -45,6 +45,10 @@ class CachedFunction(Generic[P, R]):
     function it replaces.
     """
 
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[P, R]
+
     def __init__(self, function: types.FunctionType, options: _Options) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -210,6 +214,7 @@ class BoundCached(Generic[R_co]):
         return self.__func__.invalidate(self.__self__, *args, **kwargs)
 
 
+@excluded("store", "writable")
 class _Options:
     """What was said to `whorl.cached`, checked."""
 

@@ -11,6 +11,7 @@ import contextvars
 import time
 from typing import Any, Final
 
+from whorl.fingerprint.markers import exclude
 from whorl.store import Ending
 from whorl.store.lease import Held, Lease
 
@@ -29,6 +30,7 @@ _making: Final[contextvars.ContextVar[frozenset[str]]] = contextvars.ContextVar(
 )
 
 
+@exclude("_flights", "_is_coroutine", "_is_coroutine_mark")
 class CachedCoroutine(CachedFunction[Any, Any]):
     """A coroutine function whose results are kept; made by `whorl.cached`."""
 

@@ -49,6 +49,11 @@ PROGRAMS: Final = Kind("another program", "Let what tells its version count with
 NETWORK: Final = Kind("the network", "Fetch the data outside, and pass it as an argument")
 PROCESS: Final = Kind("what the process was started with", "Pass it as an argument")
 
+MODULES: Final = Kind(
+    "code that is found by its name",
+    "Import it at the top of the module, or let it count with reads=[module]",
+)
+
 _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "builtins", "open"),
     (FILES, "io", "open FileIO"),
@@ -90,6 +95,10 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (PROCESS, "sys", "argv stdin orig_argv"),
     (PROCESS, "os", "getpid getppid getuid getlogin cpu_count"),
     (PROCESS, "builtins", "input"),
+    (MODULES, "builtins", "__import__"),
+    (MODULES, "importlib", "import_module reload"),
+    (MODULES, "sys", "modules"),
+    (MODULES, "runpy", "run_module run_path"),
 )  # fmt: skip
 
 _ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES}
@@ -142,9 +151,12 @@ def _by_attribute(names: tuple[str, ...]) -> Iterator[Outside]:
 
 def _along(value: Any, attributes: tuple[str, ...]) -> Outside | None:
     """The first thing outside on the way from a module or class along its attributes."""
-    for attribute in attributes:
+    for i, attribute in enumerate(attributes):
         if derives(type(value), types.ModuleType):
-            value = module_vars(value).get(attribute, ABSENT)
+            name = str(module_vars(value).get("__name__"))
+            value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+            if value is None:  # a part of a library that loads its parts when they are used
+                return _by_name(f"{name}.{attribute}", attributes[i + 1 :])
         elif derives(type(value), type):
             return _of_class(value, attribute)
         else:
@@ -153,6 +165,12 @@ def _along(value: Any, attributes: tuple[str, ...]) -> Outside | None:
         if found is not None:
             return found
     return None
+
+
+def _by_name(module: str, attributes: tuple[str, ...]) -> Outside | None:
+    name = attributes[0] if attributes else ""
+    kind = _BY_MODULE.get(module, {}).get(name)
+    return None if kind is None else Outside(f"{module}.{name}", kind)
 
 
 def _of_class(cls: type, attribute: str) -> Outside | None:

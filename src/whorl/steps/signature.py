@@ -43,7 +43,7 @@ def is_signed(purpose: bytes, data: bytes | memoryview, signature: str) -> bool:
     """Whether a signature was made with our key, for these bytes and this purpose."""
     import hmac
 
-    return hmac.compare_digest(signed(purpose, data), signature)
+    return hmac.compare_digest(signed(purpose, data).encode(), signature.encode("utf-8", "replace"))
 
 
 def _key() -> bytes:

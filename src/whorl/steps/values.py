@@ -72,6 +72,7 @@ _LARGE: Final = 1 << 63
 _DOUBLE: Final = struct.Struct("<d")
 _TWO_DOUBLES: Final = struct.Struct("<dd")
 _KINDS: Final = "biufcSUMm"  # of arrays that are nothing but their bytes
+_PADDED: Final = "gG"  # of which some bits are nobody's, and another machine has others
 _OWN_WAYS: Final = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
 
 
@@ -219,7 +220,7 @@ class _Writer:
             return {"a": self._array(value)}
         if isinstance(value, np.generic):
             dtype = value.dtype
-            if dtype.kind not in _KINDS or np.dtype(dtype.str).type is not type(value):
+            if np.dtype(dtype.str).type is not type(value):
                 raise _NotPlain
             return {"n": [_name_of_dtype(dtype), value.tobytes().hex()]}
         if isinstance(value, np.dtype):
@@ -288,7 +289,8 @@ def _name_of_dtype(dtype: Any) -> object:
     if dtype.metadata is not None:
         raise _NotPlain
     if dtype.names is None and dtype.subdtype is None:
-        if dtype.kind not in _KINDS or np.dtype(dtype.str).char != dtype.char:
+        is_plain = dtype.kind in _KINDS and dtype.char not in _PADDED
+        if not is_plain or np.dtype(dtype.str).char != dtype.char:
             raise _NotPlain
         return cast("str", dtype.str)
     if dtype.hasobject or dtype.isalignedstruct:
@@ -420,8 +422,12 @@ class _Reader:
         dtype, data = _dtype_of(name), self._payload("arrays")
         if not 0 <= offset <= offset + size <= len(data):
             raise ValueError("an array lies outside of its entry")
-        found = np.frombuffer(data[offset : offset + size], dtype) if size else np.empty(0, dtype)
-        found = found.reshape(shape, order=order)
+        if size:
+            found = np.frombuffer(data[offset : offset + size], dtype).reshape(shape, order=order)
+        else:
+            found = np.zeros(shape, dtype, order)
+            if found.nbytes:
+                raise ValueError("an array has no bytes")
         if self._writable:
             return found.copy(order)
         found.flags.writeable = False
@@ -432,7 +438,8 @@ class _Reader:
         import numpy as np
 
         name, data = held
-        return np.frombuffer(bytes.fromhex(data) or b"\0", _dtype_of(name), 1)[0]
+        dtype, raw = _dtype_of(name), bytes.fromhex(data)
+        return np.frombuffer(raw, dtype)[0] if dtype.itemsize else np.zeros((), dtype)[()]
 
     def member(self, held: Any) -> Any:
         """A member of an enum that the program knows, if it still has this value."""

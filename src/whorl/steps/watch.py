@@ -264,7 +264,10 @@ class Watch:
             self._pairs(keywords)
         if function.__annotations__:
             self._test(f"{name}.__annotations__ is {self._name(function.__annotations__)}")
-        for cell in function.__closure__ or ():
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        for free, cell in cells:
+            if self._is_ignored(free, function):
+                continue
             held = _cell(cell)
             if held is ABSENT:
                 self._test(f"held_in({self._name(cell)}) is {self._name(ABSENT)}")

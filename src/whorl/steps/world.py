@@ -160,14 +160,15 @@ class _Survey:
         path = f"{_module_of(function)}.{function.__qualname__}"
         self.met[f"code:{path}"] = function
         names, values = [node.label(i) for i in range(len(node.values))], list(node.values)
-        at = names.index(".__globals__")
-        values[at] = self._counted(values[at], function)
+        for label in (".__globals__", ".__closure__"):
+            at = names.index(label)
+            values[at] = self._counted(values[at], function)
         for label, held in zip(names, values, strict=True):
             self._meet(label, held, function, path)
         return Node(node.tag, values, node.label)
 
     def _counted(self, node: object, function: types.FunctionType) -> object:
-        """The globals of a function, less those that do not count."""
+        """The globals or captured values of a function, less those that do not count."""
         if not self._said.ignores or type(node) is not Node or node.keys is None:
             return node
         reads = zip(cast("Sequence[str]", node.keys), node.values, strict=True)
