@@ -67,8 +67,9 @@ def _verdict(store: DirectoryStore, writable: DirectoryStore | None) -> Verdict:
     logging.getLogger("whorl.store").setLevel(logging.CRITICAL + 1)  # it is said below
     verdict = Verdict()
     found = list(names(store))
-    with progress() as bar:
-        for name, file in bar.track(found, description="checking"):
+    with progress("checking", len(found)) as advance:
+        for name, file in found:
+            advance(1)
             verdict.checked += 1
             verdict.size += file.size
             _check(store, writable, name, verdict)
