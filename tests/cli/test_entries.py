@@ -89,6 +89,11 @@ def test_ls_sorts_and_limits(run: Run, entries: list[Entry]) -> None:
     assert names == sorted(names, reverse=True)
 
 
+def test_ls_prints_keys_alone_for_other_commands(run: Run, entries: list[Entry]) -> None:
+    assert run("ls", "--keys", "-p", "blur").out == f"{entries[2].key}\n"
+    assert run("ls", "-q", "-p", "blur", "--json").json == [str(entries[2].key)]
+
+
 def test_ls_of_nothing_that_fits_says_so(run: Run, entries: list[Entry]) -> None:
     ran = run("ls", "--program", "nobody")
     assert (ran.code, ran.out, ran.err) == (0, "", "whorl: no entry is like that.\n")

@@ -58,7 +58,12 @@ ROWS: list[tuple[str, int, int, str]] = [
     ("while not do_while(stop):\n    pass", 1, 15, "the whole test of a while"),
     ("y = do_while(stop)", 1, 9, "the whole test of a while"),
     ("if do_while(stop):\n    pass", 1, 8, "the whole test of a while"),
-    ("for i in whorl.prange(3):\n    while do_while(stop):\n        pass", 2, 15, "inside of prange"),
+    (
+        "for i in whorl.prange(3):\n    while do_while(stop):\n        pass",
+        2,
+        15,
+        "inside of prange",
+    ),
     ("with whorl.checkpoint(1, yield_on=x):\n    pass", 1, 39, rf"flag of a checkpoint {FLAG}"),
     ("with whorl.checkpoint(1, yield_on=wide):\n    pass", 1, 39, rf"{FLAG} an array i64\[\]"),
     ("with whorl.checkpoint(1, yield_on=3):\n    pass", 1, 39, rf"{FLAG} int"),

@@ -159,8 +159,7 @@ def jumping(log):
     while do_while(log.inner):
         k += 1
         last = k * 10
-    else:
-        note(log, 98)
+    note(log, 98)
     note(log, last)
 
 
@@ -331,8 +330,8 @@ def test_a_resume_goes_on_inside_of_nested_loops_and_calls() -> None:
     assert log.steps[:11] == [1, *first]
     assert log.steps[11:17] == [2, 120, 121, 122, 123, 120]
     again = len(ends)
-    assert log.steps[17:17 + again] == [121] * again
-    assert log.steps[17 + again:] == [122, 123, 3, *first, 120]
+    assert log.steps[17 : 17 + again] == [121] * again
+    assert log.steps[17 + again :] == [122, 123, 3, *first, 120]
     assert again > 2
 
 
@@ -827,19 +826,18 @@ def checked(x, stop, i):
 @whorl.kernel
 def sections(x, y, z, left, stop):
     n = x.size
-    with whorl.checkpoint(1, yield_on=stop):
-        with whorl.graph.parallel_context():
-            with whorl.graph.parallel():
-                s = 0.0
-                for i in whorl.prange(n):
-                    x[i] = i
-                    s += i
-                y[0] = s
-            with whorl.graph.parallel():
-                s = 1.0
-                while do_while(left):
-                    z[left[()]] = s + left[()]
-                    left[()] -= 1
+    with whorl.checkpoint(1, yield_on=stop), whorl.graph.parallel_context():
+        with whorl.graph.parallel():
+            s = 0.0
+            for i in whorl.prange(n):
+                x[i] = i
+                s += i
+            y[0] = s
+        with whorl.graph.parallel():
+            s = 1.0
+            while do_while(left):
+                z[left[()]] = s + left[()]
+                left[()] -= 1
     for i in range(n):
         x[i] += z[1]
 
@@ -859,10 +857,9 @@ def test_sections_give_the_same_results_on_any_number_of_threads() -> None:
 
 @whorl.kernel
 def one_section(x):
-    with whorl.graph.parallel_context():
-        with whorl.graph.parallel():
-            for i in whorl.prange(x.size):
-                x[i] = 1.0
+    with whorl.graph.parallel_context(), whorl.graph.parallel():
+        for i in whorl.prange(x.size):
+            x[i] = 1.0
 
 
 def test_a_single_section_keeps_its_parallel_loops() -> None:

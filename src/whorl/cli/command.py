@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -132,9 +132,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    words: Any = None if arguments is None else list(arguments)
-    code = whorl.main(words, prog_name="whorl", standalone_mode=False)
-    return code if isinstance(code, int) else 0
+    """Without what click does about pipes and interrupts, which says less by its codes."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if "_WHORL_COMPLETE" in os.environ:  # a shell wants to know how a line can go on
+        whorl.main(words, prog_name="whorl")
+    try:
+        with whorl.make_context("whorl", words) as context:
+            whorl.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return 0
 
 
 def _forget_output() -> None:

@@ -50,7 +50,7 @@ SCENES: Final = (
     ("a first process, with an empty cache", None),
     ("a new process, nothing changed", None),
     ("a comment and a blank line were added", ("GRAVITY =", "# on Earth\n\nGRAVITY =")),
-    ("GRAVITY was edited", ("GRAVITY = -9.81", "GRAVITY = -1.62")),
+    ("GRAVITY was edited", ("GRAVITY = -9.81", "GRAVITY = -24.79")),
     ("the function that the kernel calls was edited", ("-0.8 * speed", "-0.5 * speed")),
     ("both edits were undone", None),
 )  # fmt: skip

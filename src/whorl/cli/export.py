@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from whorl.artifacts import Entry
+from whorl.launch.routine import NAME as LAUNCHER
 from whorl.store import DirectoryStore, Found
 from whorl.store.bundle import is_pickled, pack
 from whorl.store.catalogue import Listed, catalogue
@@ -61,7 +62,8 @@ def command(
         told = pack(str(bundle), _entries(store, rows, left_out, allow_pickles=allow_pickles))
     except OSError as error:
         raise Trouble(f"{bundle} cannot be written: {error.strerror or error}.") from None
-    programs = sorted({row.program for row in rows if row.program and not row.is_bookkeeping})
+    named = {row.program for row in rows if not row.is_bookkeeping}
+    programs = sorted(named - {"", LAUNCHER})
     _tell(bundle, len(told.entries), programs, left_out, as_json=as_json)
 
 
@@ -80,7 +82,7 @@ def _chosen(rows: list[Listed], selection: Selection, keys: tuple[str, ...]) -> 
         return []
     for row in rows:
         is_on_the_way = row.kind == "manifest" and row.program in programs
-        is_for_all = row.kind == "artifact" and not row.program and row.name.under is None
+        is_for_all = row.program == LAUNCHER and row.name.under is None
         if is_on_the_way or is_for_all:
             chosen[row.name] = row
     return list(chosen.values())
@@ -89,8 +91,9 @@ def _chosen(rows: list[Listed], selection: Selection, keys: tuple[str, ...]) -> 
 def _entries(
     store: DirectoryStore, rows: list[Listed], left_out: list[str], *, allow_pickles: bool
 ) -> Iterator[Entry]:
-    with progress() as bar:
-        for row in bar.track(rows, description="exporting"):
+    with progress("exporting", len(rows)) as advance:
+        for row in rows:
+            advance(1)
             got = store.get(row.name.key, row.name.under)
             if not isinstance(got, Found):
                 left_out.append(f"{row.name.key}: {getattr(got, 'reason', 'it is gone')}")

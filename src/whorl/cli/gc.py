@@ -10,15 +10,15 @@ from . import words
 from .opened import opened, said_to_be_empty
 from .output import common, line, say
 from .refusal import Trouble
-from .words import AGE, SIZE
+from .words import age, byte_count
 
 __all__ = ["command"]
 
 
 @click.command("gc")
-@click.option("--max-size", type=SIZE, metavar="SIZE",
+@click.option("--max-size", type=byte_count, metavar="SIZE",
               help="Leave no more: 500M, 5G, 0. [default: WHORL_CACHE_MAX_SIZE]")  # fmt: skip
-@click.option("--older-than", type=AGE, metavar="AGE",
+@click.option("--older-than", type=age, metavar="AGE",
               help="Remove what was not used for so long: 12h, 7d, 4w.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 @common

@@ -66,13 +66,11 @@ def _imported(
     from whorl.store import MemoryStore
 
     store = MemoryStore() if dry_run else opened(cache_dir, for_writing=True)
-    with bundle.open("rb") as file, progress() as bar:
+    with bundle.open("rb") as file:
         total = 2 * contents(file).size
         file.seek(0)
-        task = bar.add_task("importing", total=total)
-        return unpack(
-            file, store, with_pickles=with_pickles, watch=lambda size: bar.advance(task, size)
-        )
+        with progress("importing", total) as advance:
+            return unpack(file, store, with_pickles=with_pickles, watch=advance)
 
 
 def _print(done: Imported, *, dry_run: bool) -> None:

@@ -42,12 +42,14 @@ _ORDERS: Final[dict[str, Callable[[Listed], Any]]] = {
     default=None,
     help="Show so many; 0 for all.  [default: 50 on a terminal, all elsewhere]",
 )
+@click.option("-q", "--keys", is_flag=True, help="Print keys and nothing else.")
 @common
 def command(
     selection: Selection,
     sort: str,
     reverse: bool,
     limit: int | None,
+    keys: bool,
     as_json: bool,
     cache_dir: str | None,
 ) -> None:
@@ -57,6 +59,7 @@ def command(
     Example:
       whorl ls --program solver.step --newer-than 1d
       whorl ls --larger-than 1M --sort size --json
+      whorl show $(whorl ls --program step --limit 1 --keys)
     """  # \b is click's
     store = opened(cache_dir)
     rows = sorted(selection.of(catalogue(store)), key=_ORDERS[sort], reverse=reverse)
@@ -64,7 +67,11 @@ def command(
         limit = ON_A_TERMINAL if sys.stdout.isatty() and not as_json else 0
     shown = rows[:limit] if limit else rows
     if as_json:
-        say([row.as_plain() for row in shown])
+        say([str(row.name.key) if keys else row.as_plain() for row in shown])
+        return
+    if keys:
+        for row in shown:
+            click.echo(row.name.key)
         return
     if said_to_be_empty(store):
         return

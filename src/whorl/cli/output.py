@@ -20,7 +20,6 @@ from .words import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
 
 __all__ = [
     "Column",
@@ -156,18 +155,27 @@ def facts(rows: Iterable[tuple[str, str]], indent: str = "") -> None:
     console().print(grid)
 
 
-def progress() -> Progress:
-    """A bar on the standard error, if that is a terminal; it is gone when the work is done."""
+@contextlib.contextmanager
+def progress(what: str, total: float) -> Iterator[Callable[[float], object]]:
+    """A bar on the standard error, if that is a terminal; it is gone when the work is done.
+
+    What it gives is told how much has been done since.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
 
-    return Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-        TimeRemainingColumn(), console=console(err=True), transient=True,
-        disable=not sys.stderr.isatty(),
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
+        TimeRemainingColumn(),
     )  # fmt: skip
+    with Progress(*columns, console=console(err=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)

@@ -16,7 +16,7 @@ from whorl.store import DirectoryStore, Found
 from whorl.store.catalogue import Listed, Name, listed_file, names
 
 from .refusal import Refusal, Trouble
-from .words import AGE, SIZE, ago, size
+from .words import age, ago, byte_count, size
 
 __all__ = ["Selection", "entry_named", "is_of", "selecting"]
 
@@ -51,13 +51,13 @@ class Selection:
         return filter(self._means, rows)
 
     def _means(self, row: Listed) -> bool:
-        age = time.time() - (row.made or row.used)
+        passed = time.time() - (row.made or row.used)
         return (
             (self.everything or bool(self.kinds) or not row.is_bookkeeping)
             and (not self.programs or any(is_of(row.program, p) for p in self.programs))
             and (not self.kinds or row.kind in self.kinds)
-            and (self.older_than is None or age > self.older_than)
-            and (self.newer_than is None or age < self.newer_than)
+            and (self.older_than is None or passed > self.older_than)
+            and (self.newer_than is None or passed < self.newer_than)
             and (self.larger_than is None or row.size > self.larger_than)
             and (self.smaller_than is None or row.size < self.smaller_than)
         )
@@ -81,10 +81,10 @@ def selecting(function: F) -> F:
             "--kind", "kinds", multiple=True, metavar="KIND",
             help="Of this kind: artifact, manifest, source, hint, ... May be repeated.",
         ),
-        click.option("--older-than", type=AGE, metavar="AGE", help="Made before: 30m, 12h, 7d."),
-        click.option("--newer-than", type=AGE, metavar="AGE", help="Made since: 30m, 12h, 7d."),
-        click.option("--larger-than", type=SIZE, metavar="SIZE", help="Above a size: 100K, 5M."),
-        click.option("--smaller-than", type=SIZE, metavar="SIZE", help="Below a size."),
+        click.option("--older-than", type=age, metavar="AGE", help="Made before: 30m, 12h, 7d."),
+        click.option("--newer-than", type=age, metavar="AGE", help="Made since: 30m, 12h, 7d."),
+        click.option("--larger-than", type=byte_count, metavar="SIZE", help="Above: 100K, 5M."),
+        click.option("--smaller-than", type=byte_count, metavar="SIZE", help="Below a size."),
         click.option(
             "-a", "--all", "everything", is_flag=True,
             help="With what only leads to others: manifests, sources, hints.",

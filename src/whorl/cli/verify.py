@@ -64,8 +64,9 @@ def command(context: click.Context, dry_run: bool, as_json: bool, cache_dir: str
 def _verdict(store: DirectoryStore, writable: DirectoryStore | None) -> Verdict:
     verdict = Verdict()
     found = list(names(store))
-    with silenced("whorl.store"), progress() as bar:
-        for name, file in bar.track(found, description="checking"):
+    with silenced("whorl.store"), progress("checking", len(found)) as advance:
+        for name, file in found:
+            advance(1)
             verdict.checked += 1
             verdict.size += file.size
             _check(store, writable, name, verdict)

@@ -176,8 +176,10 @@ def _all_run(
     show_output: bool,
 ) -> list[Run]:
     stopping = threading.Event()
-    with progress() as bar, ThreadPoolExecutor(min(jobs, len(runs))) as pool:
-        task = bar.add_task("warming", total=len(runs))
+    with (
+        progress("warming", len(runs)) as advance,
+        ThreadPoolExecutor(min(jobs, len(runs))) as pool,
+    ):
         futures = {
             pool.submit(_run, each, root, timeout, stopping, show_output=show_output): number
             for number, each in enumerate(runs)
@@ -186,7 +188,7 @@ def _all_run(
         try:
             for future in as_completed(futures):
                 done[futures[future]] = future.result()
-                bar.advance(task)
+                advance(1)
         except BaseException:
             stopping.set()
             for future in futures:

@@ -12,7 +12,7 @@ from . import words
 from .opened import opened, said_to_be_empty
 from .output import common, line, say
 from .selection import is_of
-from .words import AGE
+from .words import age
 
 __all__ = ["command"]
 
@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.argument("program", required=False)
 @click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True,
               help="Show so many of the last; 0 for all.")  # fmt: skip
-@click.option("--since", type=AGE, metavar="AGE", help="Only misses since: 30m, 12h, 7d.")
+@click.option("--since", type=age, metavar="AGE", help="Only misses since: 30m, 12h, 7d.")
 @click.option("--cause", metavar="TEXT", help="Only misses of a cause, such as 'a read differs'.")
 @common
 def command(
@@ -74,7 +74,7 @@ def _print(miss: Miss) -> None:
     for each in miss.differences:
         line(f"  {each.path}: {each.old} -> {each.new}")
         if each.line:
-            line(f"    read at {each.line}", "dim")
+            line(f"    {'in' if each.path == 'code' else 'read at'} {each.line}", "dim")
     if miss.left_out:
         line(f"  and {miss.left_out} more differences")
     line(f"  {_ending(miss)}", "dim")

@@ -11,7 +11,7 @@ import click
 from whorl.errors import BadSetting
 from whorl.settings import size_of
 
-__all__ = ["AGE", "SIZE", "ago", "duration", "moment", "printable", "share", "size"]
+__all__ = ["age", "ago", "byte_count", "duration", "moment", "printable", "share", "size"]
 
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _AGE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.ASCII)
@@ -92,44 +92,36 @@ def moment(then: float) -> str:
 def share(part: float) -> str:
     """A part of a whole.
 
-    >>> share(0.5), share(0.999), share(1)
-    ('50 %', '99.9 %', '100 %')
+    >>> share(0.5), share(0.999), share(1), share(0.00001)
+    ('50 %', '99.9 %', '100 %', 'less than 0.1 %')
     """
+    if 0 < part < 0.001:
+        return "less than 0.1 %"
     text = f"{100 * part:.1f}".removesuffix(".0")
     return f"{text} %"
 
 
-class _Age(click.ParamType[float]):
-    """A length of time such as 12h or 7d, in seconds."""
+def age(text: str) -> float:
+    """The seconds of a length of time such as 12h or 7d, for an option.
 
-    name = "age"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        match = _AGE.fullmatch(str(value).strip().lower())
-        if match is None:
-            self.fail(f"{value!r} is no length of time; write 90s, 30m, 12h, 7d or 2w.", param, ctx)
-        return float(match[1]) * _UNITS[match[2]]
+    >>> age("1.5h"), age("2 d")
+    (5400.0, 172800.0)
+    """
+    match = _AGE.fullmatch(text.strip().lower())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is no length of time; write 90s, 30m, 12h, 7d or 2w.")
+    return float(match[1]) * _UNITS[match[2]]
 
 
-class _Size(click.ParamType[int]):
-    """A number of bytes such as 500M, 5G."""
+def byte_count(text: str) -> int:
+    """The number of bytes of a size such as 500M, for an option.
 
-    name = "size"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        if str(value).strip() == "0":
-            return 0
-        try:
-            return size_of("size", value)
-        except BadSetting as error:
-            self.fail(f"{value!r} should be {error.wanted}.", param, ctx)
-
-
-AGE: Final = _Age()
-SIZE: Final = _Size()
+    >>> byte_count("2K"), byte_count("0")
+    (2048, 0)
+    """
+    if text.strip() == "0":
+        return 0
+    try:
+        return size_of("size", text)
+    except BadSetting as error:
+        raise click.BadParameter(f"{text!r} should be {error.wanted}.") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 import types
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from .explain import ARCHITECTURE, Explanation
 
 __all__ = ["COMPARED", "Making", "making"]
 
+_DEFINITION: Final = re.compile(r"(async\s+)?def\s")
 _CODE: Final = "code"  # the part of a program that is the function's own
 COMPARED: Final = 8  # compiles that a miss is compared with when nobody asked for more
 
@@ -80,13 +82,15 @@ def miss_of(why: Explanation, code: types.CodeType) -> Miss:
 
 
 def _line(path: str, code: types.CodeType) -> str:
-    """Where the function begins whose own code is another."""
+    """Where the function begins whose own code is another: below its decorators."""
     if path != _CODE:
         return ""
     import linecache
 
-    text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
-    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: `{text}`"  # noqa: PTH119
+    file, first = code.co_filename, code.co_firstlineno
+    lines = {number: linecache.getline(file, number).strip() for number in range(first, first + 20)}
+    number = next((n for n, text in lines.items() if _DEFINITION.match(text)), first)
+    return f"{os.path.basename(file)}:{number}: `{lines[number]}`"  # noqa: PTH119
 
 
 def _cause(why: Explanation) -> str:

@@ -11,6 +11,7 @@
         written, bound, collecting      how full it is: see `bound`
       quarantine/                       damaged files, for whoever wants to look
       statistics/                       see `statistics`
+      journal/                          the last misses: see `journal`
 
 A file gets its name when it is whole, and never changes after. So readers need no locks: they
 see the old entry, the new one or none. What is read is checked before it is believed; a file
