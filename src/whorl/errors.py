@@ -153,7 +153,8 @@ class UnsupportedFunction(WhorlError, TypeError):
 
     def __str__(self) -> str:
         if self.type_name == "function":  # the reason says which, and what it does
-            what = self.reason
+            through = f" (reached through {self.path})" if "->" in self.path else ""
+            what = f"{self.reason}{through}"
         else:
             what = f"it reads {self.path}, of type '{self.type_name}', and {self.reason}"
         return f"The results of {self.function} cannot be kept: {what}.\n  {self.remedy}"

@@ -179,7 +179,7 @@ out = io.StringIO()
 with contextlib.redirect_stdout(out):
     answer = work(5, Options(2, "n"))
 ran = out.getvalue().count("ran")
-plain = getattr(work, "uncached", None) or work.func
+plain = getattr(work, "uncached", None) or getattr(work, "func", None) or work.__wrapped__
 with contextlib.redirect_stdout(out):
     truth = plain(5, Options(2, "n"))
 result = {"answer": repr(answer), "ran": ran, "truth": repr(truth)}

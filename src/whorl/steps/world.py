@@ -178,6 +178,8 @@ class _Survey:
 
     def _is_ignored(self, path: str, function: types.FunctionType) -> bool:
         module, names = _module_of(function), self._said.ignores
+        if path == "globals()":  # all that there is, because of one that can read anything
+            return not names.isdisjoint(("globals", "eval", "exec"))
         return path in names or f"{module}.{path}" in names
 
     def _check_outside(self, function: types.FunctionType) -> None:
@@ -235,7 +237,10 @@ def _module_of(function: types.FunctionType) -> str:
 def _readable(path: str) -> str:
     """`value[0].__globals__['helper'].__globals__['LOCK']` -> `helper -> LOCK`."""
     steps = path.removeprefix("value[0]").split(".__globals__[")
-    names = [step.partition("]")[0].strip("'") + step.partition("]")[2] for step in steps[1:]]
+    names = [
+        step.partition("]")[0].strip("'") + step.partition("]")[2].replace("['", ".").strip("']")
+        for step in steps[1:]
+    ]
     return " -> ".join(names) if names else path.replace("value[0]", "the function", 1)
 
 
