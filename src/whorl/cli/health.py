@@ -18,6 +18,7 @@ from whorl.store.lease import Lease
 from whorl.store.safety import danger
 
 from . import words
+from .output import silenced
 
 __all__ = ["Check", "checks"]
 
@@ -197,7 +198,7 @@ def _tried() -> tuple[str, str]:
     begun = time.perf_counter()
     before = settings.current()
     try:
-        settings.configure(require_hit=False, interpret=False)
+        settings.configure(cache="off", require_hit=False, interpret=False)
         answer = kernel(cache="process")(doubled)(21)
     finally:
         settings.restore(before)
@@ -244,12 +245,10 @@ def _native() -> tuple[bool, str]:
 
 
 def _threads() -> Iterator[Check]:
-    import logging
-
     from whorl.kernels.runtime import find_runtime
 
-    logging.getLogger("whorl.kernels").addFilter(lambda record: False)  # it is said below
-    runtime = find_runtime()
+    with silenced("whorl.kernels"):
+        runtime = find_runtime()
     count = settings.current().threads.value
     if runtime is None:
         text = "no OpenMP runtime is found: parallel loops run on one thread"

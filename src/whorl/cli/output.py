@@ -20,7 +20,10 @@ from .words import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Column", "common", "console", "facts", "heading", "line", "progress", "say", "table"]
+__all__ = [
+    "Column", "common", "console", "facts", "heading", "line", "progress", "say", "silenced",
+    "table",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -126,6 +129,21 @@ def facts(rows: Iterable[tuple[str, str]], indent: str = "") -> None:
     for name, text in pairs:
         grid.add_row(Text(f"{indent}{name}"), Text(text))
     console().print(grid)
+
+
+@contextlib.contextmanager
+def silenced(logger: str) -> Iterator[None]:
+    """Say nothing through a logger in the block, because the command says it itself."""
+    import logging
+
+    def nothing(record: logging.LogRecord) -> bool:
+        return False
+
+    logging.getLogger(logger).addFilter(nothing)
+    try:
+        yield
+    finally:
+        logging.getLogger(logger).removeFilter(nothing)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from whorl.store.catalogue import Name, names
 
 from . import words
 from .opened import opened, said_to_be_empty
-from .output import common, line, progress, say
+from .output import common, line, progress, say, silenced
 
 __all__ = ["command"]
 
@@ -62,12 +62,9 @@ def command(context: click.Context, dry_run: bool, as_json: bool, cache_dir: str
 
 
 def _verdict(store: DirectoryStore, writable: DirectoryStore | None) -> Verdict:
-    import logging
-
-    logging.getLogger("whorl.store").setLevel(logging.CRITICAL + 1)  # it is said below
     verdict = Verdict()
     found = list(names(store))
-    with progress("checking", len(found)) as advance:
+    with silenced("whorl.store"), progress("checking", len(found)) as advance:
         for name, file in found:
             advance(1)
             verdict.checked += 1
