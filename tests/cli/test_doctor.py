@@ -23,9 +23,9 @@ def test_a_sound_set_up_is_code_0_with_every_setting_and_its_origin(
     run: Run, store: DirectoryStore
 ) -> None:
     store.put(artifact_of("f"))
-    settings.configure(log="error")
+    settings.configure(threads=3)
     rows = states(run)
-    assert rows["settings", "log"] == ("ok", "error (from whorl.configure)")
+    assert rows["settings", "threads"] == ("ok", "3 (from whorl.configure)")
     assert rows["directory", "writable"] == ("ok", "yes, and files can be locked")
     assert rows["toolchain", "a kernel compiles and runs"][0] == "ok"
     names = {name for area, name in rows if area == "settings"}
@@ -40,6 +40,13 @@ def test_it_leaves_nothing_in_the_cache(run: Run, store: DirectoryStore) -> None
     before = sorted(store.root.rglob("*"))
     states(run)
     assert sorted(store.root.rglob("*")) == before
+
+
+def test_it_makes_no_cache_where_there_is_none(run: Run, tmp_path: Path) -> None:
+    settings.configure(cache_dir=tmp_path / "none")
+    rows = states(run, cache_dir=tmp_path / "none")
+    assert rows["toolchain", "a kernel compiles and runs"][0] == "ok"
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")

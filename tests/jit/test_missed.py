@@ -10,6 +10,7 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking, Make, compiles
 from whorl import settings
+from whorl.jit import explain as explain_module
 from whorl.jit.missed import COMPARED
 from whorl.store import Cache, DirectoryStore, Journal, MemoryStore, Miss, Totals
 
@@ -129,6 +130,17 @@ def test_a_miss_is_compared_with_few_when_nobody_listens(
     kernel("new")
     assert len(compared) == COMPARED
     assert noted(store)[-1].differences[0].new == "'new'"
+
+
+def test_a_miss_that_cannot_be_explained_is_compiled_all_the_same(
+    make: Make, store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(explain_module, "explain", fails)
+    assert make(by_value)(1) == 1
+    assert noted(store)[0].cause == "unknown"
 
 
 def test_hits_and_compiles_are_counted_for_the_program(make: Make, store: Cache) -> None:

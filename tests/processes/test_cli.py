@@ -199,3 +199,20 @@ def test_import_whorl_loads_neither_click_nor_rich() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such device")
+def test_an_output_that_is_full_is_one_line(cache: Path) -> None:
+    DirectoryStore(cache).put(artifact_of("m.f"))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "whorl", "ls"], env=environment(cache), cwd=ROOT, stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "whorl: cannot go on: No space left on device.\n")
+
+
+def test_an_output_that_knows_few_characters_is_no_trouble(cache: Path) -> None:
+    DirectoryStore(cache).put(artifact_of("m.→"))
+    done = whorl(cache, "ls", PYTHONIOENCODING="latin-1")
+    assert (done.returncode, "m.\\u2192" in done.stdout) == (0, True)

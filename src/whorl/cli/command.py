@@ -110,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     whorl ...
     0
     """
+    _prepare_output()
     try:
         try:
             code = _run(arguments)
@@ -129,6 +130,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return 141
+    except OSError as error:  # of the output: commands say themselves what else cannot be done
+        _forget_output()
+        Trouble(f"cannot go on: {error.strerror or error}.").show()
+        return 1
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -142,6 +147,16 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     return 0
+
+
+def _prepare_output() -> None:
+    """See to it that there is something to write to, and that it takes every character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed before we began
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif "utf" not in (getattr(stream, "encoding", None) or "utf").lower():
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _forget_output() -> None:

@@ -12,6 +12,7 @@ from whorl.errors import BadSetting
 from whorl.store import DirectoryStore
 
 from .refusal import Refusal, Trouble
+from .words import printable
 
 __all__ = ["cache_root", "opened", "said_to_be_empty"]
 
@@ -42,5 +43,5 @@ def said_to_be_empty(store: DirectoryStore) -> bool:
     """Whether there is no cache at all; if so that is said on the standard error."""
     if store.root.is_dir():
         return False
-    click.echo(f"whorl: there is no cache in {store.root} yet.", err=True)
+    click.echo(printable(f"whorl: there is no cache in {store.root} yet."), err=True)
     return True

@@ -22,17 +22,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
-    "Column",
-    "common",
-    "console",
-    "facts",
-    "heading",
-    "line",
-    "progress",
-    "say",
-    "silenced",
+    "Column", "common", "console", "facts", "heading", "line", "progress", "say", "silenced",
     "table",
-]
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,21 +41,6 @@ def say(data: object) -> None:
     """Print JSON."""
     text = json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False)
     click.echo(text)
-
-
-@contextlib.contextmanager
-def silenced(logger: str) -> Iterator[None]:
-    """Say nothing through a logger for a while: the command says it itself."""
-    import logging
-
-    def refuse(record: object) -> bool:
-        return False
-
-    logging.getLogger(logger).addFilter(refuse)
-    try:
-        yield
-    finally:
-        logging.getLogger(logger).removeFilter(refuse)
 
 
 def console(*, err: bool = False) -> Console:
@@ -153,6 +130,21 @@ def facts(rows: Iterable[tuple[str, str]], indent: str = "") -> None:
     for name, text in pairs:
         grid.add_row(Text(f"{indent}{name}"), Text(text))
     console().print(grid)
+
+
+@contextlib.contextmanager
+def silenced(logger: str) -> Iterator[None]:
+    """Say nothing through a logger in the block, because the command says it itself."""
+    import logging
+
+    def nothing(record: logging.LogRecord) -> bool:
+        return False
+
+    logging.getLogger(logger).addFilter(nothing)
+    try:
+        yield
+    finally:
+        logging.getLogger(logger).removeFilter(nothing)
 
 
 @contextlib.contextmanager

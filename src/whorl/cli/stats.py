@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -131,7 +131,7 @@ def _plain(store: DirectoryStore, summary: Summary, rows: list[Any]) -> dict[str
 
 def _print_totals(store: DirectoryStore, summary: Summary) -> None:
     totals = summary.totals
-    misses = Counter({ending.value: n for ending, n in totals.misses.items()})
+    misses = {ending.value: n for ending, n in totals.misses.items()}
     others = {
         ending.value: n
         for ending, n in totals.endings.items()
@@ -145,8 +145,8 @@ def _print_totals(store: DirectoryStore, summary: Summary) -> None:
             ("size", f"{words.size(summary.size)}, {full} of {words.size(store.max_size)}"),
             ("entries", f"{summary.entries}" + (f" ({kinds})" if kinds else "")),
             ("hits", f"{totals.hits}"),
-            *((name, str(n)) for name, n in misses.most_common()),
-            *((f"made: {cause}", str(n)) for cause, n in Counter(totals.causes).most_common()),
+            *((name, str(n)) for name, n in _most_first(misses)),
+            *((f"made: {cause}", str(n)) for cause, n in _most_first(totals.causes)),
             *((name, str(n)) for name, n in others.items()),
             ("time saved", words.duration(totals.seconds_saved)),
             ("time spent", words.duration(totals.seconds_spent)),
@@ -155,6 +155,10 @@ def _print_totals(store: DirectoryStore, summary: Summary) -> None:
         ],
         "  ",
     )
+
+
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda row: (-row[1], row[0]))
 
 
 def _print_programs(rows: list[tuple[str, Kept, ProgramTotals]], limit: int) -> None:

@@ -604,9 +604,15 @@ class Kernel:
             emit(Happened.MISSED, self._name, why=explanation)
             why.info("%s", explanation)
             return explanation
+        if not is_kept:
+            return None
         from .missed import COMPARED
 
-        return self._explanation(request, COMPARED) if is_kept else None
+        try:
+            return self._explanation(request, COMPARED)
+        except Exception:  # nobody asked: a call must not fail for the journal
+            log.debug("cannot explain the miss of %s", self._name, exc_info=True)
+            return None
 
     def _explanation(self, request: _Request, compared: int | None = None) -> Explanation:
         from .explain import Compiled, explain

@@ -19,6 +19,7 @@ __all__ = ["Listed", "Name", "catalogue", "named", "names"]
 
 BOOKKEEPING: Final = frozenset(("manifest", "source", "hint"))
 _NAMING: Final = ("function", "program", "step", "name")  # parts that name a program, best first
+_ABSURD: Final = 1e11  # seconds: the year 5138
 _LABEL: Final = 1 << 22  # bytes that are read of a label at most
 
 
@@ -119,10 +120,15 @@ def listed_file(name: Name, file: StoredFile) -> Listed | None:
     parts = dict(reversed(label.parts))  # of two of one name, the first
     program = next((parts[part] for part in _NAMING if part in parts), "")
     return Listed(
-        name, label.kind, program, file.size, label.made, label.seconds, file.used,
+        name, label.kind, program, file.size, _sane(label.made), _sane(label.seconds), file.used,
         label.toolchain or parts.get("toolchain", ""), parts.get("target", ""),
         parts.get("compiler", ""),
     )  # fmt: skip
+
+
+def _sane(seconds: float) -> float:
+    """A time as a label may say it; 0 for what is none."""
+    return seconds if 0 <= seconds < _ABSURD else 0.0
 
 
 def _start(path: str) -> bytes:
