@@ -59,8 +59,7 @@ _CONSTANT: Final = frozenset(
             types.ClassMethodDescriptorType, types.WrapperDescriptorType,
             types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodWrapperType,
             types.GenericAlias, types.UnionType, types.MappingProxyType, property, staticmethod,
-            classmethod, type(functools.lru_cache(len)), operator.attrgetter, operator.itemgetter,
-            operator.methodcaller,
+            classmethod, operator.attrgetter, operator.itemgetter, operator.methodcaller,
         ),
     )
 )  # fmt: skip
@@ -379,6 +378,7 @@ _LOOKS: Final[Mapping[int, Callable[[Watch, Any], None]]] = {
     id(types.FunctionType): Watch._function,
     id(types.SimpleNamespace): lambda watch, value: watch._pairs(value.__dict__),
     id(functools.partial): Watch._attributes,
+    id(type(functools.lru_cache(len))): Watch._attributes,
     id(functools.cached_property): Watch._cached_property,
 }
 """How instances of exactly these classes are watched, by the addresses of the classes."""
