@@ -17,8 +17,8 @@ LARGE = bytes(range(256)) * 10_000
 
 MOUNTS = """\
 22 27 0:21 / / rw,relatime - ext4 /dev/sda rw
-23 22 0:22 / /home rw shared:1 - nfs4 server:/home rw
-24 23 0:23 / /home/me/fast\\040disk rw - xfs /dev/sdb rw
+23 22 0:22 / /net rw shared:1 - nfs4 server:/net rw
+24 23 0:23 / /net/me/fast\\040disk rw - xfs /dev/sdb rw
 25 22 0:24 / /scratch rw - lustre scratch rw
 26 22 0:25 / /over rw - ext4 /dev/sdc rw
 27 26 0:26 / /over rw - cifs //server/over rw
@@ -30,10 +30,10 @@ odd line
     ("directory", "local"),
     [
         ("/var/cache", True),
-        ("/home/me/.cache", False),
-        ("/home/me/fast disk/cache", True),
-        ("/home/me/fast disks", False),
-        ("/homes/me", True),
+        ("/net/me/.cache", False),
+        ("/net/me/fast disk/cache", True),
+        ("/net/me/fast disks", False),
+        ("/nets/me", True),
         ("/scratch", False),
         ("/over/cache", False),
     ],
