@@ -122,6 +122,38 @@ def test_a_property_and_a_getattr_that_read_a_global(here: Callable[[str, object
     assert read(0) == 39
 
 
+def test_an_instance_that_gets_another_class_or_dictionary() -> None:
+    class Low:
+        def __init__(self) -> None:
+            self.x = 1
+
+        def size(self) -> int:
+            return self.x
+
+    class High(Low):
+        def size(self) -> int:
+            return 100 * self.x
+
+    thing = Low()
+    read = whorl.cached(lambda y: thing.size() + y)
+    assert read(0) == 1
+    thing.__dict__ = {"x": 5}
+    assert read(0) == 5
+    thing.__class__ = High
+    assert read(0) == 500
+
+
+def test_a_function_that_gets_another_dictionary() -> None:
+    def helper() -> int:
+        return 1
+
+    helper.flag = 1  # type: ignore[attr-defined]
+    read = whorl.cached(lambda y: helper.flag + y)  # type: ignore[attr-defined]
+    assert read(0) == 1
+    helper.__dict__ = {"flag": 7}
+    assert read(0) == 7
+
+
 def test_a_closure_cell_that_is_filled_later() -> None:
     def function(x: int) -> int:
         try:
