@@ -8,18 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from whorl.store import (
-    Difference,
-    DirectoryStore,
-    Journal,
-    MemoryStore,
-    Miss,
-    NullStore,
-    ReadOnly,
-    Tiered,
-    journal_of,
-)
+from whorl.store import DirectoryStore, MemoryStore, NullStore, ReadOnly, Tiered
 from whorl.store import journal as module
+from whorl.store.journal import Difference, Journal, Miss, journal_of
 
 
 def miss(name: str = "m.f", **fields: object) -> Miss:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .entry import FORMAT, HINT, Damage, Damaged, Entry, Label, Part, Payload
+from .entry import FORMAT, HINT, LAUNCHER, Damage, Damaged, Entry, Label, Part, Payload
 from .record import Artifact, Manifest, Record, decode, encode
 
 __all__ = [
     "FORMAT",
     "HINT",
+    "LAUNCHER",
     "Artifact",
     "Damage",
     "Damaged",

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import click
 
-from whorl.store import Difference, DirectoryStore, Journal, Miss, Totals
+from whorl.store import DirectoryStore, Totals
 from whorl.store.catalogue import Listed, catalogue
+from whorl.store.journal import Difference, Journal, Miss
 
 from . import words
 from .chart import Bar, area, bars, ranking

@@ -54,7 +54,7 @@ from whorl.reads.replay import (
 from whorl.reads.signature import array_signature, class_label
 from whorl.reads.world import environment_variable
 from whorl.settings import Settings, on_change
-from whorl.store import Cache, Ending, Found, default_cache, is_hit_required, journal_of
+from whorl.store import Cache, Ending, Found, default_cache
 
 from .binding import Binding
 from .compiler import (
@@ -80,7 +80,6 @@ from .key import (
     outside_parts,
     shape_key,
 )
-from .missed import COMPARED, making
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Specialization
 from .stored import records
@@ -271,10 +270,16 @@ class Kernel:
         )
 
     def _make(self, request: _Request) -> Specialization:
+        from whorl.store.journal import journal_of  # a process that finds everything needs none
+        from whorl.store.making import making
+
+        from .missed import miss_of
+
         cache = self._cache
         journal = None if self.choices.cache == "process" else journal_of(cache.store)
         why = self._explain_miss(request, is_kept=journal is not None)
-        with making(cache, journal, self._name, why, self._code) as outcome:
+        miss = miss_of(self._name, why, self._code)
+        with making(miss, why, cache.statistics, journal) as outcome:
             made, outcome.how = self._made(request)
             outcome.key = made.key
             return made
@@ -570,6 +575,10 @@ class Kernel:
 
     def _explain_miss(self, request: _Request, *, is_kept: bool) -> Explanation | None:
         """Why it missed, if anybody wants to know; the journal alone asks for less."""
+        from whorl.store.required import is_hit_required
+
+        from .missed import COMPARED
+
         self._counts["missed"] += 1
         if listeners or why.isEnabledFor(logging.INFO) or is_hit_required():
             explanation = self._explanation(request)

@@ -1,4 +1,8 @@
-"""Entries by digest: in memory, in a directory, in tiers; made once by whoever is first."""
+"""Entries by digest: in memory, in a directory, in tiers; made once by whoever is first.
+
+What a hit has no need of is imported from its own module: `journal`, `making`, `required`,
+`catalogue` and `bundle`.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,9 @@ from .cache import Cache, Obtained
 from .default import default_cache, open_cache
 from .directory import DirectoryStore
 from .ending import Ending
-from .journal import Difference, Journal, Miss, journal_of
 from .lease import Leases
 from .memory import MemoryStore, NullStore
 from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
-from .required import is_hit_required, require_hit
 from .statistics import ProgramTotals, Statistics, Totals
 from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
 
@@ -19,17 +21,14 @@ __all__ = [
     "Absent",
     "Cache",
     "Collected",
-    "Difference",
     "DirectoryStore",
     "Ending",
     "Failed",
     "Found",
     "Got",
-    "Journal",
     "Leases",
     "MemoryStore",
     "Mismatch",
-    "Miss",
     "NullStore",
     "Obtained",
     "ProgramTotals",
@@ -43,8 +42,5 @@ __all__ = [
     "Totals",
     "Verifying",
     "default_cache",
-    "is_hit_required",
-    "journal_of",
     "open_cache",
-    "require_hit",
 ]
