@@ -277,9 +277,9 @@ class Kernel:
 
         cache = self._cache
         journal = None if self.choices.cache == "process" else journal_of(cache.store)
-        why = self._explain_miss(request, is_kept=journal is not None)
-        miss = miss_of(self._name, why, self._code)
-        with making(miss, why, cache.statistics, journal) as outcome:
+        explanation = self._explain_miss(request, is_kept=journal is not None)
+        miss = miss_of(self._name, explanation, self._code)
+        with making(miss, explanation, cache.statistics, journal) as outcome:
             made, outcome.how = self._made(request)
             outcome.key = made.key
             return made
@@ -594,6 +594,8 @@ class Kernel:
             return None
 
     def _explanation(self, request: _Request, compared: int | None = None) -> Explanation:
+        """Compare with all that is known, or with so many."""
+        known = self.specializations()
         return explain(
             self._name,
             request.world,
@@ -603,7 +605,7 @@ class Kernel:
             store=self._cache.store,
             known=[
                 Compiled(made.architecture, made.trace, made.facts)
-                for made in self.specializations()
+                for made in (known if compared is None else known[-compared:])
             ],
             follows_drift=self.choices.on_drift == "recompile",
             compared=compared,
