@@ -21,7 +21,7 @@ BOOKKEEPING: Final = frozenset(("manifest", "source", "hint"))
 _NAMING: Final = ("function", "program", "step", "name")  # parts that name a program, best first
 _CODE: Final = "code:"
 _ABSURD: Final = 1e11  # seconds: the year 5138
-_LABEL: Final = 1 << 22  # bytes that are read of a label at most
+_LABEL: Final = 1 << 26  # bytes that are read of a label at most
 
 
 class Name(NamedTuple):
