@@ -62,7 +62,7 @@ bench-quick:  ## the same, a first look in under three minutes; records in bench
 
 docs: $(DOCS)/$(STAMP)  ## build the manual as a site: build/manual/index.html
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict --quiet $(ARGS)
-	@echo "build/manual/index.html"
+	@echo "build/manual/index.html (the search needs a server: python -m http.server -d build/manual)"
 
 fresh:  ## clone this checkout elsewhere and do what README.md says there, from nothing
 	@tests/fresh_clone.sh $(ARGS)

@@ -36,7 +36,7 @@ def on_config(config: Any) -> Any:
         {"Measurements": "measurements.md"},
         {
             "Working on whorl": [
-                "working.md",
+                "working/index.md",
                 {"Architecture": "architecture.md"},
                 {"Contributing": "contributing.md"},
                 {"Decisions": ["adr/README.md", *_decisions()]},
