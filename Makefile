@@ -8,13 +8,13 @@ PYTHON ?= python3
 ARGS :=
 VENV := .venv
 BENCH := .venv-bench
-DOCS := .venv-docs
 BENCHES := fingerprint store replay kernels launch warmstart
 VERSIONS := 3.11 3.12 3.13
 
 # The stamp's name holds the checkout's place: an environment that was moved or copied with the
 # checkout would still import whorl from the old place, so there it counts as missing.
 STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
+DOCS := .venv-docs
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all check fix bench bench-quick docs fresh clean

@@ -94,7 +94,9 @@ class Bench:
 
     @property
     def heading(self) -> str:
-        return f"{self.name}: {self.trouble}" if self.trouble else f"{self.name} ({self.about})"
+        if self.trouble:
+            return f"{self.name}: {self.trouble}"
+        return f"{self.name} ({self.about})" if self.about else self.name
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -110,14 +112,26 @@ class Bench:
             if path.stat().st_mtime < since:
                 return cls(name, trouble="it wrote no record")
             record = json.loads(path.read_text(encoding="utf-8"))
-            goals = tuple(map(Judged.of, record["goals"]))
-            machine, mode = record["machine"], record["settings"]["mode"]
-            about = f"{mode}, {machine['python']}, load {machine['load_average']}"
+            goals = tuple(map(Judged.of, record.get("goals", ())))
         except FileNotFoundError:
             return cls(name, trouble="there is no record")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             return cls(name, trouble=f"its record cannot be read: {error!r}")
-        return cls(name, goals, about, record=record)
+        return cls(
+            name, goals, _about(record) if goals else "its record has no goals", record=record
+        )
+
+
+def _about(record: dict[str, Any]) -> str:
+    """How a run was made, as far as its record says."""
+    machine = record.get("machine", {})
+    load = machine.get("load_average")
+    said = (
+        record.get("settings", {}).get("mode"),
+        machine.get("python"),
+        None if load is None else f"load {load}",
+    )
+    return ", ".join(part for part in said if part)
 
 
 def run(name: str, script: Path, record: Path, options: Sequence[str]) -> Bench:

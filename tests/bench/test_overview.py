@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,13 @@ def test_records_that_are_there_are_shown_without_running_anything(benches: Path
     assert "torn: its record cannot be read" in ended.stdout
 
 
+def test_a_record_without_goals_is_named_and_no_fault(benches: Path) -> None:
+    (benches / "other.py").write_text(BENCH.format(record=repr({"edits": {}})))
+    ended = overview("other", "good", "--benches", benches)
+    assert ended.returncode == 0
+    assert "other (its record has no goals)" in ended.stdout
+
+
 def test_without_names_it_says_what_to_do() -> None:
     ended = overview()
     assert ended.returncode == 2
@@ -129,6 +137,7 @@ def test_the_makefile_names_every_benchmark() -> None:
     scripts = {
         path.stem
         for path in (ROOT / "bench").glob("*.py")
-        if "harness import" in path.read_text() and "def main" in path.read_text()
+        if re.search(r"^(import|from) harness\b", path.read_text(), re.M)
+        and "def main" in path.read_text()
     }
     assert names == scripts - {"overview"}
