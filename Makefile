@@ -61,7 +61,9 @@ bench-quick:  ## the same, a first look in under three minutes; records in bench
 	@$(MAKE) --no-print-directory bench ARGS="--quick $(ARGS)"
 
 docs: $(DOCS)/$(STAMP)  ## build the manual as a site: build/manual/index.html
-	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict --quiet $(ARGS)
+	@mkdir -p build  # with --quiet it would not count warnings, and --strict lives on them
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict $(ARGS) >build/manual.log 2>&1 \
+	    || { grep -v '^INFO' build/manual.log; exit 1; }
 	@echo "build/manual/index.html (the search needs a server: python -m http.server -d build/manual)"
 
 fresh:  ## clone this checkout elsewhere and do what README.md says there, from nothing

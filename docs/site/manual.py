@@ -18,6 +18,7 @@ from docs.site.order import AWAITED, BESIDE, CONCEPTS, GUIDES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+TEMPLATE = "0000-template.md"  # of decisions; not a page
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]+)\]\((?P<target>[^)\s]+)\)")
 
 
@@ -53,7 +54,8 @@ def _ordered(folder: str, first: tuple[str, ...]) -> list[str]:
 
 
 def _decisions() -> list[str]:
-    return [f"adr/{page.name}" for page in sorted((DOCS / "adr").glob("0*.md"))]
+    pages = sorted((DOCS / "adr").glob("[0-9]*.md"))
+    return [f"adr/{page.name}" for page in pages if page.name != TEMPLATE]
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -96,6 +98,6 @@ def _on_the_site(target: Path) -> str | None:
     inside = target.relative_to(ROOT).as_posix()
     if inside in BESIDE:
         return BESIDE[inside]
-    if inside.startswith("docs/"):
+    if inside.startswith("docs/") and target.name != TEMPLATE:
         return inside.removeprefix("docs/")
     return None
