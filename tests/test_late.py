@@ -66,7 +66,18 @@ def classes(make: Any, field: Any) -> dict[str, Any]:
         def __hash__(self) -> int:
             return 7
 
-    return {each.__name__: each for each in (Point, Named, Open, Node, Checked, Nothing, Shown)}
+    @make(frozen=True, slots=True)
+    class Odd:
+        """Fields that are called like what surrounds them."""
+
+        instance: int
+        cls: int = 2
+        fields: int = 3
+        value: int = 4
+
+    return {
+        each.__name__: each for each in (Point, Named, Open, Node, Checked, Nothing, Shown, Odd)
+    }
 
 
 LATE = classes(late.dataclass, late.field)
@@ -103,6 +114,7 @@ def told(do: Callable[[dict[str, Any]], Any], of: dict[str, Any]) -> Any:
         lambda c: c["Nothing"]() == c["Nothing"](),
         lambda c: repr(c["Nothing"]()),
         lambda c: (repr(c["Shown"](1)), c["Shown"](1) == 3, hash(c["Shown"](1))),
+        lambda c: repr(c["Odd"](instance=1, fields=5)),
         lambda c: c["Checked"](0.5).share,
         lambda c: c["Checked"](2.0),
         lambda c: setattr(c["Point"](1), "x", 3),

@@ -93,3 +93,50 @@ def test_modules_are_attributes_without_being_imported_by_name() -> None:
 def test_a_front_is_still_a_module() -> None:
     assert isinstance(whorl, types.ModuleType)
     assert repr(whorl).startswith("<module 'whorl'")
+
+
+def test_threads_that_import_in_opposite_orders_do_not_wait_for_each_other() -> None:
+    program = """
+import importlib, sys, threading
+modules = ["whorl.kernels.kernel", "whorl.jit.kernel", "whorl.store.cache", "whorl.reads.view"]
+barrier = threading.Barrier(4)
+import whorl
+def by_name():
+    barrier.wait()
+    whorl.kernel, whorl.jit, whorl.store.Cache, whorl.reads.View
+def by_module(modules):
+    barrier.wait()
+    for name in modules: importlib.import_module(name)
+threads = [
+    threading.Thread(target=by_name, daemon=True),
+    threading.Thread(target=by_module, args=(modules,), daemon=True),
+    threading.Thread(target=by_module, args=(modules[::-1],), daemon=True),
+    threading.Thread(target=lambda: (barrier.wait(), whorl.reads.Inputs), daemon=True),
+]
+for thread in threads: thread.start()
+for thread in threads: thread.join(30)
+assert not any(thread.is_alive() for thread in threads)
+assert whorl.kernel and whorl.jit
+"""
+    for _ in range(5):
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_marker_in_an_annotation_is_found_though_nobody_has_asked_whorl_for_it() -> None:
+    program = """
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import Annotated
+import whorl
+
+@dataclass
+class Solver:
+    tile: int
+    log: Annotated[object, whorl.exclude]
+
+print(whorl.fingerprint(Solver(1, object())) == whorl.fingerprint(Solver(1, None)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "True"

@@ -61,7 +61,7 @@ class _Init:
             type.__setattr__(self.cls, "__init__", made)
         return made
 
-    def _first(self, instance: Any, *args: Any, **kwargs: Any) -> None:
+    def _first(self, instance: Any, /, *args: Any, **kwargs: Any) -> None:
         """What the written one does, in 3 µs instead of one, without the 60 of writing it."""
         fields = self.fields
         given = dict(zip(fields, args, strict=False))

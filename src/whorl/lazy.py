@@ -22,35 +22,41 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import RLock
 from importlib import import_module
+from time import monotonic, sleep
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from whorl.locks import RLock, get_ident
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Mapping
 
-_importing: Final = RLock()
+_loading: Final[dict[int, int]] = {}  # how many of its imports each thread is in the middle of
+_guard: Final = RLock()  # held for moments, never while something is imported
 
 
 def _before_fork() -> None:
-    _importing.acquire(timeout=5)  # an import that does not end must not stop forks for ever
-
-
-def _after_fork_in_parent() -> None:
-    if _importing._is_owned():  # type: ignore[attr-defined]
-        _importing.release()
+    """Wait for the imports of other threads, but not for ever; begin none meanwhile."""
+    until = monotonic() + 5
+    _guard.acquire()
+    while _loading.keys() - {get_ident()} and monotonic() < until:
+        _guard.release()
+        sleep(0.001)
+        _guard.acquire()
 
 
 def _after_fork_in_child() -> None:
-    _importing._at_fork_reinit()  # type: ignore[attr-defined]
+    _guard._at_fork_reinit()  # type: ignore[attr-defined]
+    for thread in _loading.keys() - {get_ident()}:
+        del _loading[thread]
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
+        after_in_parent=_guard.release,
         after_in_child=_after_fork_in_child,
     )
 
@@ -90,8 +96,16 @@ def load(module: str) -> ModuleType:
     >>> load("whorl.errors").__name__
     'whorl.errors'
     """
-    with _importing:
+    me = get_ident()
+    with _guard:
+        _loading[me] = _loading.get(me, 0) + 1
+    try:
         return import_module(module)
+    finally:
+        with _guard:
+            _loading[me] -= 1
+            if not _loading[me]:
+                del _loading[me]
 
 
 def attach(

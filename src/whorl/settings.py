@@ -3,12 +3,17 @@
     WHORL_CACHE            on | off | readonly
     WHORL_CACHE_DIR        a directory
     WHORL_CACHE_MAX_SIZE   bytes, or 500M, 5G, 5GiB, 1.5T ...
+    WHORL_CACHE_SALT       any text: another one is another world, in which nothing is found
+    WHORL_SIGNING_KEY      a secret of a team, with which pickled results are signed
+    WHORL_PROGRESS         1 | 0: show which step is running; by default on a terminal
     WHORL_LOG              off | error | warning | why | info | debug
     WHORL_NUM_THREADS      how many threads a parallel loop of a kernel may use
     WHORL_TARGET           host, or a level such as x86-64-v3, that kernels are compiled for
     WHORL_DEBUG            1: kernels check indices and divisors
     WHORL_INTERPRET        1: kernels run as plain Python
     WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
+    WHORL_REQUIRE_HIT      1: nothing is compiled; what is not in the cache is an error
+    WHORL_SUMMARY          a file that processes append to what they found and made
 
 What `whorl.configure` says wins over the environment, which wins over the defaults. A
 variable that is set to nothing counts as not set. This is the one reader of `os.environ`
@@ -35,9 +40,11 @@ __all__ = ["Setting", "Settings", "configure", "current", "on_change", "restore"
 
 CacheMode = Literal["on", "off", "readonly"]
 LogLevel = Literal["off", "error", "warning", "why", "info", "debug"]
+ProgressMode = Literal["on", "off", "auto"]
 
 DEFAULT_MAX_SIZE: Final = 4 << 30
 MOST_THREADS: Final = 4096
+SHORTEST_SECRET: Final = 16
 TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 _LARGEST: Final = 1 << 63
 _MODES: Final = ("on", "off", "readonly")
@@ -45,6 +52,26 @@ _LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE | re.ASCII)
 
 T = TypeVar("T")
+
+
+class Secret:
+    """A text that is not shown.
+
+    >>> Secret("correct horse battery")
+    <secret>
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> bytes:
+        """The secret itself."""
+        return self._text.encode("utf-8", "surrogateescape")
+
+    def __repr__(self) -> str:
+        return "<secret>"
 
 
 class Setting(NamedTuple, Generic[T]):
@@ -78,6 +105,11 @@ class Settings:
     debug: Setting[bool]
     interpret: Setting[bool]
     dump: Setting[str]
+    cache_salt: Setting[str]
+    signing_key: Setting[Secret | None]
+    progress: Setting[ProgressMode]
+    require_hit: Setting[bool]
+    summary: Setting[str]
 
     @property
     def cache_dir(self) -> Setting[Path]:
@@ -184,6 +216,35 @@ def _text(name: str, value: object) -> str:
     return value.strip().lower()
 
 
+def _salt(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise BadSetting(name, value, "a text")
+    return value
+
+
+def _secret(name: str, value: object) -> Secret:
+    if isinstance(value, Secret):
+        return value
+    if not isinstance(value, str) or len(value) < SHORTEST_SECRET:
+        raise BadSetting(name, "<secret>", f"a text of {SHORTEST_SECRET} characters or more")
+    return Secret(value)
+
+
+def _progress(name: str, value: object) -> str:
+    if value == "auto":
+        return "auto"
+    return "on" if _switch(name, value) else "off"
+
+
+def _file(name: str, value: object) -> str:
+    if not isinstance(value, str | os.PathLike):
+        raise BadSetting(name, value, "a file")
+    text = os.fspath(value)
+    if not isinstance(text, str) or "\0" in text:
+        raise BadSetting(name, value, "a file")
+    return os.path.abspath(text) if text else ""  # noqa: PTH100  # resolve() would follow links
+
+
 def _directory(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike):
         raise BadSetting(name, value, "a directory")
@@ -257,6 +318,11 @@ _OPTIONS: Final[dict[str, _Option]] = {
     "debug": _Option("debug", "WHORL_DEBUG", _switch, lambda: False),
     "interpret": _Option("interpret", "WHORL_INTERPRET", _switch, lambda: False),
     "dump": _Option("dump", "WHORL_DUMP", _text, lambda: ""),
+    "cache_salt": _Option("cache_salt", "WHORL_CACHE_SALT", _salt, lambda: ""),
+    "signing_key": _Option("signing_key", "WHORL_SIGNING_KEY", _secret, lambda: None),
+    "progress": _Option("progress", "WHORL_PROGRESS", _progress, lambda: "auto"),
+    "require_hit": _Option("require_hit", "WHORL_REQUIRE_HIT", _switch, lambda: False),
+    "summary": _Option("summary", "WHORL_SUMMARY", _file, lambda: ""),
 }
 
 
@@ -286,6 +352,11 @@ def configure(
     debug: bool | None = None,
     interpret: bool | None = None,
     dump: str | None = None,
+    cache_salt: str | None = None,
+    signing_key: str | None = None,
+    progress: bool | Literal["auto"] | None = None,
+    require_hit: bool | None = None,
+    summary: str | os.PathLike[str] | None = None,
 ) -> Settings:
     """Set options of this process; the others stay as they are. Returns them all.
 
@@ -297,6 +368,8 @@ def configure(
     _current = current().changed(
         cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log,
         threads=threads, target=target, debug=debug, interpret=interpret, dump=dump,
+        cache_salt=cache_salt, signing_key=signing_key, progress=progress,
+        require_hit=require_hit, summary=summary,
     )  # fmt: skip
     _apply(_current)
     return _current
@@ -320,13 +393,28 @@ def _apply(settings: Settings) -> None:
         listener(settings)
 
 
+_levels_before: Final[dict[str, int]] = {}  # of the loggers that were told their level here
+
+
+def _restore_log() -> None:
+    if _levels_before:
+        import logging
+
+        for name, level in _levels_before.items():
+            logging.getLogger(name).setLevel(level)
+        _levels_before.clear()
+
+
 def _apply_log(settings: Settings) -> None:
     if settings.log.origin == "the default":  # the program's own levels are its own
+        _restore_log()
         return
     import logging
 
     level = settings.log.value
     logger = logging.getLogger("whorl")
+    for name in ("whorl", "whorl.why"):
+        _levels_before.setdefault(name, logging.getLogger(name).level)
     levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
     logger.setLevel(levels.get(level) or level.upper())
     # Why something was compiled is said by a logger of its own.

@@ -53,7 +53,7 @@ def test_importing_whorl_imports_next_to_nothing(tmp_path: Path) -> None:
     text += "print(json.dumps(sorted(set(sys.modules) - before)))"
     new = set(json.loads(run(text, tmp_path)))
     assert {name for name in new if name.startswith("whorl")} == {
-        "whorl", "whorl.lazy", "whorl.version",
+        "whorl", "whorl.lazy", "whorl.locks", "whorl.version",
     }  # fmt: skip
     assert not new & set(HEAVY)
 

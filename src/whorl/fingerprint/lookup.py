@@ -141,6 +141,15 @@ def dataclass_fields(cls: type) -> object:
     return table.__get__(None, cls) if type(table) is Described else table
 
 
+def module_attribute(module: types.ModuleType, name: str) -> object:
+    """What a module holds under a name, or ABSENT. whorl's own packages import it when asked."""
+    stored = module_vars(module)
+    found = stored.get(name, ABSENT)
+    if found is ABSENT and str(stored.get("__name__", "")).partition(".")[0] == "whorl":
+        found = getattr(module, name, ABSENT)
+    return found
+
+
 def module_vars(module: types.ModuleType) -> dict[str, Any]:
     """The module's globals."""
     return cast("dict[str, Any]", _module_dict_of(module))

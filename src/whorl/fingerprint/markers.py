@@ -20,7 +20,16 @@ from typing import Any, Final, TypeVar, cast
 
 from whorl.late import dataclass
 
-from .lookup import ABSENT, class_vars, dataclass_fields, derives, module_name, module_vars, mro
+from .lookup import (
+    ABSENT,
+    class_vars,
+    dataclass_fields,
+    derives,
+    module_attribute,
+    module_name,
+    module_vars,
+    mro,
+)
 
 __all__ = [
     "FieldDecorator",
@@ -264,7 +273,7 @@ def _named(tree: ast.expr, cls: type) -> object:
         case ast.Attribute(value=inner, attr=name):
             home = _named(inner, cls)
             if derives(type(home), types.ModuleType):
-                return module_vars(cast("types.ModuleType", home)).get(name, ABSENT)
+                return module_attribute(cast("types.ModuleType", home), name)
     return ABSENT
 
 

@@ -12,7 +12,15 @@ import types
 from collections.abc import Mapping
 from typing import Final, cast
 
-from .lookup import ABSENT, class_vars, derives, module_name, module_vars, qualname
+from .lookup import (
+    ABSENT,
+    class_vars,
+    derives,
+    module_attribute,
+    module_name,
+    module_vars,
+    qualname,
+)
 
 __all__ = [
     "import_name",
@@ -65,7 +73,7 @@ def resolve(module: str, dotted: str) -> object:
     found: object = sys.modules.get(module, ABSENT)
     for part in dotted.split("."):
         if derives(type(found), types.ModuleType):
-            found = module_vars(cast("types.ModuleType", found)).get(part, ABSENT)
+            found = module_attribute(cast("types.ModuleType", found), part)
         elif derives(type(found), type):
             found = class_vars(cast("type", found)).get(part, ABSENT)
         else:

@@ -53,7 +53,7 @@ from whorl.reads.signature import array_signature, class_label
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World, environment_variable
 from whorl.settings import Settings, on_change
-from whorl.store import Cache, Found, default_cache
+from whorl.store import Cache, Ending, Found, default_cache
 
 from .binding import Binding
 from .compiler import (
@@ -194,6 +194,13 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
+        launch, values, _, _ = self._prepared(*args, **kwargs)
+        return launch(*values)
+
+    def _prepared(
+        self, *args: Any, **kwargs: Any
+    ) -> tuple[Callable[..., Any], tuple[Any, ...], Specialization, Target]:
+        """What to launch with which values, found or compiled and loaded."""
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
@@ -208,7 +215,7 @@ class Kernel:
             audit(self, specialization, values, target)
         if listeners:
             emit(Happened.LAUNCHED, self._name, device=target.device)
-        return launch(*values)
+        return launch, values, specialization, target
 
     def _begin_again(self) -> None:
         with self._lock:
@@ -273,9 +280,21 @@ class Kernel:
         )
 
     def _make(self, request: _Request) -> Specialization:
-        self._explain_miss(request)
+        from whorl.store import journal_of
+
+        from .missed import making
+
+        cache = self._cache
+        journal = None if self.choices.cache == "process" else journal_of(cache.store)
+        why = self._explain_miss(request, is_kept=journal is not None)
+        with making(cache, journal, self._name, why, self._code) as outcome:
+            made, outcome.how = self._made(request)
+            outcome.key = made.key
+            return made
+
+    def _made(self, request: _Request) -> tuple[Specialization, Ending | None]:
         if self.choices.cache == "process":
-            return self._compile(request)
+            return self._compile(request), None
 
         def look(theirs: Specialization | None) -> Specialization | None:
             return self._look_up(request, count=False)
@@ -286,7 +305,7 @@ class Kernel:
         name = flight_name(request.program, request.target, self._coarse(request.world))
         made, how = self._cache.once(name, look, produce, what=self._name)
         self._counts[how.value] += 1
-        return made
+        return made, how
 
     @property
     def _cache(self) -> Cache:
@@ -386,6 +405,7 @@ class Kernel:
             return None
         if count:
             self._counts["found"] += 1
+            cache.statistics.found(self._name, got.entry.seconds)
         emit(Happened.FOUND, self._name, key=key)
         architecture = request.target.architecture
         made = Specialization(key, architecture, artifact, facts, "found", got.entry)
@@ -574,14 +594,27 @@ class Kernel:
 
         return drift_of(known, request.world, request.target.architecture)
 
-    def _explain_miss(self, request: _Request) -> None:
+    def _explain_miss(self, request: _Request, *, is_kept: bool) -> Explanation | None:
+        """Why it missed, if anybody wants to know; the journal alone asks for less."""
+        from whorl.store import is_hit_required
+
         self._counts["missed"] += 1
-        if listeners or why.isEnabledFor(INFO):
+        if listeners or why.isEnabledFor(INFO) or is_hit_required():
             explanation = self._explanation(request)
             emit(Happened.MISSED, self._name, why=explanation)
             why.info("%s", explanation)
+            return explanation
+        if not is_kept:
+            return None
+        from .missed import COMPARED
 
-    def _explanation(self, request: _Request) -> Explanation:
+        try:
+            return self._explanation(request, COMPARED)
+        except Exception:  # nobody asked: a call must not fail for the journal
+            log.debug("cannot explain the miss of %s", self._name, exc_info=True)
+            return None
+
+    def _explanation(self, request: _Request, compared: int | None = None) -> Explanation:
         from .explain import Compiled, explain
 
         return explain(
@@ -596,6 +629,7 @@ class Kernel:
                 for made in self.specializations()
             ],
             follows_drift=self.choices.on_drift == "recompile",
+            compared=compared,
         )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:

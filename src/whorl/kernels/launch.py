@@ -20,8 +20,9 @@ from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
 from whorl.reads.trace import Plain
 
+from .labels import status_of
 from .machine import load_object
-from .record import ENTRY, STATUS, offsets, words_of
+from .record import CHECKPOINT, ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
@@ -43,6 +44,8 @@ class Parts:
     failed: Callable[[bytes], None]
     is_parallel: bool
     releases: bool
+    lean: frozenset[int]  # the slots of arrays whose extents are not used
+    checkpoints: Plain  # their labels; None if it has none, not even in static branches
     kept: object  # the code and the printer, as long as they are needed
 
 
@@ -101,16 +104,18 @@ def launcher(
         partial(_raise, sites),
         told["parallel"],
         told["nogil"] or told["prints"],
+        frozenset(told.get("lean", ())),  # artifacts of an older version do not say
+        told["checkpoints"],
         (engine, printer),
     )
-    scope = _scope(parts, function)
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    scope = _scope(parts, function, names)
     exec(_source(parts, names, scope, can_fail=bool(sites)), scope)
     return scope["launch"], parts
 
 
-def _scope(parts: Parts, function: types.FunctionType) -> dict[str, Any]:
+def _scope(parts: Parts, function: types.FunctionType, names: tuple[str, ...]) -> dict[str, Any]:
     """What the generated callable uses."""
     prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
     formats = "".join(_format(type) for _, type in parts.slots)
@@ -129,6 +134,10 @@ def _scope(parts: Parts, function: types.FunctionType) -> dict[str, Any]:
         "build": build,
         "struct_error": struct.error,
         "find": lambda path: World(function, {}).find(path),
+        "number": struct.Struct("<q").unpack_from,
+        "ended": lambda number, values: status_of(
+            parts.checkpoints, number, World(function, dict(zip(names, values, strict=True)))
+        ),
         "kept": parts,
     }
 
@@ -143,9 +152,13 @@ def _source(parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_
         f"    {name} = {_reading(path, names, scope, name)}"
         for name, (path, _) in zip(slots, parts.slots, strict=True)
     ]
-    record = ", ".join(("threads(), parallel(), printer, 0, 0, 0, 0, 0", *words))
+    given = [f"p{i}" for i in range(len(names))]
+    has_checkpoints = parts.checkpoints is not None
+    begin = "start" if has_checkpoints else "0"
+    record = ", ".join((f"threads(), parallel(), printer, 0, 0, 0, 0, {begin}", *words))
+    taken = (*given, "start=0") if has_checkpoints else given
     lines = [
-        f"def launch({', '.join(f'p{i}' for i in range(len(names)))}):",
+        f"def launch({', '.join(taken)}):",
         *reads,
         "    try:",
         f"        packed = buffer(pack({record}))",
@@ -155,7 +168,10 @@ def _source(parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_
     ]
     if can_fail:
         lines += [f"    if any({status}[:8]):", f"        failed({status})"]
-    if parts.result is not None:
+    if has_checkpoints:
+        values = "".join(f"{name}, " for name in given)
+        lines.append(f"    return ended(number(packed, {CHECKPOINT * 8})[0], ({values}))")
+    elif parts.result is not None:
         lines.append(f"    return build(unpack(packed, {results * 8}))")
     return "\n".join(lines)
 

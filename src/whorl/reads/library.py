@@ -40,13 +40,14 @@ def library_name(value: Any) -> Plain:
     >>> library_name(lambda: 1), library_name(3)
     (None, None)
     """
-    if type(value) not in _KINDS:
+    cls = type(value)
+    if not any(cls is kind for kind in _KINDS):  # a metaclass may refuse to be compared
         return None
-    module = "numpy" if type(value) is np.ufunc else value.__module__
+    module = "numpy" if cls is np.ufunc else value.__module__
     if type(module) is not str:
         return None
     library = _library(module)
-    name = value.__name__ if type(value) is np.ufunc else value.__qualname__
+    name = value.__name__ if cls is np.ufunc else value.__qualname__
     if library is None or resolve(module, name) is not value:
         return None
     return {"library": f"{module}.{name}", "version": library}

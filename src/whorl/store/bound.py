@@ -21,7 +21,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from whorl.artifacts import FORMAT, Damaged
@@ -151,10 +151,23 @@ class Bound:
             if alone and os.stat(self._written).st_size >= COLLECT:
                 self._collect(self.max_size)
 
-    def collect(self, max_size: int | None = None) -> Collected:
-        """Bring the store within its bound, or within another one, now."""
+    def collect(
+        self,
+        max_size: int | None = None,
+        *,
+        unused_for: float | None = None,
+        is_rehearsal: bool = False,
+    ) -> Collected:
+        """Bring the store within its bound, or within another one, now.
+
+        What was not used for `unused_for` seconds goes in any case. A rehearsal removes nothing.
+        """
+        size = self.max_size if max_size is None else max_size
+        before = None if unused_for is None else time.time() - unused_for
+        if is_rehearsal:
+            return self._thinned(size, before, lambda file: True)
         with self._alone(PATIENCE):
-            return self._collect(self.max_size if max_size is None else max_size)
+            return self._collect(size, before)
 
     @contextlib.contextmanager
     def _alone(self, patience: float) -> Iterator[bool]:
@@ -183,38 +196,48 @@ class Bound:
         finally:
             lock.release()
 
-    def _collect(self, max_size: int) -> Collected:
+    def _collect(self, max_size: int, before: float | None = None) -> Collected:
         if max_size <= self.max_size:
             with contextlib.suppress(OSError):  # what was counted so far is what we look at now
                 os.truncate(self._written, 0)
-        files = list(self.files())
-        total = sum(file.size for file in files)
-        goal = max_size if total <= max_size else int(max_size * (1 - ROOM))
-        removed = freed = 0
-        if total > goal:
-            for file in sorted(self._ranked(files), key=lambda file: (file.rank, file.used)):
-                if total - freed <= goal:
-                    break
-                try:
-                    if os.lstat(file.path).st_mtime != file.changed:  # used or written since
-                        continue
-                    os.unlink(file.path)
-                    removed += 1
-                except FileNotFoundError:
-                    pass  # another was faster
-                except OSError:
-                    continue
-                freed += file.size
+        collected = self._thinned(max_size, before, _remove)
         self._clean_up()
         if max_size <= self.max_size:
             with contextlib.suppress(OSError):
                 write_small(self._bound, str(self.max_size))
-        if removed:
-            self._statistics.count(Ending.EVICTED, removed)
+        if collected.removed:
+            self._statistics.count(Ending.EVICTED, collected.removed)
             log.info(
-                "evicted %d entries, %d bytes; %d bytes are left", removed, freed, total - freed
-            )
-        return Collected(removed, freed, total - freed)
+                "evicted %d entries, %d bytes; %d bytes are left",
+                collected.removed, collected.freed, collected.left,
+            )  # fmt: skip
+        return collected
+
+    def _thinned(
+        self, max_size: int, before: float | None, remove: Callable[[StoredFile], bool | None]
+    ) -> Collected:
+        """Remove what has to go, the least useful first, until enough of it is gone."""
+        files = list(self.files())
+        total = left = sum(file.size for file in files)
+        goal = max_size if total <= max_size else int(max_size * (1 - ROOM))
+        removed = 0
+        for file in self._in_order(files, before, total > goal):
+            if left <= goal and (before is None or file.used >= before):
+                break
+            is_removed = remove(file)
+            removed += is_removed is True
+            left -= 0 if is_removed is None else file.size
+        return Collected(removed, total - left, left)
+
+    def _in_order(
+        self, files: list[StoredFile], before: float | None, is_too_much: bool
+    ) -> Iterator[StoredFile]:
+        """The files in the order in which they go: what is too old, then the least useful."""
+        if before is not None:
+            yield from (file for file in files if file.used < before)
+        if is_too_much:
+            rest = files if before is None else [file for file in files if file.used >= before]
+            yield from sorted(self._ranked(rest), key=lambda file: (file.rank, file.used))
 
     # -- what is there ------------------------------------------------------------------
 
@@ -268,6 +291,19 @@ class Bound:
         for file in aside[:-QUARANTINED]:
             with contextlib.suppress(OSError):
                 os.unlink(file.path)
+
+
+def _remove(file: StoredFile) -> bool | None:
+    """Remove a file: True if that was done here, False by another, None if it stays."""
+    try:
+        if os.lstat(file.path).st_mtime != file.changed:  # used or written since
+            return None
+        os.unlink(file.path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def _names(directory: str) -> list[str]:

@@ -112,6 +112,11 @@ class Cache:
         self._waiting: dict[int, _Production[Any]] = {}  # what each thread waits for
         _ALIVE.add(self)
 
+    @property
+    def leases(self) -> Leases | None:
+        """The leases that other processes know; None if there are none."""
+        return self._leases
+
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key; how that ends is counted."""
         got = self.store.get(key, under)

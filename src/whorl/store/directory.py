@@ -11,6 +11,7 @@
         written, bound, collecting      how full it is: see `bound`
       quarantine/                       damaged files, for whoever wants to look
       statistics/                       see `statistics`
+      journal/                          the last misses: see `journal`
 
 A file gets its name when it is whole, and never changes after. So readers need no locks: they
 see the old entry, the new one or none. What is read is checked before it is believed; a file
@@ -232,6 +233,17 @@ class DirectoryStore:
         )
         return Failed(reason, Ending.UNSAFE)
 
+    def set_aside(
+        self, key: StableDigest, under: StableDigest | None, damaged: Damaged
+    ) -> Failed | Absent:
+        """Move an entry out of the way that somebody found to be of no use."""
+        check_key(key, under)
+        path = self.path(key, under)
+        try:
+            return self._set_aside(path, os.lstat(path), damaged)
+        except OSError:
+            return ABSENT
+
     def _set_aside(self, path: str, status: os.stat_result, damaged: Damaged) -> Failed:
         """Move a damaged file out of the way, unless another has taken its place meanwhile."""
         reason = str(damaged)
@@ -350,9 +362,15 @@ class DirectoryStore:
 
     # -- upkeep -------------------------------------------------------------------------
 
-    def collect(self, max_size: int | None = None) -> Collected:
-        """Bring the store within its bound, or within another one, now."""
-        return self.bound.collect(max_size)
+    def collect(
+        self,
+        max_size: int | None = None,
+        *,
+        unused_for: float | None = None,
+        is_rehearsal: bool = False,
+    ) -> Collected:
+        """Bring the store within its bound, or within another one, now: see `Bound.collect`."""
+        return self.bound.collect(max_size, unused_for=unused_for, is_rehearsal=is_rehearsal)
 
     def uses(self, toolchain: str) -> None:
         """Say that entries of a toolchain are in use: they are not the first to be evicted."""
