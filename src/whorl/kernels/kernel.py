@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
-from typing import Any, Literal, cast, overload
+from typing import Any, Final, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
 from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
-from whorl.jit.specialization import Specialization
-from whorl.settings import current
+from whorl.jit.specialization import KnownShape, Specialization
+from whorl.settings import Settings, current
 from whorl.store import Cache
 
 from .compiler import KernelCompiler
@@ -23,13 +24,29 @@ from .native import NativeTables, alive, native_classes
 __all__ = ["NumericKernel", "kernel"]
 
 Form = Literal["ir", "llvm", "optimised", "asm"]
+ANY_NUMBER: Final = 0x04 | 0x08  # flags of code: *args, **kwargs
 
 
-@exclude("_python_calls", "tables")
+class _Recent(NamedTuple):
+    """What was launched before, and how it was found; the facts hold what they are about."""
+
+    arity: int  # arguments that need no binding; -1: all need it
+    settings: Settings
+    level: str | None
+    debug: bool | None
+    target: Target
+    shape: KnownShape
+    facts: Any
+    found: Any
+    launch: Callable[..., Any]
+
+
+@exclude("_python_calls", "_recent", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
     compiler: KernelCompiler
+    _recent: _Recent | None
     family: type[NumericKernel]  # this class, whichever kind of it an object is
 
     def __init__(self, *args: Any) -> None:
@@ -44,13 +61,39 @@ class NumericKernel(Kernel):
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         """The way of a call that is not, or not yet, taken natively."""
-        if current().interpret.value:
+        settings = current()
+        if settings.interpret.value:
             return self.interpret(*args, **kwargs)
-        result = Kernel.__call__(self, *args, **kwargs)
+        launch, values = None, args
+        recent = self._recent
+        if recent is not None and not listeners and not audits:
+            if kwargs or len(args) != recent.arity:
+                values = self._binding.bind(*args, **kwargs)
+            launch = self._launch_again(recent, settings, values)
+        result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
         self._python_calls += 1
         if self._python_calls >= self.tables.try_at and self._is_plain(args, kwargs):
             self.tables.tried(self._python_calls, is_made=self._make_native(*args))
         return result
+
+    def _launch_again(
+        self, recent: _Recent, settings: Settings, values: tuple[Any, ...]
+    ) -> Callable[..., Any] | None:
+        """What is launched for the same facts as before; None if anything else is as it was not."""
+        compiler = self.compiler
+        if (
+            settings is not recent.settings
+            or compiler.level is not recent.level
+            or compiler.debug is not recent.debug
+            or self.function.__code__ is not self._code
+            or sys.modules.get(self._home) is not self._module
+        ):
+            return None
+        facts = recent.shape.replay(values, recent.target.properties)
+        if facts == recent.facts:
+            return recent.launch
+        found = recent.shape.by_facts.get(facts)
+        return None if found is None else found[0].loaded.get(recent.target.device)
 
     def _is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call like this one could be native: others go on to Python anyway."""
@@ -65,15 +108,34 @@ class NumericKernel(Kernel):
         for known in self._shapes.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             if found is not None and self.choices.cache != "process":
+                self.tables.pack(self, found[0], target.device)
+                self._remember_recent(known, values, target, found)
                 world = self.world(values, target)
                 return self.tables.add(self, known, world, found, epoch)
         return False
+
+    def _remember_recent(
+        self, known: KnownShape, values: tuple[Any, ...], target: Target, found: Any
+    ) -> None:
+        """Let calls of the same facts be launched without looking for what they need."""
+        code, settings, compiler = self.function.__code__, current(), self.compiler
+        facts = known.replay(values, target.properties)
+        launch = found[0].loaded.get(target.device)
+        if launch is None or known.by_facts.get(facts) is not found:
+            return
+        if self.choices.cache != "disk" or compiler.target() is not target:
+            return
+        arity = -1 if code.co_kwonlyargcount or code.co_flags & ANY_NUMBER else code.co_argcount
+        self._recent = _Recent(
+            arity, settings, compiler.level, compiler.debug, target, known, facts, found, launch
+        )
 
     def _again(self, choices: Choices) -> Kernel:
         return _made(self.function, self.compiler, choices, self._own_cache)
 
     def _forget(self) -> None:
         super()._forget()
+        self._recent = None
         self.tables.drop(self)
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:

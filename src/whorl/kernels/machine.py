@@ -23,6 +23,7 @@ __all__ = [
     "binding",
     "can_run",
     "host_level",
+    "load_functions",
     "load_object",
     "machine_code",
     "optimised",
@@ -149,12 +150,20 @@ def optimised_text(text: str, level: str) -> str:
 
 def load_object(code: bytes, name: str, level: str) -> tuple[int, object]:
     """The address of a function of an object file, and what keeps it in memory."""
+    addresses, engine = load_functions(code, (name,), level)
+    return addresses[name], engine
+
+
+def load_functions(
+    code: bytes, names: tuple[str, ...], level: str
+) -> tuple[dict[str, int], object]:
+    """The addresses of functions of an object file, and what keeps it in memory."""
     llvm = binding()
     with _lock:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return engine.get_function_address(name), engine
+        return {name: engine.get_function_address(name) for name in names}, engine
 
 
 def _load_machine() -> llvm.TargetMachine:

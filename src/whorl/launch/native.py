@@ -40,10 +40,11 @@ from typing import Final
 
 from .layout import INT_DIGIT, INT_SIZE, Layout
 from .members import ARRAYS, ATTRIBUTES, inline_text
+from .packed import PACKED_TEXT, PLAN
 from .results import RESULTS, none_text
 from .selector import ARRAY_FLAGS, FACTORS, SELECT
 
-__all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "launcher_text"]
+__all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "routine_text"]
 
 ENTRY: Final = "whorl_launch"
 KINDS: Final = {
@@ -65,19 +66,45 @@ API: Final = (
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError", "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
-    "PyErr_GivenExceptionMatches",
+    "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
+    "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
 _STATUS_WORD: Final = 3
 
 
-def launcher_text(at: Layout) -> str:
-    """The routine for a layout."""
-    text = "".join((_BASICS, _INTS[at.ints], ARRAYS, ATTRIBUTES, RESULTS, SELECT, _TRY, _ENTRY))
-    text = text.replace("{inline_values}", inline_text(at))
-    text = text.replace("{none_counted}", none_text(at))
-    return text.format(
+_EVERY: Final = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define internal ptr @api(ptr %table, i64 %number) alwaysinline {{
+  %place = getelementptr inbounds ptr, ptr %table, i64 %number
+  %found = load ptr, ptr %place
+  ret ptr %found
+}}
+
+define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
+  %place = getelementptr inbounds i64, ptr %table, i64 %number
+  %found = load i64, ptr %place
+  ret i64 %found
+}}
+""" + RESULTS + PACKED_TEXT  # fmt: skip
+_NUMBERS: Final[dict[str, object]] = {
+    "status": _STATUS_WORD,
+    **PLAN,
+    **{f"api_{name}": i for i, name in enumerate(API)},
+}
+
+
+def routine_text(at: Layout | None) -> str:
+    """The launcher for a layout, and the packer; the packer alone if no layout is known."""
+    every = _EVERY.replace("{none_counted}", none_text("call" if at is None else at.none))
+    return every.format(**_NUMBERS) + ("" if at is None else _launcher_text(at))
+
+
+def _launcher_text(at: Layout) -> str:
+    text = "".join((_BASICS, _INTS[at.ints], ARRAYS, ATTRIBUTES, SELECT, _TRY, _ENTRY))
+    return text.replace("{inline_values}", inline_text(at)).format(
         header=at.base_size + 8,
         type=at.type,
         float_value=at.float_value,
@@ -101,29 +128,14 @@ def launcher_text(at: Layout) -> str:
         inline_valid=at.instance.valid,
         int_size=INT_SIZE,
         int_digit=INT_DIGIT,
-        status=_STATUS_WORD,
         **ARRAY_FLAGS,
         **FACTORS,
-        **{f"api_{name}": i for i, name in enumerate(API)},
+        **_NUMBERS,
         **{f"k_{name}": number for name, number in KINDS.items()},
     )
 
 
 _BASICS: Final = """
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-define internal ptr @api(ptr %table, i64 %number) alwaysinline {{
-  %place = getelementptr inbounds ptr, ptr %table, i64 %number
-  %found = load ptr, ptr %place
-  ret ptr %found
-}}
-
-define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
-  %place = getelementptr inbounds i64, ptr %table, i64 %number
-  %found = load i64, ptr %place
-  ret i64 %found
-}}
-
 define internal ptr @at(ptr %object, i64 %offset) alwaysinline {{
   %place = getelementptr inbounds i8, ptr %object, i64 %offset
   ret ptr %place

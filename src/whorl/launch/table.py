@@ -34,7 +34,7 @@ from .members import HELD_WORDS
 from .native import KINDS, OP_WORDS, SPECIAL_WORDS
 from .selector import IDENTITY, INT, META, array_mark
 
-__all__ = ["Launch", "NotNative", "Once", "SlotWords", "Table", "table_of"]
+__all__ = ["Launch", "NotNative", "Once", "SlotWords", "Table", "result_words", "table_of"]
 
 _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
 _LAYOUTS: Final = {"C": (_C, _C), "F": (_C | _F, _F), "strided": (_C | _F, 0)}
@@ -546,7 +546,7 @@ class _Maker:
         """The table in memory."""
         every = self._ordered()
         operations = (ctypes.c_int64 * len(every))(*every)
-        results = _results(launch.results)
+        results = result_words(launch.results)
         words = (
             len(self._names),
             self._count,
@@ -689,7 +689,8 @@ _BOUND: Final = types.MethodType | types.MethodWrapperType | staticmethod | clas
 _GENERIC: Final = object.__dict__["__getattribute__"]
 
 
-def _results(results: Any) -> Any:
+def result_words(results: Any) -> Any:
+    """What is made of the results in a record, as words for the launcher."""
     if results is None:
         words = [-1]
     elif isinstance(results[0], str):
