@@ -463,10 +463,9 @@ class _Maker:
         if slot.kind in ("int", "float", "bool"):
             self._op(slot.kind.upper(), register, slot.word)
         elif isinstance(value, np.generic):
+            mask = (1 << 8 * value.dtype.itemsize) - 1
             offset = _scalar_offset(cls)
-            self._op(
-                "SCALAR", register, slot.word, self._address(cls), value.dtype.itemsize, offset
-            )
+            self._op("SCALAR", register, slot.word, self._address(cls), _word(mask), offset)
         else:
             raise NotNative(f"{path} is a {cls.__name__}")
         self._filled.add(path)
@@ -731,6 +730,6 @@ def _scalar_offset(cls: type) -> int:
     raw = np.array(sample).tobytes()
     memory = (ctypes.c_char * cls.__basicsize__).from_address(id(sample)).raw
     place = memory.find(raw, 16)
-    if place < 0:
+    if place < 0 or place + 8 > cls.__basicsize__:  # a whole word is read
         raise NotNative(f"a {cls.__name__} is not laid out as expected")
     return place
