@@ -15,7 +15,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from .instances import DictLayout, InstanceLayout, dict_layout, instance_layout
+from .instances import (
+    DictLayout,
+    InstanceLayout,
+    descriptor_layout,
+    dict_layout,
+    instance_layout,
+)
 
 __all__ = ["Layout", "NotKnown", "layout"]
 
@@ -40,6 +46,7 @@ class Layout:
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
+    descriptor: int  # of a slot's descriptor, what defines it; 0: not known
     inside: DictLayout
     instance: InstanceLayout
     ints: str  # how a small int says its size: "sized", "tagged", or "" for not known
@@ -86,6 +93,7 @@ def layout() -> Layout:
         type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
         type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
+        descriptor=descriptor_layout(),
         inside=inside,
         instance=instance_layout(inside),
         ints=_ints(),

@@ -14,6 +14,7 @@ import inspect
 import struct
 import sys
 import types
+from abc import ABCMeta
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,14 @@ from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, scope_of, walk
 
-from .instances import INLINE_VALUES, MANAGED_DICT, held, held_in_dict, shared_number
+from .instances import (
+    INLINE_VALUES,
+    MANAGED_DICT,
+    held,
+    held_in_dict,
+    shared_number,
+    slot_offset,
+)
 from .layout import layout
 from .members import HELD_WORDS
 from .native import KINDS, OP_WORDS, SPECIAL_WORDS
@@ -609,7 +617,7 @@ def _owner(path: Path) -> Path:
 def _member(holder: Any, name: str, value: Any) -> Member | None:
     """Where an attribute is kept; None if only `getattr` knows."""
     cls = type(holder)
-    if type(cls) is not type or _in_class(cls, "__getattribute__") is not _GENERIC:
+    if type(cls) not in (type, ABCMeta) or _in_class(cls, "__getattribute__") is not _GENERIC:
         return None
     version = _version(cls)
     if not version:
@@ -618,12 +626,11 @@ def _member(holder: Any, name: str, value: Any) -> Member | None:
     if isinstance(found, types.MemberDescriptorType):
         if found.__objclass__ not in cls.__mro__ or "__slots__" not in vars(found.__objclass__):
             return None
-        words = cls.__basicsize__ // 8
-        memory = (ctypes.c_int64 * words).from_address(id(holder))
-        places = [i * 8 for i in range(2, words) if memory[i] == id(value)]
-        if len(places) == 1:
-            return Member(cls, version, sys.intern(name), places[0])
-        return None
+        offset = slot_offset(found, layout().descriptor)
+        if not 0 < offset < cls.__basicsize__:
+            return None
+        is_there = ctypes.c_int64.from_address(id(holder) + offset).value == id(value)
+        return Member(cls, version, sys.intern(name), offset) if is_there else None
     if found is not None and type(found) not in _HIDDEN_BY_INSTANCES:
         return None
     return _attribute(holder, cls, version, sys.intern(name), value)
