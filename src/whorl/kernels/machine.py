@@ -113,27 +113,27 @@ def _frame(level: str) -> tuple[str, str]:
     return before, after
 
 
-def optimised(text: str, level: str) -> llvm.ModuleRef:
-    """A module after LLVM's passes at -O3."""
+def optimised(text: str, level: str, effort: int = 3) -> llvm.ModuleRef:
+    """A module after LLVM's passes at -O3, or at less effort, which then leaves loops as they are."""
     llvm, machine = binding(), _machine(level)
     before, after = _frame(level)
     module = llvm.parse_assembly(f"{before}{text}{after}")
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
-    options.loop_interleaving = True
-    options.loop_unrolling = True
+    options = llvm.create_pipeline_tuning_options(speed_level=effort)
+    options.loop_vectorization = effort == 3
+    options.slp_vectorization = effort == 3
+    options.loop_interleaving = effort == 3
+    options.loop_unrolling = effort == 3
     builder = llvm.create_pass_builder(machine, options)
     manager = builder.getModulePassManager()
     manager.run(module, builder)
     return module
 
 
-def machine_code(text: str, level: str) -> bytes:
+def machine_code(text: str, level: str, effort: int = 3) -> bytes:
     """The object file of a module's text."""
     with _lock:
-        return bytes(_machine(level).emit_object(optimised(text, level)))
+        return bytes(_machine(level).emit_object(optimised(text, level, effort)))
 
 
 def assembly(text: str, level: str) -> str:

@@ -225,7 +225,7 @@ def _routines(kernel: NumericKernel) -> Routines | None:
     return routines(
         kernel._cache,
         level,
-        lambda text: machine_code(text, level),
+        lambda text: machine_code(text, level, effort=2),  # as quick, made sooner
         lambda code, names: load_functions(code, names, level),
     )
 
