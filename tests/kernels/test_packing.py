@@ -158,6 +158,10 @@ def more(x):
     return x[0] + 7.0
 
 
+def other(x, y):
+    return x[0] + y
+
+
 def test_what_changes_is_noticed_on_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones(2)
     assert packed(scaled, x) == 2.0
@@ -172,6 +176,10 @@ def test_what_changes_is_noticed_on_this_way(monkeypatch: pytest.MonkeyPatch) ->
     scaled.function.__code__, code = more.__code__, scaled.function.__code__
     try:
         assert scaled.call_in_python(x) == 8.0
+        for _ in range(5):
+            scaled.call_in_python(x)
+        scaled.function.__code__ = other.__code__
+        assert scaled.call_in_python(x, 2) == scaled.call_in_python(x, y=2) == 3.0
     finally:
         scaled.function.__code__ = code
     assert scaled.call_in_python(x) == 2.0

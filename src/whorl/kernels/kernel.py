@@ -40,6 +40,14 @@ class _Recent(NamedTuple):
     found: Any
     launch: Callable[..., Any]
 
+    def launch_for(self, values: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """What is launched for these values; None if their facts are not known."""
+        facts = self.shape.replay(values, self.target.properties)
+        if facts == self.facts:
+            return self.launch
+        found = self.shape.by_facts.get(facts)
+        return None if found is None else found[0].loaded.get(self.target.device)
+
 
 @exclude("_python_calls", "_recent", "tables")
 class NumericKernel(Kernel):
@@ -66,34 +74,28 @@ class NumericKernel(Kernel):
             return self.interpret(*args, **kwargs)
         launch, values = None, args
         recent = self._recent
-        if recent is not None and not listeners and not audits:
+        if recent is not None and self._is_as_it_was(recent, settings):
             if kwargs or len(args) != recent.arity:
                 values = self._binding.bind(*args, **kwargs)
-            launch = self._launch_again(recent, settings, values)
+            launch = recent.launch_for(values)
         result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
         self._python_calls += 1
         if self._python_calls >= self.tables.try_at and self._is_plain(args, kwargs):
             self.tables.tried(self._python_calls, is_made=self._make_native(*args))
         return result
 
-    def _launch_again(
-        self, recent: _Recent, settings: Settings, values: tuple[Any, ...]
-    ) -> Callable[..., Any] | None:
-        """What is launched for the same facts as before; None if anything else is as it was not."""
+    def _is_as_it_was(self, recent: _Recent, settings: Settings) -> bool:
+        """Whether a call can be looked for where an earlier one was found."""
         compiler = self.compiler
-        if (
-            settings is not recent.settings
-            or compiler.level is not recent.level
-            or compiler.debug is not recent.debug
-            or self.function.__code__ is not self._code
-            or sys.modules.get(self._home) is not self._module
-        ):
-            return None
-        facts = recent.shape.replay(values, recent.target.properties)
-        if facts == recent.facts:
-            return recent.launch
-        found = recent.shape.by_facts.get(facts)
-        return None if found is None else found[0].loaded.get(recent.target.device)
+        return (
+            settings is recent.settings
+            and compiler.level is recent.level
+            and compiler.debug is recent.debug
+            and self.function.__code__ is self._code
+            and sys.modules.get(self._home) is self._module
+            and not listeners
+            and not audits
+        )
 
     def _is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call like this one could be native: others go on to Python anyway."""

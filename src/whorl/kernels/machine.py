@@ -114,7 +114,7 @@ def _frame(level: str) -> tuple[str, str]:
 
 
 def optimised(text: str, level: str, effort: int = 3) -> llvm.ModuleRef:
-    """A module after LLVM's passes at -O3, or at less effort, which then leaves loops as they are."""
+    """A module after LLVM's passes at -O3; at less effort, loops are left as they are."""
     llvm, machine = binding(), _machine(level)
     before, after = _frame(level)
     module = llvm.parse_assembly(f"{before}{text}{after}")
