@@ -262,6 +262,7 @@ def test_where_no_memory_may_run_images_are_loaded_through_llvm(begun_anew: Any)
     x = np.ones((2, 3))
     assert packed(kernel, x) == kernel.interpret(x) == kernel(x)
     assert len(kernel.tables._tables) == 1  # native, through LLVM
+    assert status().on
 
 
 def test_where_nothing_can_be_loaded_kernels_are_launched_in_python(begun_anew: Any) -> None:
@@ -274,7 +275,7 @@ def test_where_nothing_can_be_loaded_kernels_are_launched_in_python(begun_anew: 
         for _ in range(4):
             assert kernel(array) == kernel.interpret(array)
     assert not isinstance(loaded(kernel), types.BuiltinFunctionType)
-    assert status() == (False, "the routine could not be loaded")
+    assert status() == (False, "the launcher could not be loaded")
 
 
 def test_a_process_says_that_it_launches_natively() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from whorl.store import Ending, Statistics, Totals
+from whorl import settings
+from whorl.store import Ending, ProgramTotals, Statistics, Totals
 from whorl.store import statistics as module
 
 
@@ -107,3 +108,85 @@ def test_what_can_wait_is_done_once_when_the_statistics_are_written() -> None:
     statistics.flush()
     statistics.flush()
     assert done == ["done"]
+
+
+def test_programs_and_causes_add_up_and_survive_being_added_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COMPACT_FROM", 1)
+    for _ in range(5):
+        statistics = Statistics(tmp_path)
+        statistics.found("m.f", 0.5)
+        statistics.made("m.f", 0.25, "first compile")
+        statistics.made("m.g", 1.0)
+        statistics.hit(10, 0.5)
+        statistics.flush()
+        statistics.found("m.f", 0.0)
+        statistics.flush()
+        assert statistics.totals.programs["m.f"] == ProgramTotals(2, 1, 0.5, 0.25)
+    before, days = Totals.of(tmp_path), Totals.by_day(tmp_path)
+    assert before.programs["m.f"] == ProgramTotals(found=10, made=5, saved=2.5, spent=1.25)
+    assert before.causes == {"first compile": 5}
+    assert sum(day.hits for day in days.values()) == 5
+    module.compact(tmp_path)
+    assert Totals.of(tmp_path) == before
+    assert {day: sums.hits for day, sums in Totals.by_day(tmp_path).items() if sums.hits} == {
+        day: sums.hits for day, sums in days.items()
+    }
+
+
+def test_days_are_told_apart_and_old_ones_are_added_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COMPACT_FROM", 1)
+    monkeypatch.setattr(module, "DAYS_KEPT", 10)
+    lines = [f'{{"hit": 1, "day": {20_000 + day}}}' for day in range(100)] + ['{"hit": 7}']
+    (tmp_path / "00.jsonl").write_text("\n".join(lines) + "\n")
+    assert len(Totals.by_day(tmp_path)) == 101
+    module.compact(tmp_path)
+    days = Totals.by_day(tmp_path)
+    assert [days[20_000 + day].hits for day in range(89, 100)] == [1] * 11
+    assert (days[0].hits, Totals.of(tmp_path).hits) == (7 + 89, 107)
+
+
+def test_rows_of_programs_that_make_no_sense_are_passed_over(tmp_path: Path) -> None:
+    lines = [
+        '{"programs": {"m.f": [1, 2, 3.0, 4.0], "bad": [1], "worse": "x", "nan": [NaN, 1, 1, 1]}}',
+        '{"programs": 7, "causes": []}',
+        '{"causes": {"a": 1, "b": "x", "c": 1.5}, "day": "x"}',
+        '{"day": -3, "hit": 1}',
+    ]
+    (tmp_path / "00.jsonl").write_text("\n".join(lines))
+    totals = Totals.of(tmp_path)
+    assert (list(totals.programs), totals.causes) == (["m.f"], {"a": 1})
+    assert list(Totals.by_day(tmp_path)) == [0]
+
+
+def test_few_programs_are_kept_of_very_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COMPACT_FROM", 1)
+    monkeypatch.setattr(module, "PROGRAMS_KEPT", 3)
+    statistics = Statistics(tmp_path)
+    for i in range(10):
+        for _ in range(i + 1):
+            statistics.found(f"m.f{i}", 0.1)
+    statistics.flush()
+    module.compact(tmp_path)
+    assert set(Totals.of(tmp_path).programs) == {"m.f9", "m.f8", "m.f7"}
+
+
+def test_a_summary_gets_the_same_lines(tmp_path: Path) -> None:
+    before = settings.current()
+    try:
+        settings.configure(summary=tmp_path / "summary.jsonl")
+        for directory in (tmp_path / "statistics", None):
+            statistics = Statistics(directory)
+            statistics.found("m.f", 0.5)
+            statistics.hit(1, 0.5)
+            statistics.flush()
+            statistics.flush()
+    finally:
+        settings.restore(before)
+    told = Totals.in_file(tmp_path / "summary.jsonl")
+    assert (told.hits, told.programs["m.f"].found) == (2, 2)

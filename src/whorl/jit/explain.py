@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass
 from whorl.reads import Path, Plain, Trace, World
 from whorl.reads.fact import same_fact, words
 from whorl.reads.replay import facts_now
@@ -85,13 +85,19 @@ def explain(
     store: Store,
     known: Sequence[Compiled],
     follows_drift: bool,
+    compared: int | None = None,
 ) -> Explanation:
     """Compare a call with the nearest compile of its program, or its program with earlier ones.
 
     `known` are in the order in which they came to be. Of those that are as near, the one for the
-    same target is compared with, then the last.
+    same target is compared with, then the last. `compared` is how many compiles to compare with,
+    of those known here the last ones; None for all of these and some of the store.
     """
-    compiles = [*reversed(known), *_stored(store, program.digest)]
+    if compared is None:
+        compiles = [*reversed(known), *_stored(store, program.digest)]
+    else:
+        compiles = list(islice(reversed(known), compared))
+        compiles += _stored(store, program.digest, compared - len(compiles))
     shapes = len({compiled.trace.shape for compiled in compiles})
     nearest = min(
         (compiled.changes_to(world, architecture) for compiled in compiles),
@@ -103,15 +109,17 @@ def explain(
         if follows_drift and any(change.is_ambient for change in nearest):
             reason += ', and on_drift is "recompile"'
         return Explanation(kernel, "miss", reason, nearest, shapes)
-    for parts in _programs(store, function):
+    programs = _programs(store, function)
+    if program.parts in programs:
+        return Explanation(kernel, "miss", _reason(()))
+    for parts in programs:
         old, new = dict(parts), dict(program.parts)
         changes = tuple(
             Change(name, old.get(name, "absent"), new.get(name, "absent"))
             for name in {**old, **new}
             if old.get(name) != new.get(name)
         )
-        if changes:
-            return Explanation(kernel, "miss", "the program is another", changes)
+        return Explanation(kernel, "miss", "the program is another", changes)
     return Explanation(kernel, "miss", "first compile")
 
 
@@ -156,10 +164,10 @@ def _is_ambient(path: Path) -> bool:
     return path.root in _AMBIENT or any(step.operation in _AMBIENT_STEPS for step in path.steps)
 
 
-def _stored(store: Store, program: StableDigest) -> list[Compiled]:
+def _stored(store: Store, program: StableDigest, compared: int = TRACES_COMPARED) -> list[Compiled]:
     """The compiles whose artifacts are in the store, as many as are compared, the last first."""
     found = sorted(
-        islice(records(store, program), TRACES_COMPARED), key=lambda row: row[0].made, reverse=True
+        islice(records(store, program), compared), key=lambda row: row[0].made, reverse=True
     )
     return [
         Compiled(

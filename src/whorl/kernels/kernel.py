@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
+from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
-from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.kernel import CacheMode, Choices, check_choices
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.settings import Settings, current
 from whorl.store import Cache
 
+from .bound import BoundKernel
 from .compiler import KernelCompiler
+from .labels import labels_of, number_of
 from .machine import assembly, binding, check_level, optimised_text
 from .native import NativeTables, alive, native_classes
+
+if TYPE_CHECKING:
+    from whorl.jit.drift import OnDrift
 
 __all__ = ["NumericKernel", "kernel"]
 
@@ -49,7 +56,7 @@ class _Recent(NamedTuple):
         return None if found is None else found[0].loaded.get(self.target.device)
 
 
-@exclude("_python_calls", "_recent", "tables")
+@exclude("_has_checkpoints", "_python_calls", "_reaching", "_recent", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
@@ -60,8 +67,27 @@ class NumericKernel(Kernel):
     def __init__(self, *args: Any) -> None:
         self.tables = NativeTables()
         self._python_calls = 0
+        self._reaching: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+        self._has_checkpoints = False  # one of the specializations that were loaded
         super().__init__(*args)
         alive.add(self)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        if self._has_checkpoints or self._may_have_checkpoints(instance):
+            return BoundKernel(self, instance)
+        return types.MethodType(self, instance)
+
+    def _may_have_checkpoints(self, instance: object) -> bool:
+        """Whether the code could come to one: known for each class after the first look."""
+        cls = type(instance)
+        found = self._reaching.get(cls)
+        if found is None:
+            from .reach import reached
+
+            found = self._reaching[cls] = reached(self.function, (instance,)).has_checkpoints
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and run."""
@@ -101,6 +127,35 @@ class NumericKernel(Kernel):
         """Whether a call like this one could be native: others go on to Python anyway."""
         is_whole = not kwargs and len(args) == self.function.__code__.co_argcount
         return is_whole and not listeners and not audits
+
+    def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+        """Launch it from a checkpoint on: its block, and all that follows.
+
+        Nothing before the block runs. It is as valid in another process as in this one.
+
+        >>> import numpy as np, whorl
+        >>> @whorl.kernel
+        ... def steps(x, stop):
+        ...     x[0] += 1
+        ...     with whorl.checkpoint(7, yield_on=stop):
+        ...         x[1] += 1
+        ...     x[2] += 1
+        >>> x, stop = np.zeros(3), np.ones((), np.int32)
+        >>> status = steps(x, stop)
+        >>> stop[()] = 0
+        >>> steps.resume(x, stop, from_checkpoint=status.checkpoint)
+        GraphStatus(yielded=False, checkpoint=None)
+        >>> x.tolist()
+        [1.0, 2.0, 1.0]
+        """
+        if current().interpret.value:
+            return self.interpret_resumed(*args, from_checkpoint=from_checkpoint, **kwargs)
+        launch, values, specialization, target = self._prepared(*args, **kwargs)
+        plain = specialization.artifact.metadata["checkpoints"]
+        if plain is None:
+            raise NoCheckpoints(self._name)
+        labels = labels_of(plain, self.world(values, target))
+        return launch(*values, number_of(from_checkpoint, labels, self._name))
 
     def _make_native(self, *args: Any) -> bool:
         """Let calls like this one enter natively from now on; whether they do."""
@@ -150,8 +205,24 @@ class NumericKernel(Kernel):
         >>> double.interpret(21)
         42
         """
+        from .reach import reached
+
         with np.errstate(all="ignore"):
-            return _as_python(self.function(*args, **kwargs))
+            found = reached(self.function, (*args, *kwargs.values()))
+            if not found.graph:
+                return _as_python(self.function(*args, **kwargs))
+            from .interpreter import interpreted  # graphs are walked
+
+            return _as_python(interpreted(self.function, args, kwargs, found, self._name))
+
+    def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+        """What `resume` does, as plain Python."""
+        from .interpreter import interpreted
+        from .reach import reached
+
+        with np.errstate(all="ignore"):
+            found = reached(self.function, (*args, *kwargs.values()))
+            return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
 
     def inspect(self, form: Form = "ir", which: int = -1) -> str:
         """The program of a specialization: as "ir", "llvm", "optimised" LLVM, or "asm".
@@ -176,6 +247,7 @@ class NumericKernel(Kernel):
     def _made_callable(self, specialization: Specialization, target: Target) -> Any:
         launch, parts = self.compiler.load_for(specialization.artifact, self.function)
         self.tables.parts[specialization] = parts
+        self._has_checkpoints |= parts.checkpoints is not None
         return launch
 
 

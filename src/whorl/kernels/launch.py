@@ -12,17 +12,18 @@ import ctypes
 import struct
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
+from whorl.late import dataclass, replace
 from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
 from whorl.reads.trace import Plain
 
+from .labels import status_of
 from .machine import load_object
-from .record import ENTRY, STATUS, offsets, words_of
+from .record import CHECKPOINT, ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
@@ -45,6 +46,7 @@ class Parts:
     is_parallel: bool
     releases: bool
     lean: frozenset[int]  # the slots of arrays whose extents are not used
+    checkpoints: Plain  # their labels; None if it has none, not even in static branches
     kept: object  # the code and the printer, as long as they are needed
     from_slots: Callable[..., Any] | None = None  # launches with the values of all slots
 
@@ -105,9 +107,15 @@ def launcher(
         told["parallel"],
         told["nogil"] or told["prints"],
         frozenset(told.get("lean", ())),  # artifacts of an older version do not say
+        told["checkpoints"],
         (engine, printer),
     )
-    scope = _scope(parts)
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    scope = _scope(parts, function, names)
+    if parts.checkpoints is not None:
+        exec(_source_with_checkpoints(parts, names, scope, can_fail=bool(sites)), scope)
+        return scope["launch"], parts
     exec(_source(parts, can_fail=bool(sites)), scope)
     parts = replace(parts, from_slots=scope["launch"])
     return reading(parts, function, scope["launch"]), parts
@@ -119,7 +127,7 @@ def reading(
     """A callable with a kernel's arguments, of one with the values of its slots."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    given = [f"p{i}" for i in range(len(names))]
+    given = _given(names)
     scope: dict[str, Any] = {
         "launch": launch,
         "find": lambda path: World(function, {}).find(path),
@@ -133,7 +141,12 @@ def reading(
     return made
 
 
-def _scope(parts: Parts) -> dict[str, Any]:
+def _given(names: tuple[str, ...]) -> list[str]:
+    """What a kernel's arguments are called in the text."""
+    return [f"p{i}" for i in range(len(names))]
+
+
+def _scope(parts: Parts, function: types.FunctionType, names: tuple[str, ...]) -> dict[str, Any]:
     """What the generated callable uses."""
     prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
     formats = "".join(_format(type) for _, type in parts.slots)
@@ -153,23 +166,59 @@ def _scope(parts: Parts) -> dict[str, Any]:
         "struct_error": struct.error,
         "addressof": ctypes.addressof,
         "beginning": (ctypes.c_char * 0).from_buffer,
+        "find": lambda path: World(function, {}).find(path),
+        "number": struct.Struct("<q").unpack_from,
+        "ended": lambda number, values: status_of(
+            parts.checkpoints, number, World(function, dict(zip(names, values, strict=True)))
+        ),
         "kept": parts,
     }
 
 
 def _source(parts: Parts, *, can_fail: bool) -> str:
-    """The text of the callable: pack, enter, unpack."""
+    """The text of the callable with the values of all slots: pack, enter, unpack."""
     _, results = offsets([type for _, type in parts.slots])
-    status = f"packed[{STATUS * 8} : {STATUS * 8 + 32}]"
-    slots = [f"s{i}" for i in range(len(parts.slots))]
+    slots = _slots(parts)
+    lines = [f"def launch({', '.join(slots)}):", *_entering(parts, "0", can_fail=can_fail)]
+    if parts.result is not None:
+        lines.append(f"    return build(unpack(packed, {results * 8}))")
+    return "\n".join(lines)
+
+
+def _source_with_checkpoints(
+    parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_fail: bool
+) -> str:
+    """The text of a callable that says where it has ended, and can begin at a checkpoint."""
+    given = _given(names)
+    values = "".join(f"{name}, " for name in given)
+    reads = [
+        f"    {name} = {_reading(path, names, scope, name)}"
+        for name, (path, _) in zip(_slots(parts), parts.slots, strict=True)
+    ]
+    lines = [
+        f"def launch({', '.join((*given, 'start=0'))}):",
+        *reads,
+        *_entering(parts, "start", can_fail=can_fail),
+        f"    return ended(number(packed, {CHECKPOINT * 8})[0], ({values}))",
+    ]
+    return "\n".join(lines)
+
+
+def _slots(parts: Parts) -> list[str]:
+    """What the values of a kernel's slots are called in the text."""
+    return [f"s{i}" for i in range(len(parts.slots))]
+
+
+def _entering(parts: Parts, begin: str, *, can_fail: bool) -> list[str]:
+    """The lines that pack the record of all slots, enter the kernel, and raise if it failed."""
+    slots = _slots(parts)
     words = [
         _words(name, type, is_lean=number in parts.lean)
         for number, (name, (_, type)) in enumerate(zip(slots, parts.slots, strict=True))
     ]
     outside = "threads(), parallel()" if parts.is_parallel else "1, 0"
-    record = ", ".join((f"{outside}, printer, 0, 0, 0, 0, 0", *words))
+    record = ", ".join((f"{outside}, printer, 0, 0, 0, 0, {begin}", *words))
     lines = [
-        f"def launch({', '.join(slots)}):",
         "    try:",
         f"        packed = buffer(pack({record}))",
         "    except struct_error as error:",
@@ -177,10 +226,9 @@ def _source(parts: Parts, *, can_fail: bool) -> str:
         "    entry(packed)",
     ]
     if can_fail:
+        status = f"packed[{STATUS * 8} : {STATUS * 8 + 32}]"
         lines += [f"    if any({status}[:8]):", f"        failed({status})"]
-    if parts.result is not None:
-        lines.append(f"    return build(unpack(packed, {results * 8}))")
-    return "\n".join(lines)
+    return lines
 
 
 def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import platform
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.errors import BadSetting
+from whorl.locks import Lock
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
-_lock: Final = threading.Lock()  # LLVM's pass managers are not for two threads at once
+_lock: Final = Lock()  # LLVM's pass managers are not for two threads at once
 
 
 @functools.cache

@@ -10,27 +10,29 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import logging
 import os
 import weakref
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from whorl.late import dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
 from whorl.launch.members import BARE
 from whorl.launch.routine import Routines, api_table, routines
 from whorl.launch.selector import Header, header_of
-from whorl.launch.table import Launch, NotNative, Once, SlotWords, Table, table_of
+from whorl.launch.table import Chosen, Launch, NotNative, Once, SlotWords, Table, table_of
+from whorl.lazy import logger
 from whorl.reads import Shape, World
 from whorl.reads.replay import live_facts
 from whorl.settings import Settings, on_change
 
+from .graph import GraphStatus
+from .labels import ENDED, labels_of
 from .launch import Parts
 from .machine import host_level, load_functions, machine_code
 from .packing import packed_launch, result_plan
-from .record import offsets
+from .record import CHECKPOINT, offsets
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeTables", "native_classes"]
 
-log = logging.getLogger("whorl.launch")
+log = logger("whorl.launch")
 
 CALLS_IN_PYTHON: Final = 3  # before the native way is made
 LONGEST_PAUSE: Final = 4096
@@ -247,6 +249,9 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
         parts.printer,
     )
     count, plan = result_plan(parts.result, results)
+    if parts.checkpoints is not None:
+        labels = labels_of(parts.checkpoints, cast("World", world))
+        plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
     launch = Launch(
         parts.address,
         ctypes.addressof(template),

@@ -28,8 +28,8 @@ def packed_launch(
     parts: Parts, function: types.FunctionType, python: Callable[..., Any], address: int, api: Any
 ) -> Callable[..., Any]:
     """A callable like `python`, which launches from a kernel's arguments; that one, if need be."""
-    if parts.is_parallel:  # how many threads there are is asked at every launch
-        return python
+    if parts.from_slots is None or parts.is_parallel:
+        return python  # it resumes; how many threads there are is asked at every launch
     first, results = offsets([type for _, type in parts.slots])
     try:
         count, plan = result_plan(parts.result, results)

@@ -5,6 +5,8 @@
     word 2      the address of the function that prints
     word 3      0, or one more than the site that failed
     word 4-6    the values that the site's message shows
+    word 7      the checkpoint to resume from, counted from one, or 0; afterwards the one at which
+                the launch has yielded, or 0
     word 8-     the slots, in order: a number is one word; an array is its address, its extents,
                 and, where the layout does not say them, its strides in bytes
     then        the results, one word each
@@ -24,6 +26,7 @@ from .types import ArrayType, Scalar
 
 __all__ = [
     "ABI",
+    "CHECKPOINT",
     "ENTRY",
     "FIRST_SLOT",
     "PARALLEL",
@@ -35,12 +38,13 @@ __all__ = [
     "words_of",
 ]
 
-ABI: Final = 1
+ABI: Final = 2
 ENTRY: Final = "whorl_kernel"  # the name of the function that takes the record
 THREADS: Final = 0
 PARALLEL: Final = 1
 PRINT: Final = 2
 STATUS: Final = 3
+CHECKPOINT: Final = 7
 FIRST_SLOT: Final = 8
 
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .image import Image, Unlinkable, link
-from .mapped import Mapped, Unmappable, map_image
+from whorl.lazy import attach
 
 if TYPE_CHECKING:
-    from .routine import NativeLaunch
+    from .image import Image, Unlinkable, link
+    from .mapped import Mapped, Unmappable, map_image
+    from .routine import NativeLaunch, status
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "image": "Image Unlinkable link",
+            "mapped": "Mapped Unmappable map_image",
+            "routine": "NativeLaunch status",
+        },
+    )
 
-__all__ = ["Image", "Mapped", "Unlinkable", "Unmappable", "link", "map_image", "status"]
-
-
-def status() -> NativeLaunch:
-    """Whether kernels are launched natively in this process, and why not.
-
-    >>> from whorl import launch
-    >>> on, reason = launch.status()
-    >>> on == (reason == "")
-    True
-    """
-    from . import routine  # which needs more than images do
-
-    return routine.status()
+__all__ = [
+    "Image", "Mapped", "NativeLaunch", "Unlinkable", "Unmappable", "link", "map_image", "status",
+]  # fmt: skip

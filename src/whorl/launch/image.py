@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from whorl.late import dataclass
 from whorl.reads.trace import Plain
 
 __all__ = ["EXTERNALS", "PAGE", "PYTHON", "Image", "Unlinkable", "link"]

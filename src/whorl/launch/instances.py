@@ -21,8 +21,9 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
-from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
+
+from whorl.late import dataclass, replace
 
 __all__ = [
     "INLINE_VALUES",

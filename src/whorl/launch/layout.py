@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
+
+from whorl.late import dataclass
 
 from .instances import (
     DictLayout,

@@ -87,15 +87,25 @@ u64:
   ret ptr %made_unsigned
 }}
 
-; What is returned: -1 None, -2 one number, otherwise a tuple of so many; kind and word of each.
+; What is returned: -1 None, -2 one number, -3 the object of the number in a word, otherwise a
+; tuple of so many; kind and word of each.
 define internal ptr @result(ptr %api, ptr %results, ptr %record) {{
 entry:
   %count = call i64 @word(ptr %results, i64 0)
-  switch i64 %count, label %several [ i64 -1, label %nothing i64 -2, label %one ]
+  switch i64 %count, label %several [ i64 -1, label %nothing i64 -2, label %one
+    i64 -3, label %chosen ]
 nothing:
   %none = call ptr @api(ptr %api, i64 {api_none})
 {none_counted}
   ret ptr %none
+chosen:
+  %choice_word = call i64 @word(ptr %results, i64 1)
+  %choice = call i64 @word(ptr %record, i64 %choice_word)
+  %choice_at = add i64 %choice, 2
+  %object = call ptr @api(ptr %results, i64 %choice_at)
+  %incref_object = call ptr @api(ptr %api, i64 {api_Py_IncRef})
+  call void %incref_object(ptr %object)
+  ret ptr %object
 one:
   %kind = call i64 @word(ptr %results, i64 1)
   %number = call i64 @word(ptr %results, i64 2)

@@ -7,18 +7,17 @@ first needs to know how objects are laid out; where that is not known there is o
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from whorl.artifacts import Artifact, Entry, Label, decode, encode
-from whorl.fingerprint import fingerprint
-from whorl.fingerprint.digest import StableDigest
-from whorl.store import Cache
+from whorl.artifacts import Artifact, Entry, Label, Part, decode, encode
+from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.lazy import logger
+from whorl.locks import Lock
+from whorl.store import Cache, is_hit_required
 
 from .image import Image, Unlinkable, link
 from .layout import Layout, NotKnown, layout
@@ -28,9 +27,10 @@ from .packed import PACKED
 
 __all__ = ["NativeLaunch", "Routines", "api_table", "routines", "status"]
 
-log = logging.getLogger("whorl.launch")
+log = logger("whorl.launch")
 
-_lock: Final = [threading.Lock()]  # another one in a forked child
+NAME: Final = "whorl's launcher"  # for whoever looks through the store
+_lock: Final = [Lock()]  # another one in a forked child
 _found: dict[str, Routines | None] = {}
 _told: Final[set[str]] = set()
 
@@ -62,12 +62,12 @@ def status() -> NativeLaunch:
     """
     try:
         layout()
-        map_image(Image(b"\xc3", {"nothing": 0}, ()))
+        if None in _found.values():
+            return NativeLaunch(False, "the launcher could not be loaded")
+        if not _found:  # it has not been tried yet
+            map_image(Image(b"\xc3", {"nothing": 0}, ()))
     except (NotKnown, Unmappable) as reason:
         return NativeLaunch(False, str(reason))
-    for found in _found.values():
-        if found is None:
-            return NativeLaunch(False, "the routine could not be loaded")
     return NativeLaunch(True, "")
 
 
@@ -112,10 +112,11 @@ def _obtained(
 ) -> Routines:
     text = routine_text(known)
     name = "any layout" if known is None else known.name
-    key = fingerprint(("launcher", name, level, text))
-    assert isinstance(key, StableDigest)
+    key = StableDigest(hash_hex(repr(("launcher", name, level, text)).encode()))
 
     def produce() -> Entry:
+        if is_hit_required():
+            raise Unmappable("the launcher is not in the cache, and nothing may be compiled")
         code = compile_it(text)
         payloads, told = {"object": code}, {}
         try:
@@ -124,7 +125,7 @@ def _obtained(
             pass
         else:
             payloads["text"], told["image"] = image.text, image.plain
-        label = Label("artifact", key, toolchain=f"{name} {level}")
+        label = Label("artifact", key, parts=(Part("name", NAME),), toolchain=f"{name} {level}")
         return encode(Artifact(payloads, told), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
@@ -152,7 +153,7 @@ def _loaded(
 
 
 def _after_fork() -> None:
-    _lock[0] = threading.Lock()  # a thread that is not in the child may hold the old one
+    _lock[0] = Lock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):

@@ -17,12 +17,12 @@ import types
 from abc import ABCMeta
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from whorl.jit.events import audits, listeners
+from whorl.late import dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module
 from whorl.reads.replay import is_annotation
@@ -42,7 +42,9 @@ from .members import HELD_WORDS
 from .native import KINDS, OP_WORDS, SPECIAL_WORDS
 from .selector import IDENTITY, INT, META, array_mark
 
-__all__ = ["Launch", "NotNative", "Once", "SlotWords", "Table", "result_words", "table_of"]
+__all__ = [
+    "Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "result_words", "table_of",
+]  # fmt: skip
 
 _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
 _LAYOUTS: Final = {"C": (_C, _C), "F": (_C | _F, _F), "strided": (_C | _F, 0)}
@@ -90,13 +92,22 @@ class SlotWords:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """A result that is one of some objects: that of the number in a word."""
+
+    word: int
+    objects: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """The compiled kernel behind a table."""
 
     entry: int
     template: int  # the address of the record's first eight words
     words: int
-    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | None  # kind, bits, word
+    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | Chosen | None
+    """Kind, bits and word of a number, or of several; or one of some objects."""
     failed: Any  # called with the status words of a launch that failed; it raises
     releases: bool
 
@@ -699,6 +710,8 @@ def result_words(results: Any) -> Any:
     """What is made of the results in a record, as words for the launcher."""
     if results is None:
         words = [-1]
+    elif isinstance(results, Chosen):
+        words = [-3, results.word, *map(id, results.objects)]
     elif isinstance(results[0], str):
         kind, bits, word = results
         words = [-2, _RESULTS[kind, bits], word]

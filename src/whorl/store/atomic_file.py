@@ -21,7 +21,13 @@ _NEW: Final = (
 )
 
 _SMALL: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
-_APPENDED: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+_APPENDED: Final = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_APPEND
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place must not hold us up
+)
 
 
 def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool = False) -> None:

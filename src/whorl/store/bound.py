@@ -11,41 +11,38 @@ keep up, at 40 bytes the others wait for it.
     ROOM       a collection leaves 5 % of room
 
 Last use is the time of a file's last change, which a hit renews when it is older than
-`STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
+`stamp.STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
 used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
-import random
 import re
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from whorl.artifacts import FORMAT, Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
-from whorl.fingerprint.digest import hash_hex
+from whorl.late import dataclass
+from whorl.lazy import logger
 
-from .atomic_file import append_small, make_directory, write_small
+from .atomic_file import append_small, write_small
 from .ending import Ending
+from .stamp import last_used
 from .statistics import Statistics, compact
 
 __all__ = ["Bound", "Collected", "StoredFile"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
 
 UNITS: Final = 1024
 COLLECT: Final = 20
 WAIT: Final = 40
 ROOM: Final = 0.05
 PATIENCE: Final = 30.0  # seconds to wait for another's collection
-STAMP_EVERY: Final = 3600.0
 DEAD_AFTER: Final = 14 * 86400.0
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
 QUARANTINED: Final = 32  # files kept for whoever wants to look
@@ -54,9 +51,9 @@ _ENTRY_NAME: Final = re.compile(r"[0-9a-f]{30}([0-9a-f]{2})?")
 _FORMAT_DIRECTORY: Final = re.compile(r"v(\d+)")
 
 
-_chance = random.Random()  # the program's own numbers are its own
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_chance.seed)
+def _chance() -> float:
+    """A number between 0 and 1 that is nobody else's: not of the program, not of a forked child."""
+    return int.from_bytes(os.urandom(6), "little") / (1 << 48)
 
 
 class StoredFile(NamedTuple):
@@ -103,7 +100,7 @@ class Bound:
         little and end soon add up too, and nothing has to be remembered.
         """
         units, rest = divmod(size, self._unit)
-        if _chance.random() * self._unit < rest:
+        if _chance() * self._unit < rest:
             units += 1
         is_first, self._is_first = self._is_first, False
         with contextlib.suppress(OSError):
@@ -154,10 +151,23 @@ class Bound:
             if alone and os.stat(self._written).st_size >= COLLECT:
                 self._collect(self.max_size)
 
-    def collect(self, max_size: int | None = None) -> Collected:
-        """Bring the store within its bound, or within another one, now."""
+    def collect(
+        self,
+        max_size: int | None = None,
+        *,
+        unused_for: float | None = None,
+        is_rehearsal: bool = False,
+    ) -> Collected:
+        """Bring the store within its bound, or within another one, now.
+
+        What was not used for `unused_for` seconds goes in any case. A rehearsal removes nothing.
+        """
+        size = self.max_size if max_size is None else max_size
+        before = None if unused_for is None else time.time() - unused_for
+        if is_rehearsal:
+            return self._thinned(size, before, lambda file: True)
         with self._alone(PATIENCE):
-            return self._collect(self.max_size if max_size is None else max_size)
+            return self._collect(size, before)
 
     @contextlib.contextmanager
     def _alone(self, patience: float) -> Iterator[bool]:
@@ -186,38 +196,48 @@ class Bound:
         finally:
             lock.release()
 
-    def _collect(self, max_size: int) -> Collected:
+    def _collect(self, max_size: int, before: float | None = None) -> Collected:
         if max_size <= self.max_size:
             with contextlib.suppress(OSError):  # what was counted so far is what we look at now
                 os.truncate(self._written, 0)
-        files = list(self.files())
-        total = sum(file.size for file in files)
-        goal = max_size if total <= max_size else int(max_size * (1 - ROOM))
-        removed = freed = 0
-        if total > goal:
-            for file in sorted(self._ranked(files), key=lambda file: (file.rank, file.used)):
-                if total - freed <= goal:
-                    break
-                try:
-                    if os.lstat(file.path).st_mtime != file.changed:  # used or written since
-                        continue
-                    os.unlink(file.path)
-                    removed += 1
-                except FileNotFoundError:
-                    pass  # another was faster
-                except OSError:
-                    continue
-                freed += file.size
+        collected = self._thinned(max_size, before, _remove)
         self._clean_up()
         if max_size <= self.max_size:
             with contextlib.suppress(OSError):
                 write_small(self._bound, str(self.max_size))
-        if removed:
-            self._statistics.count(Ending.EVICTED, removed)
+        if collected.removed:
+            self._statistics.count(Ending.EVICTED, collected.removed)
             log.info(
-                "evicted %d entries, %d bytes; %d bytes are left", removed, freed, total - freed
-            )
-        return Collected(removed, freed, total - freed)
+                "evicted %d entries, %d bytes; %d bytes are left",
+                collected.removed, collected.freed, collected.left,
+            )  # fmt: skip
+        return collected
+
+    def _thinned(
+        self, max_size: int, before: float | None, remove: Callable[[StoredFile], bool | None]
+    ) -> Collected:
+        """Remove what has to go, the least useful first, until enough of it is gone."""
+        files = list(self.files())
+        total = left = sum(file.size for file in files)
+        goal = max_size if total <= max_size else int(max_size * (1 - ROOM))
+        removed = 0
+        for file in self._in_order(files, before, total > goal):
+            if left <= goal and (before is None or file.used >= before):
+                break
+            is_removed = remove(file)
+            removed += is_removed is True
+            left -= 0 if is_removed is None else file.size
+        return Collected(removed, total - left, left)
+
+    def _in_order(
+        self, files: list[StoredFile], before: float | None, is_too_much: bool
+    ) -> Iterator[StoredFile]:
+        """The files in the order in which they go: what is too old, then the least useful."""
+        if before is not None:
+            yield from (file for file in files if file.used < before)
+        if is_too_much:
+            rest = files if before is None else [file for file in files if file.used >= before]
+            yield from sorted(self._ranked(rest), key=lambda file: (file.rank, file.used))
 
     # -- what is there ------------------------------------------------------------------
 
@@ -242,33 +262,12 @@ class Bound:
             if file.rank == 2 and now - file.used > DEAD_AFTER:  # what was used since is alive
                 toolchain = _toolchain(file.path)
                 if toolchain not in alive:
-                    alive[toolchain] = not toolchain or self._is_alive(toolchain, now)
+                    alive[toolchain] = (
+                        not toolchain or now - last_used(self._home, toolchain) <= DEAD_AFTER
+                    )
                 if not alive[toolchain]:
                     file = file._replace(rank=1)
             yield file
-
-    def _is_alive(self, toolchain: str, now: float) -> bool:
-        try:
-            return now - os.stat(self._stamp(toolchain)).st_mtime <= DEAD_AFTER
-        except OSError:
-            return False
-
-    def _stamp(self, toolchain: str) -> str:
-        name = hash_hex(toolchain.encode("utf-8", "surrogatepass"))
-        return f"{self._home}{os.sep}toolchains{os.sep}{name}"
-
-    def keep_alive(self, toolchain: str) -> None:
-        """Say that a toolchain is in use."""
-        stamp = self._stamp(toolchain)
-        try:
-            if time.time() - os.stat(stamp).st_mtime > STAMP_EVERY:
-                os.utime(stamp)
-        except FileNotFoundError:
-            with contextlib.suppress(OSError):
-                make_directory(os.path.dirname(stamp))
-                write_small(stamp, toolchain)
-        except OSError:
-            pass
 
     # -- upkeep -------------------------------------------------------------------------
 
@@ -282,6 +281,8 @@ class Bound:
                         os.unlink(file.path)
         self.trim_quarantine()
         _remove_empty(f"{self._home}{os.sep}groups")
+        from pathlib import Path
+
         compact(Path(self.root, "statistics"))
 
     def trim_quarantine(self) -> None:
@@ -290,6 +291,19 @@ class Bound:
         for file in aside[:-QUARANTINED]:
             with contextlib.suppress(OSError):
                 os.unlink(file.path)
+
+
+def _remove(file: StoredFile) -> bool | None:
+    """Remove a file: True if that was done here, False by another, None if it stays."""
+    try:
+        if os.lstat(file.path).st_mtime != file.changed:  # used or written since
+            return None
+        os.unlink(file.path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def _names(directory: str) -> list[str]:

@@ -11,6 +11,7 @@
         written, bound, collecting      how full it is: see `bound`
       quarantine/                       damaged files, for whoever wants to look
       statistics/                       see `statistics`
+      journal/                          the last misses: see `journal`
 
 A file gets its name when it is whole, and never changes after. So readers need no locks: they
 see the old entry, the new one or none. What is read is checked before it is believed; a file
@@ -22,32 +23,37 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import stat
 import time
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
 from whorl.artifacts.entry import HEAD, check_head, names_of
 from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
+from whorl.lazy import logger
 from whorl.settings import DEFAULT_MAX_SIZE
 
 from .atomic_file import make_directory, sync_directories, write_file
-from .bound import STAMP_EVERY, Bound, Collected
 from .ending import Ending
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Skipped, Stored, check_key
 from .safety import check_directory, danger, is_private
+from .stamp import STAMP_EVERY, keep_alive
 from .statistics import Statistics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .bound import Bound, Collected
 
 __all__ = ["DirectoryStore"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
+INFO, WARNING = 20, 30  # levels, as logging has them
 
 _READ: Final = (
     os.O_RDONLY
@@ -116,11 +122,15 @@ class DirectoryStore:
     @property
     def root(self) -> Path:
         """The directory."""
+        from pathlib import Path
+
         return Path(self._root)
 
     @cached_property
     def bound(self) -> Bound:
         """What keeps it from growing."""
+        from .bound import Bound
+
         return Bound(self._root, self.max_size, self.statistics)
 
     def for_reading(self) -> DirectoryStore:
@@ -210,18 +220,29 @@ class DirectoryStore:
         reason = _words(error)
         if error.errno == errno.ELOOP and os.path.islink(path):
             return self._unsafe(path, "it is a symbolic link")
-        self._say(error.errno, logging.WARNING, "cannot read %s: %s", path, reason)
+        self._say(error.errno, WARNING, "cannot read %s: %s", path, reason)
         return Failed(reason, Ending.UNREADABLE)
 
     def _unsafe(self, path: str, reason: str) -> Failed:
         self._say(
             ("unsafe", reason),
-            logging.WARNING,
+            WARNING,
             "%s is not loaded: %s. Remove it, or make it yours alone (chown, chmod go-w).",
             path,
             reason,
         )
         return Failed(reason, Ending.UNSAFE)
+
+    def set_aside(
+        self, key: StableDigest, under: StableDigest | None, damaged: Damaged
+    ) -> Failed | Absent:
+        """Move an entry out of the way that somebody found to be of no use."""
+        check_key(key, under)
+        path = self.path(key, under)
+        try:
+            return self._set_aside(path, os.lstat(path), damaged)
+        except OSError:
+            return ABSENT
 
     def _set_aside(self, path: str, status: os.stat_result, damaged: Damaged) -> Failed:
         """Move a damaged file out of the way, unless another has taken its place meanwhile."""
@@ -243,14 +264,14 @@ class DirectoryStore:
             return Failed(reason, Ending.DAMAGED)
         except OSError as error:
             self._say(
-                ("damaged", path), logging.WARNING, "%s is damaged: %s; it cannot be moved: %s",
+                ("damaged", path), WARNING, "%s is damaged: %s; it cannot be moved: %s",
                 path, reason, _words(error),
             )  # fmt: skip
             return Failed(reason, Ending.DAMAGED)
         self.statistics.count(Ending.SET_ASIDE)
         self.bound.trim_quarantine()
         self._say(
-            ("damaged", path), logging.WARNING, "%s is damaged: %s; it is now in %s and will be "
+            ("damaged", path), WARNING, "%s is damaged: %s; it is now in %s and will be "
             "made again", path, reason, aside,
         )  # fmt: skip
         return Failed(reason, Ending.DAMAGED)
@@ -264,7 +285,7 @@ class DirectoryStore:
             return Skipped("the store is read-only")
         if len(entry.data) > self.max_size:
             reason = f"it is larger than all of the store may be ({self.max_size} bytes)"
-            self._say("large", logging.WARNING, "%s is not kept: %s", entry.key, reason)
+            self._say("large", WARNING, "%s is not kept: %s", entry.key, reason)
             return Skipped(reason)
         path = self.path(entry.key, entry.under)
         try:
@@ -273,7 +294,7 @@ class DirectoryStore:
             with self.bound.room_for(len(entry.data)):
                 self._write(path, entry.data)
         except UnsafeDirectory as error:
-            self._say("unsafe", logging.WARNING, "%s", error)
+            self._say("unsafe", WARNING, "%s", error)
             return Failed(error.reason, Ending.UNSAFE)
         except OSError as error:
             return self._not_stored(error)
@@ -316,10 +337,10 @@ class DirectoryStore:
         else:
             ending = Ending.NOT_STORED
         if ending is Ending.NOT_WRITABLE and os.path.isdir(self._root):
-            self._say("read-only", logging.INFO, "%s cannot be written to: %s", self._root, reason)
+            self._say("read-only", INFO, "%s cannot be written to: %s", self._root, reason)
             return Skipped(f"{self._root} cannot be written to: {reason}", ending)
         self._say(
-            error.errno, logging.WARNING, "nothing is kept in %s: %s. The program goes on without.",
+            error.errno, WARNING, "nothing is kept in %s: %s. The program goes on without.",
             self._root, reason,
         )  # fmt: skip
         return Failed(reason, ending)
@@ -341,13 +362,19 @@ class DirectoryStore:
 
     # -- upkeep -------------------------------------------------------------------------
 
-    def collect(self, max_size: int | None = None) -> Collected:
-        """Bring the store within its bound, or within another one, now."""
-        return self.bound.collect(max_size)
+    def collect(
+        self,
+        max_size: int | None = None,
+        *,
+        unused_for: float | None = None,
+        is_rehearsal: bool = False,
+    ) -> Collected:
+        """Bring the store within its bound, or within another one, now: see `Bound.collect`."""
+        return self.bound.collect(max_size, unused_for=unused_for, is_rehearsal=is_rehearsal)
 
     def uses(self, toolchain: str) -> None:
         """Say that entries of a toolchain are in use: they are not the first to be evicted."""
-        self.bound.keep_alive(toolchain)
+        keep_alive(f"{self._root}{os.sep}v{FORMAT}", toolchain)
 
     def _say(self, topic: object, level: int, message: str, *words: object) -> None:
         """Log something once."""

@@ -1,0 +1,230 @@
+"""This machine, its settings and a cache directory in, what is well and what is not out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from whorl import settings
+from whorl.errors import BadSetting
+from whorl.store import Leases
+from whorl.store.lease import Lease
+from whorl.store.safety import danger
+
+from . import words
+from .output import silenced
+
+__all__ = ["Check", "checks"]
+
+LITTLE_SPACE: Final = 256 << 20
+_NETWORK: Final = frozenset(("nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "fuse"))
+
+
+class Check(NamedTuple):
+    """One thing that was looked at. `state` is ok, note (worth knowing) or broken."""
+
+    area: str
+    name: str
+    state: str
+    text: str
+
+
+def checks(root: Path) -> Iterator[Check]:
+    """Everything that is worth a look, in the order in which a call needs it."""
+    for area, look in (
+        ("settings", _settings), ("directory", lambda: _directory(root)),
+        ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
+    ):  # fmt: skip
+        yield from _guarded(area, look)
+
+
+def _guarded(area: str, look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    """What a look finds; one that fails has found something too."""
+    try:
+        yield from look()
+    except Exception as error:
+        yield Check(area, type(error).__name__, "broken", str(error).splitlines()[0])
+
+
+# -- settings ---------------------------------------------------------------------------
+
+
+def _settings() -> Iterator[Check]:
+    try:
+        current = settings.current()
+    except BadSetting as error:
+        yield Check("settings", str(error.name), "broken", str(error))
+        return
+    for field in current.__slots__:
+        setting = getattr(current, field)
+        name = "cache_dir" if field == "cache_place" else field
+        value = words.size(setting.value) if field == "cache_max_size" else setting.value
+        shown = "-" if value == "" else value
+        state = "note" if (name, setting.value) in _WORTH_KNOWING else "ok"
+        yield Check("settings", name, state, f"{shown} (from {setting.origin})")
+
+
+_WORTH_KNOWING: Final = {
+    ("cache", "off"), ("cache", "readonly"), ("interpret", True), ("debug", True),
+    ("require_hit", True),
+}  # fmt: skip
+
+
+# -- directory --------------------------------------------------------------------------
+
+
+def _directory(root: Path) -> Iterator[Check]:
+    yield Check("directory", "path", "ok", str(root))
+    if not root.is_dir():
+        yield _missing(root)
+        return
+    status = root.stat()
+    reason = danger(status)
+    mode = stat.S_IMODE(status.st_mode)
+    if reason is not None:
+        yield Check("directory", "safe", "broken", f"{reason} (mode {mode:04o}): it is not used")
+    else:
+        owner = f"user {status.st_uid}, " if sys.platform != "win32" else ""
+        yield Check("directory", "safe", "ok", f"{owner}mode {mode:04o}")
+    yield _writable(root)
+    yield from _room(root)
+    aside = root / "quarantine"
+    damaged = len(list(aside.iterdir())) if aside.is_dir() else 0
+    if damaged:
+        yield Check("directory", "quarantine", "note", f"{damaged} damaged files were set aside")
+
+
+def _missing(root: Path) -> Check:
+    above = next((parent for parent in root.parents if parent.exists()), None)
+    if root.exists() or (above is not None and not above.is_dir()):
+        return Check("directory", "exists", "broken", "there is a file in its place")
+    if above is None or not os.access(above, os.W_OK | os.X_OK):
+        return Check("directory", "exists", "broken", f"not yet, and {above} cannot be written to")
+    return Check("directory", "exists", "ok", "not yet; it is made when something is kept")
+
+
+def _writable(root: Path) -> Check:
+    if settings.current().cache.value == "readonly":
+        return Check("directory", "writable", "note", "not tried: WHORL_CACHE is readonly")
+    try:
+        with tempfile.TemporaryFile(dir=root):
+            pass
+    except OSError as error:
+        return Check("directory", "writable", "note", f"no ({error.strerror}): it is only read")
+    return Check("directory", "writable", "ok", _locks(root))
+
+
+def _locks(root: Path) -> str:
+    with tempfile.TemporaryDirectory(dir=root, prefix="doctor-") as folder:
+        lease = Leases(folder).take("doctor")
+        if not isinstance(lease, Lease):
+            return "yes; files cannot be locked, so processes may repeat each other's work"
+        lease.release(done=True)
+    return "yes, and files can be locked"
+
+
+def _room(root: Path) -> Iterator[Check]:
+    free = shutil.disk_usage(root).free
+    state = "note" if free < LITTLE_SPACE else "ok"
+    yield Check("directory", "free space", state, words.size(free))
+    if hasattr(os, "statvfs"):
+        kind = _file_system(root)
+        flags = os.statvfs(root).f_flag
+        options = [name for name, flag in (("noexec", 8), ("read-only", 1)) if flags & flag]
+        network = ["a network: locks may not reach all machines"] if kind in _NETWORK else []
+        text = "; ".join([kind, *options, *network])
+        yield Check("directory", "file system", "note" if network else "ok", text)
+
+
+def _file_system(root: Path) -> str:
+    """The kind of file system that holds a path, where the system says."""
+    try:
+        rows = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return "unknown kind"
+    place = str(root.resolve())
+    fitting = [
+        row
+        for row in rows
+        if len(row) > 2 and (place == row[1] or place.startswith(row[1].rstrip("/") + "/"))
+    ]
+    return max(fitting, key=lambda row: len(row[1]))[2] if fitting else "unknown kind"
+
+
+# -- toolchain --------------------------------------------------------------------------
+
+
+def _toolchain() -> Iterator[Check]:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    here = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"
+    yield Check("toolchain", "Python", "ok", here)
+    yield Check("toolchain", "whorl", "ok", str(vars(sys.modules["whorl"])["__version__"]))
+    for name in ("numpy", "llvmlite"):
+        try:
+            yield Check("toolchain", name, "ok", version(name))
+        except PackageNotFoundError:
+            yield Check("toolchain", name, "broken", "is not installed")
+    yield from _guarded("toolchain", _llvm)
+
+
+def _llvm() -> Iterator[Check]:
+    from whorl.kernels.machine import binding, host_level
+
+    version = ".".join(map(str, binding().llvm_version_info))
+    target = settings.current().target
+    yield Check("toolchain", "LLVM", "ok", version)
+    level = f"{host_level()}; kernels are compiled for {target.value}"
+    yield Check("toolchain", "processor", "ok", level)
+    yield Check("toolchain", "a kernel compiles and runs", *_tried())
+
+
+def _tried() -> tuple[str, str]:
+    """Whether a small kernel does what it should; the cache is left alone."""
+    import time
+
+    from whorl.kernels.kernel import kernel
+
+    def doubled(n: int) -> int:
+        return 2 * n
+
+    begun = time.perf_counter()
+    before = settings.current()
+    try:
+        settings.configure(cache="off", require_hit=False, interpret=False)
+        answer = kernel(cache="process")(doubled)(21)
+    finally:
+        settings.restore(before)
+    if answer != 42:
+        return "broken", f"2 * 21 is {answer}"
+    return "ok", f"yes, in {words.duration(time.perf_counter() - begun)}"
+
+
+# -- launch and threads -----------------------------------------------------------------
+
+
+def _launch() -> Iterator[Check]:
+    from whorl.launch import status
+
+    is_on, reason = status()
+    yield Check("launch", "native", "ok" if is_on else "note", "on" if is_on else f"off: {reason}")
+
+
+def _threads() -> Iterator[Check]:
+    from whorl.kernels.runtime import find_runtime
+
+    with silenced("whorl.kernels"):
+        runtime = find_runtime()
+    count = settings.current().threads.value
+    if runtime is None:
+        text = "no OpenMP runtime is found: parallel loops run on one thread"
+        yield Check("threads", "runtime", "note", text)
+    else:
+        yield Check("threads", "runtime", "ok", f"{runtime.name}, {count} threads")

@@ -1,0 +1,104 @@
+"""The entries of a directory in, those that are meant out, one to a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from whorl.store.catalogue import Listed, catalogue
+
+from . import words
+from .opened import opened, said_to_be_empty
+from .output import Column, common, line, say, table
+from .selection import Selection, selecting
+
+__all__ = ["command"]
+
+ON_A_TERMINAL: Final = 50
+
+# What to sort by, the most interesting first.
+_ORDERS: Final[dict[str, Callable[[Listed], Any]]] = {
+    "made": lambda row: -row.made,
+    "used": lambda row: -row.used,
+    "size": lambda row: -row.size,
+    "seconds": lambda row: -row.seconds,
+    "program": lambda row: row.program,
+    "key": lambda row: row.name.key,
+}
+
+
+@click.command("ls")
+@selecting
+@click.option("--sort", type=click.Choice(list(_ORDERS)), default="made", show_default=True,
+              help="What to sort by; the latest, largest or longest first.")  # fmt: skip
+@click.option("--reverse", is_flag=True, help="The other way round.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(0),
+    default=None,
+    help="Show so many; 0 for all.  [default: 50 on a terminal, all elsewhere]",
+)
+@click.option("-q", "--keys", is_flag=True, help="Print keys and nothing else.")
+@common
+def command(
+    selection: Selection,
+    sort: str,
+    reverse: bool,
+    limit: int | None,
+    keys: bool,
+    as_json: bool,
+    cache_dir: str | None,
+) -> None:
+    """List the entries of the cache.
+
+    \b
+    Example:
+      whorl ls --program solver.step --newer-than 1d
+      whorl ls --larger-than 1M --sort size --json
+      whorl show $(whorl ls --program step --limit 1 --keys)
+    """  # \b is click's
+    store = opened(cache_dir)
+    rows = sorted(selection.of(catalogue(store)), key=_ORDERS[sort], reverse=reverse)
+    if limit is None:
+        limit = ON_A_TERMINAL if sys.stdout.isatty() and not as_json else 0
+    shown = rows[:limit] if limit else rows
+    if as_json:
+        say([str(row.name.key) if keys else row.as_plain() for row in shown])
+        return
+    if keys:
+        for row in shown:
+            click.echo(row.name.key)
+        return
+    if said_to_be_empty(store):
+        return
+    if not rows:
+        click.echo("whorl: no entry is like that.", err=True)
+        return
+    _print(shown)
+    if len(shown) < len(rows):
+        line(f"and {len(rows) - len(shown)} more; --limit 0 shows all", "dim")
+    unreadable = sum(bool(row.trouble) for row in rows)
+    if unreadable:
+        click.echo(f"whorl: {unreadable} of these cannot be read; see whorl verify.", err=True)
+
+
+def _print(rows: list[Listed]) -> None:
+    is_short = sys.stdout.isatty()
+    columns = [
+        Column("key", style="cyan"), Column("kind"), Column("program", can_fold=True),
+        Column("size", True), Column("took", True), Column("made", True), Column("used", True),
+    ]  # fmt: skip
+    table(
+        columns,
+        [
+            (row.name.key[:12] if is_short else row.name.key, row.kind,
+             row.program or row.trouble or row.toolchain or "-", words.size(row.size),
+             words.duration(row.seconds) if row.seconds else "-",
+             words.ago(row.made), words.ago(row.used))
+            for row in rows
+        ],
+    )  # fmt: skip

@@ -1,0 +1,279 @@
+"""Scripts in, a cache that has what they need out: each is run once, several at a time."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from whorl.late import dataclass
+from whorl.store import Totals
+
+from . import words
+from .opened import cache_root
+from .output import Column, common, line, progress, say, table
+from .refusal import Refusal
+
+__all__ = ["command"]
+
+_SHOWN = 20  # lines of the output of a script that failed
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One script with its arguments, and what came of running it."""
+
+    words: tuple[str, ...]
+    code: int = 0
+    seconds: float = 0.0
+    totals: Totals = Totals()  # frozen
+    output: str = ""
+
+    @property
+    def found(self) -> int:
+        """Entries of programs that were there."""
+        return sum(sums.found for sums in self.totals.programs.values())
+
+    @property
+    def made(self) -> int:
+        """Entries of programs that were made."""
+        return sum(sums.made for sums in self.totals.programs.values())
+
+    def as_plain(self) -> dict[str, Any]:
+        """The same as what JSON has."""
+        return {
+            "command": list(self.words), "exit_code": self.code, "seconds": self.seconds,
+            "found": self.found, "made": self.made,
+            "programs": {
+                name: {"found": sums.found, "made": sums.made, "seconds_spent": sums.spent}
+                for name, sums in self.totals.programs.items()
+            },
+        }  # fmt: skip
+
+
+@click.command(
+    "warm", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module.")
+@click.option(
+    "--with",
+    "argument_sets",
+    multiple=True,
+    metavar="ARGS",
+    help="Run SCRIPT with these arguments; once for each time this is given.",
+)
+@click.option(
+    "--list",
+    "listing",
+    type=click.File("r"),
+    metavar="FILE",
+    help="Run every line of FILE (- for standard input): a script and its arguments.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Run so many at a time.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Stop a script that takes longer.",
+)
+@click.option("-v", "--show-output", is_flag=True, help="Pass on what the scripts print.")
+@common
+@click.argument("script", required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def command(
+    context: click.Context,
+    module: bool,
+    argument_sets: tuple[str, ...],
+    listing: IO[str] | None,
+    jobs: int,
+    timeout: float | None,
+    show_output: bool,
+    as_json: bool,
+    cache_dir: str | None,
+    script: str | None,
+    arguments: tuple[str, ...],
+) -> None:
+    """Run SCRIPT once, so that the cache has everything it compiles.
+
+    It runs as `python SCRIPT ARGUMENTS...` does, with the cache on. Several runs can go in
+    parallel, by --with or --list. Options of `whorl warm` stand before SCRIPT. The exit code is
+    that of the first run that fails, in the order in which they were given.
+
+    \b
+    Example:
+      whorl warm solve.py --steps 10
+      whorl warm --jobs 4 --with "--n 16" --with "--n 32" solve.py
+    """  # \b is click's
+    runs = _runs(script, arguments, argument_sets, listing, is_module=module)
+    root = cache_root(cache_dir)
+    done = _all_run(runs, root, jobs, timeout, show_output=show_output)
+    if as_json:
+        say({"directory": str(root), "runs": [run.as_plain() for run in done]})
+    else:
+        _print(done, show_output=show_output)
+    context.exit(next((run.code for run in done if run.code), 0))
+
+
+def _runs(
+    script: str | None,
+    arguments: tuple[str, ...],
+    argument_sets: tuple[str, ...],
+    listing: Iterable[str] | None,
+    *,
+    is_module: bool,
+) -> list[tuple[str, ...]]:
+    """What to run: the words after `python` for each."""
+    runs = []
+    if script is not None:
+        first = ("-m", script) if is_module else (script,)
+        sets = [_split(text, "--with") for text in argument_sets] or [()]
+        runs += [(*first, *arguments, *each) for each in sets]
+    elif argument_sets or is_module:
+        raise Refusal("which script? --with and --module are for one that is named.")
+    for text in listing or ():
+        each = _split(text, "--list")
+        if each and not each[0].startswith("#"):
+            runs.append(each)
+    if not runs:
+        raise Refusal("there is nothing to run: name a SCRIPT, or a file with --list.")
+    for each in runs:
+        if each[0] != "-m" and not Path(each[0]).exists():
+            raise Refusal(f"{each[0]} is not there.")
+    return runs
+
+
+def _split(text: str, option: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text, posix=os.name != "nt"))
+    except ValueError as error:
+        raise Refusal(f"{option} {text.strip()!r} cannot be taken apart: {error}.") from None
+
+
+def _all_run(
+    runs: list[tuple[str, ...]],
+    root: Path,
+    jobs: int,
+    timeout: float | None,
+    *,
+    show_output: bool,
+) -> list[Run]:
+    stopping = threading.Event()
+    with (
+        progress("warming", len(runs)) as advance,
+        ThreadPoolExecutor(min(jobs, len(runs))) as pool,
+    ):
+        futures = {
+            pool.submit(_run, each, root, timeout, stopping, show_output=show_output): number
+            for number, each in enumerate(runs)
+        }
+        done: dict[int, Run] = {}
+        try:
+            for future in as_completed(futures):
+                done[futures[future]] = future.result()
+                advance(1)
+        except BaseException:
+            stopping.set()
+            for future in futures:
+                future.cancel()
+            raise
+    return [run for _, run in sorted(done.items())]
+
+
+def _run(
+    words: tuple[str, ...],
+    root: Path,
+    timeout: float | None,
+    stopping: threading.Event,
+    *,
+    show_output: bool,
+) -> Run:
+    """Run one script as its user would, with the cache on, and take down what it did."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="whorl-warm-") as folder:
+        summary, output = Path(folder) / "summary.jsonl", Path(folder) / "output"
+        environment = {
+            **os.environ, "WHORL_CACHE": "on", "WHORL_CACHE_DIR": str(root),
+            "WHORL_SUMMARY": str(summary), "WHORL_REQUIRE_HIT": "0", "WHORL_INTERPRET": "0",
+        }  # fmt: skip
+        with output.open("wb") as sink:
+            to: Any = sys.stderr if show_output and _has_descriptor(sys.stderr) else sink
+            child = subprocess.Popen(
+                [sys.executable, *words], stdin=subprocess.DEVNULL, stdout=to, stderr=to,
+                env=environment,
+            )  # fmt: skip
+            code = _awaited(child, timeout, stopping)
+        text = output.read_text(encoding="utf-8", errors="replace")
+        return Run(words, code, time.monotonic() - begun, Totals.in_file(summary), text)
+
+
+def _has_descriptor(stream: IO[str]) -> bool:
+    try:
+        stream.fileno()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _awaited(
+    child: subprocess.Popen[bytes], timeout: float | None, stopping: threading.Event
+) -> int:
+    """The exit code of a child, as a shell would say it; one that takes too long is stopped."""
+    begun = time.monotonic()
+    try:
+        while True:
+            try:
+                code = child.wait(0.1)
+            except subprocess.TimeoutExpired:
+                is_late = timeout is not None and time.monotonic() - begun > timeout
+                if is_late or stopping.is_set():
+                    child.kill()
+                    child.wait()
+                    return 124
+                continue
+            return code if code >= 0 else 128 - code
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+
+
+def _print(done: list[Run], *, show_output: bool) -> None:
+    for run in done:
+        if run.code and not show_output:
+            click.echo(f"whorl: {shlex.join(run.words)} ended with exit code {run.code}:", err=True)
+            for text in run.output.splitlines()[-_SHOWN:]:
+                click.echo(f"  {words.printable(text)}", err=True)
+    columns = [
+        Column("script", can_fold=True), Column("made", True), Column("found", True),
+        Column("took", True), Column("exit code", True),
+    ]  # fmt: skip
+    table(
+        columns,
+        [
+            (shlex.join(run.words), str(run.made), str(run.found), words.duration(run.seconds),
+             str(run.code))
+            for run in done
+        ],
+    )  # fmt: skip
+    made = [name for run in done for name, sums in run.totals.programs.items() if sums.made]
+    if made:
+        line()
+        line("made: " + ", ".join(sorted(set(made))))

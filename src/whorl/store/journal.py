@@ -1,0 +1,204 @@
+"""Misses in, a short history of them out: what was made lately, and why it was not found.
+
+    root/journal/misses.jsonl       one line of JSON per miss, the last at the end
+    root/journal/misses.old.jsonl   the lines before these
+
+A line is appended in one write when what was missing has been made, so nobody waits for
+anybody. A file that has become long takes the place of the old one, so both together stay
+below two times `LONGEST`. Lines that make no sense are passed over; trouble here is no
+trouble for a program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from whorl.late import dataclass
+
+from .atomic_file import append_small, make_directory
+from .directory import DirectoryStore
+from .outcome import Store
+
+__all__ = ["Difference", "Journal", "Miss", "journal_of"]
+
+LONGEST: Final = 1 << 19  # bytes of a file
+DIFFERENCES: Final = 24  # of one miss that are kept
+TEXT: Final = 300  # characters of a text that are kept
+_ABSURD: Final = 1e11  # seconds: the year 5138
+_READ_AT_MOST: Final = 4 * LONGEST
+
+
+class Difference(NamedTuple):
+    """One thing that was otherwise when the nearest entry was made.
+
+    >>> print(Difference("global:solver.SCALE", "2.0", "3.0", "solver.py:7: `x * SCALE`"))
+    global:solver.SCALE: 2.0 -> 3.0  (read at solver.py:7: `x * SCALE`)
+    """
+
+    path: str
+    old: str
+    new: str
+    line: str = ""
+
+    def __str__(self) -> str:
+        at = f"  (read at {self.line})" if self.line else ""
+        return f"{self.path}: {self.old} -> {self.new}{at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Something that was asked for and not there, and what came of it.
+
+    `cause` is one of a few words that can be counted, `reason` the same at length. `seconds` is
+    how long it took to have it; `key` names what was made, and is empty if nothing was kept.
+
+    >>> Miss("solver.step", "first compile", "first compile").ending
+    'made'
+    """
+
+    program: str
+    cause: str
+    reason: str
+    differences: tuple[Difference, ...] = ()
+    left_out: int = 0  # differences that are not kept
+    time: float = 0.0
+    seconds: float = 0.0
+    ending: str = "made"  # or: waited for another, raised ..., refused
+    key: str = ""
+    process: int = 0
+
+    def as_plain(self) -> dict[str, Any]:
+        """The same as what JSON has.
+
+        >>> Miss.from_plain(Miss("f", "first compile", "first compile").as_plain()).program
+        'f'
+        """
+        return {
+            "time": self.time, "program": self.program, "cause": self.cause, "reason": self.reason,
+            "differences": [each._asdict() for each in self.differences],
+            "left_out": self.left_out, "seconds": self.seconds, "ending": self.ending,
+            "key": self.key, "process": self.process,
+        }  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Miss:
+        """The miss that is kept as this; ValueError if none is."""
+        try:
+            at, seconds = float(plain["time"]), float(plain["seconds"])
+            if not (0 <= at < _ABSURD and 0 <= seconds < _ABSURD):
+                raise ValueError(f"not a time: {at}, {seconds}")
+            return cls(
+                str(plain["program"]),
+                str(plain["cause"]),
+                str(plain["reason"]),
+                tuple(Difference(**_texts(each)) for each in plain["differences"]),
+                int(plain["left_out"]),
+                at,
+                seconds,
+                str(plain["ending"]),
+                str(plain["key"]),
+                int(plain["process"]),
+            )
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise ValueError(f"not a miss: {error!r}") from error
+
+
+def _texts(plain: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): str(text) for name, text in plain.items()}
+
+
+class Journal:
+    """The misses of all processes that use a directory, the last ones.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     Journal(root).note(Miss("solver.step", "first compile", "first compile"))
+    ...     [miss.program for miss in Journal(root).misses()]
+    ['solver.step']
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self._root = os.fspath(root)
+        self._home = os.path.join(self._root, "journal")
+        self._path = os.path.join(self._home, "misses.jsonl")
+        self._old = os.path.join(self._home, "misses.old.jsonl")
+
+    def note(self, miss: Miss) -> None:
+        """Append a miss. If that cannot be, it is forgotten."""
+        with contextlib.suppress(OSError):
+            if self._append(_line(miss)) >= LONGEST and os.stat(self._path).st_size >= LONGEST:
+                os.replace(self._path, self._old)
+
+    def _append(self, line: bytes) -> int:
+        try:
+            return append_small(self._path, line)
+        except FileNotFoundError:
+            if not os.path.isdir(self._root):  # the store is gone; that is not ours to undo
+                return 0
+            make_directory(self._home)
+            return append_small(self._path, line)
+
+    def misses(self) -> list[Miss]:
+        """What is known of them, the oldest first."""
+        found = [*_read(self._old), *_read(self._path)]
+        return sorted(found, key=lambda miss: miss.time)
+
+
+def journal_of(store: Store) -> Journal | None:
+    """Where the misses of a store are written down; None if that is nowhere.
+
+    >>> from whorl.store import MemoryStore
+    >>> journal_of(MemoryStore()) is None
+    True
+    """
+    if isinstance(store, DirectoryStore):
+        return None if store.read_only else Journal(store.root)
+    for inner in (*getattr(store, "tiers", ()), getattr(store, "inner", None)):
+        found = None if inner is None else journal_of(inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _line(miss: Miss) -> bytes:
+    """A miss as a line of bounded length. It begins with a new line: a torn one before it stays
+    alone."""
+    plain = miss.as_plain()
+    kept = plain["differences"][:DIFFERENCES]
+    plain["left_out"] += len(plain["differences"]) - len(kept)
+    plain["differences"] = [{name: _short(text) for name, text in each.items()} for each in kept]
+    for name in ("program", "cause", "reason", "ending", "key"):
+        plain[name] = _short(plain[name])
+    plain["time"] = round(miss.time or time.time(), 3)
+    plain["seconds"] = round(miss.seconds, 6)
+    plain["process"] = miss.process or os.getpid()
+    return f"\n{json.dumps(plain, separators=(',', ':'))}\n".encode("ascii")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TEXT else f"{text[: TEXT - 1]}…"
+
+
+def _read(path: str) -> Iterator[Miss]:
+    try:
+        with open(path, "rb", opener=_open) as file:
+            data = file.read(_READ_AT_MOST)
+    except OSError:
+        return
+    for text in data.split(b"\n"):
+        if not text:
+            continue
+        with contextlib.suppress(ValueError, RecursionError):
+            plain = json.loads(text)
+            if type(plain) is dict:
+                yield Miss.from_plain(plain)
+
+
+def _open(path: str, flags: int) -> int:
+    """Without being held up by what is no file."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))

@@ -1,0 +1,218 @@
+"""The command line as a person runs it: real processes, real kernels, pipes, interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import artifact_of
+from tests.processes.programs import QUICK_IMPORTS, ROOT, written
+from whorl.store import DirectoryStore
+
+PROGRAM = """
+import sys
+import whorl
+
+SCALE = 2.0
+
+class Toy:
+    name, version = "toy", "1"
+    def compile(self, program, inputs):
+        return whorl.Artifact({"code": b"x"}, {"by": inputs.function().glob("SCALE").value(),
+                                               "n": inputs.arg("n").value()})
+    def load(self, artifact, device):
+        return lambda n: n * artifact.metadata["by"]
+
+@whorl.jit(Toy())
+def scaled(n):
+    return n * SCALE
+
+for text in sys.argv[1:]:
+    print(scaled(int(text)))
+if not sys.argv[1:]:
+    raise SystemExit(7)
+"""
+
+
+def environment(cache: Path, **variables: str) -> dict[str, str]:
+    clean = {name: text for name, text in os.environ.items() if not name.startswith("WHORL_")}
+    return {**clean, **QUICK_IMPORTS, "WHORL_CACHE_DIR": str(cache), **variables}
+
+
+def whorl(cache: Path, *words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whorl", *map(str, words)],
+        cwd=ROOT, env=environment(cache, **variables), capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+
+
+def told(cache: Path, *words: object) -> Any:
+    done = whorl(cache, words[0], "--json", *words[1:])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    return written(tmp_path, {"solve.py": PROGRAM}) / "solve.py"
+
+
+def test_warm_fills_the_cache_with_what_a_plain_run_then_finds(cache: Path, script: Path) -> None:
+    runs = told(cache, "warm", script, "1", "2")["runs"]
+    assert [(run["made"], run["found"], run["exit_code"]) for run in runs] == [(2, 0, 0)]
+    plain = subprocess.run(
+        [sys.executable, str(script), "1", "2"],
+        env=environment(cache, WHORL_REQUIRE_HIT="1"), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (plain.returncode, plain.stdout) == (0, "2.0\n4.0\n")
+    rows = {row["program"]: row for row in told(cache, "stats")["programs"]}
+    assert (rows["solve.scaled"]["made"], rows["solve.scaled"]["found"]) == (2, 2)
+
+
+def test_warm_runs_argument_sets_and_lists_in_parallel(
+    cache: Path, script: Path, tmp_path: Path
+) -> None:
+    words = ["--jobs", 3, "--with", "1", "--with", "2 3", script]
+    runs = json.loads(whorl(cache, "warm", "--json", *words).stdout)["runs"]
+    assert [run["made"] for run in runs] == [1, 2]
+    assert runs[1]["command"] == [str(script), "2", "3"]
+    (tmp_path / "list").write_text(f"# two runs\n{script} 4\n\n{script} 1 2\n")
+    done = whorl(cache, "warm", "--json", "-j", 2, "--list", tmp_path / "list")
+    counts = [(run["made"], run["found"]) for run in json.loads(done.stdout)["runs"]]
+    assert (done.returncode, counts) == (0, [(1, 0), (0, 2)])
+
+
+def test_warm_ends_with_the_code_of_the_script_and_shows_what_it_said(
+    cache: Path, script: Path, tmp_path: Path
+) -> None:
+    assert whorl(cache, "warm", script).returncode == 7
+    done = whorl(cache, "warm", "--with", "1", "--with", "one", script)
+    assert done.returncode == 1
+    assert "ValueError: invalid literal for int()" in done.stderr
+    assert "solve.scaled" in done.stdout
+    written(tmp_path, {"slow.py": "import time; time.sleep(60)"})
+    assert whorl(cache, "warm", "--timeout", "0.3", tmp_path / "slow.py").returncode == 124
+    assert whorl(cache, "warm", tmp_path / "nothing.py").returncode == 2
+    assert whorl(cache, "warm").returncode == 2
+
+
+def test_warm_passes_output_on_to_the_standard_error_only(cache: Path, script: Path) -> None:
+    done = whorl(cache, "warm", "--json", "--show-output", script, "21")
+    assert "42.0" in done.stderr
+    assert json.loads(done.stdout)["runs"][0]["made"] == 1
+
+
+def test_a_bundle_takes_a_program_to_another_cache(
+    cache: Path, script: Path, tmp_path: Path
+) -> None:
+    told(cache, "warm", script, "1")
+    told(cache, "export", tmp_path / "b.whorl", "--program", "scaled")
+    other = tmp_path / "other"
+    assert told(other, "import", tmp_path / "b.whorl")["failed"] == []
+    plain = subprocess.run(
+        [sys.executable, str(script), "1"],
+        env=environment(other, WHORL_REQUIRE_HIT="1"), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (plain.returncode, plain.stdout) == (0, "2.0\n")
+
+
+def test_the_demo_compiles_finds_and_explains(cache: Path) -> None:
+    scenes = told(cache, "demo")
+    assert [scene["compiled"] for scene in scenes] == [1, 0, 0, 1, 1, 0]
+    paths = [scene["misses"][0]["differences"][0]["path"] for scene in scenes[3:5]]
+    assert paths == ["global:balls.GRAVITY", "global:balls.bounce"]
+    answers = [scene["printed"] for scene in scenes]
+    assert answers[0] == answers[1] == answers[2] == answers[5]
+    assert len(set(answers)) == 3
+    assert not cache.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no head")
+def test_a_reader_that_leaves_is_no_error_to_read_about(cache: Path) -> None:
+    store = DirectoryStore(cache)
+    for i in range(1500):
+        store.put(artifact_of("m.f", i))
+    words = [sys.executable, "-m", "whorl", "ls"]
+    child = subprocess.Popen(
+        words, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.stderr.read() == b""
+    child.stderr.close()
+    assert child.wait(30) == 141
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are otherwise there")
+def test_an_interrupt_stops_warm_and_its_scripts_quietly(cache: Path, tmp_path: Path) -> None:
+    slow = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+    written(tmp_path, {"slow.py": slow})
+    words = [sys.executable, "-m", "whorl", "warm", tmp_path / "slow.py", tmp_path / "pid"]
+    child = subprocess.Popen(
+        [*map(str, words)], env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=ROOT, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out, err.strip()) == (130, "", "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_many_processes_write_one_journal_and_lose_nothing(cache: Path, script: Path) -> None:
+    children = [
+        subprocess.Popen(
+            [sys.executable, str(script), *(str(100 * i + j) for j in range(10))],
+            env=environment(cache), stdout=subprocess.DEVNULL,
+        )
+        for i in range(4)
+    ]  # fmt: skip
+    assert [child.wait(60) for child in children] == [0] * 4
+    assert len(told(cache, "why", "-n", 0)) == 40
+    assert told(cache, "stats")["compiled"] == 40
+    assert told(cache, "verify")["damaged"] == []
+
+
+def test_import_whorl_loads_neither_click_nor_rich() -> None:
+    program = "import sys, whorl; print(sorted({'click', 'rich'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such device")
+def test_an_output_that_is_full_is_one_line(cache: Path) -> None:
+    DirectoryStore(cache).put(artifact_of("m.f"))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "whorl", "ls"], env=environment(cache), cwd=ROOT, stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "whorl: cannot go on: No space left on device.\n")
+
+
+def test_an_output_that_knows_few_characters_is_no_trouble(cache: Path) -> None:
+    DirectoryStore(cache).put(artifact_of("m.→"))
+    done = whorl(cache, "ls", PYTHONIOENCODING="latin-1")
+    assert (done.returncode, "m.\\u2192" in done.stdout) == (0, True)

@@ -1,0 +1,1 @@
+"""What whorl offers to the tests of its users."""
