@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import sys
 import types
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whorl.launch.instances import Held, held, held_in_dict, shared_number
+from whorl.launch.instances import Held, held, held_in_dict, shared_number, slot_offset
 from whorl.launch.layout import layout
 
 needs_instances = pytest.mark.skipif(
@@ -92,6 +93,24 @@ def test_a_dict_with_keys_that_are_no_texts_is_not_read() -> None:
     assert held_in_dict(id(held_by_text), at.inside, at.instance) is None
     assert found(3) is None
     assert found(np.zeros(2)) is None
+
+
+def test_slots_are_found_by_their_descriptors() -> None:
+    class Base:
+        __slots__ = ("first", "second")
+
+    class Thing(Base):
+        __slots__ = ("third",)
+
+    thing: Any = Thing()
+    thing.first = thing.second = thing.third = same = object()
+    places = []
+    for cls, name in ((Base, "first"), (Base, "second"), (Thing, "third")):
+        offset = slot_offset(vars(cls)[name], layout().descriptor)
+        assert ctypes.c_int64.from_address(id(thing) + offset).value == id(same)
+        places.append(offset)
+    assert len(set(places)) == 3
+    assert slot_offset(vars(Base)["first"], 0) == 0
 
 
 def test_a_name_that_stands_there_as_another_object_is_not_found() -> None:

@@ -17,7 +17,7 @@ from whorl.kernels.machine import host_level, machine_code
 from whorl.launch import callable as native_callable
 from whorl.launch import link, map_image
 from whorl.launch.layout import layout
-from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, launcher_text
+from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, routine_text
 from whorl.launch.routine import api_table
 from whorl.launch.selector import header_of
 
@@ -43,7 +43,7 @@ define void @kernel(ptr %r) {
 
 @pytest.fixture(scope="module")
 def addresses() -> Any:
-    launcher = map_image(link(machine_code(launcher_text(layout()), host_level())))
+    launcher = map_image(link(machine_code(routine_text(layout()), host_level())))
     kernel = map_image(link(machine_code(KERNEL, host_level())))
     return launcher, kernel
 

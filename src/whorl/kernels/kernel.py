@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import types
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
 from whorl.jit.kernel import CacheMode, Choices, check_choices
-from whorl.jit.specialization import Specialization
-from whorl.settings import current
+from whorl.jit.specialization import KnownShape, Specialization
+from whorl.settings import Settings, current
 from whorl.store import Cache
 
 from .bound import BoundKernel
@@ -30,13 +31,37 @@ if TYPE_CHECKING:
 __all__ = ["NumericKernel", "kernel"]
 
 Form = Literal["ir", "llvm", "optimised", "asm"]
+ANY_NUMBER: Final = 0x04 | 0x08  # flags of code: *args, **kwargs
 
 
-@exclude("_has_checkpoints", "_python_calls", "_reaching", "tables")
+class _Recent(NamedTuple):
+    """What was launched before, and how it was found; the facts hold what they are about."""
+
+    arity: int  # arguments that need no binding; -1: all need it
+    settings: Settings
+    level: str | None
+    debug: bool | None
+    target: Target
+    shape: KnownShape
+    facts: Any
+    found: Any
+    launch: Callable[..., Any]
+
+    def launch_for(self, values: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """What is launched for these values; None if their facts are not known."""
+        facts = self.shape.replay(values, self.target.properties)
+        if facts == self.facts:
+            return self.launch
+        found = self.shape.by_facts.get(facts)
+        return None if found is None else found[0].loaded.get(self.target.device)
+
+
+@exclude("_has_checkpoints", "_python_calls", "_reaching", "_recent", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
     compiler: KernelCompiler
+    _recent: _Recent | None
     family: type[NumericKernel]  # this class, whichever kind of it an object is
 
     def __init__(self, *args: Any) -> None:
@@ -70,13 +95,33 @@ class NumericKernel(Kernel):
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         """The way of a call that is not, or not yet, taken natively."""
-        if current().interpret.value:
+        settings = current()
+        if settings.interpret.value:
             return self.interpret(*args, **kwargs)
-        result = Kernel.__call__(self, *args, **kwargs)
+        launch, values = None, args
+        recent = self._recent
+        if recent is not None and self._is_as_it_was(recent, settings):
+            if kwargs or len(args) != recent.arity:
+                values = self._binding.bind(*args, **kwargs)
+            launch = recent.launch_for(values)
+        result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
         self._python_calls += 1
         if self._python_calls >= self.tables.try_at and self._is_plain(args, kwargs):
             self.tables.tried(self._python_calls, is_made=self._make_native(*args))
         return result
+
+    def _is_as_it_was(self, recent: _Recent, settings: Settings) -> bool:
+        """Whether a call can be looked for where an earlier one was found."""
+        compiler = self.compiler
+        return (
+            settings is recent.settings
+            and compiler.level is recent.level
+            and compiler.debug is recent.debug
+            and self.function.__code__ is self._code
+            and sys.modules.get(self._home) is self._module
+            and not listeners
+            and not audits
+        )
 
     def _is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call like this one could be native: others go on to Python anyway."""
@@ -120,15 +165,34 @@ class NumericKernel(Kernel):
         for known in self._shapes.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             if found is not None and self.choices.cache != "process":
+                self.tables.pack(self, found[0], target.device)
+                self._remember_recent(known, values, target, found)
                 world = self.world(values, target)
                 return self.tables.add(self, known, world, found, epoch)
         return False
+
+    def _remember_recent(
+        self, known: KnownShape, values: tuple[Any, ...], target: Target, found: Any
+    ) -> None:
+        """Let calls of the same facts be launched without looking for what they need."""
+        code, settings, compiler = self.function.__code__, current(), self.compiler
+        facts = known.replay(values, target.properties)
+        launch = found[0].loaded.get(target.device)
+        if launch is None or known.by_facts.get(facts) is not found:
+            return
+        if self.choices.cache != "disk" or compiler.target() is not target:
+            return
+        arity = -1 if code.co_kwonlyargcount or code.co_flags & ANY_NUMBER else code.co_argcount
+        self._recent = _Recent(
+            arity, settings, compiler.level, compiler.debug, target, known, facts, found, launch
+        )
 
     def _again(self, choices: Choices) -> Kernel:
         return _made(self.function, self.compiler, choices, self._own_cache)
 
     def _forget(self) -> None:
         super()._forget()
+        self._recent = None
         self.tables.drop(self)
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:

@@ -19,7 +19,7 @@ from whorl.late import dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
 from whorl.launch.members import BARE
-from whorl.launch.routine import api_table, routine_address
+from whorl.launch.routine import Routines, api_table, routines
 from whorl.launch.selector import Header, header_of
 from whorl.launch.table import Chosen, Launch, NotNative, Once, SlotWords, Table, table_of
 from whorl.lazy import logger
@@ -30,7 +30,8 @@ from whorl.settings import Settings, on_change
 from .graph import GraphStatus
 from .labels import ENDED, labels_of
 from .launch import Parts
-from .machine import host_level, machine_code
+from .machine import host_level, load_functions, machine_code
+from .packing import packed_launch, result_plan
 from .record import CHECKPOINT, offsets
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
@@ -90,6 +91,7 @@ class NativeTables:
         self._slow: Any = None
         self.parts: weakref.WeakKeyDictionary[Specialization, Parts]  # of what is loaded
         self.parts = weakref.WeakKeyDictionary()
+        self._packed: weakref.WeakSet[Specialization] = weakref.WeakSet()
         self.epoch = 0  # how often they were dropped
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
         self.pause = 1  # calls from one try to the next, more after each in vain
@@ -107,6 +109,18 @@ class NativeTables:
         self.pause = 1 if is_made else min(2 * self.pause, LONGEST_PAUSE)
         self.try_at = calls + self.pause
 
+    def pack(self, kernel: NumericKernel, specialization: Specialization, device: str) -> None:
+        """Let the calls of a specialization that are checked in Python be launched by a builtin."""
+        parts = self.parts.get(specialization)
+        if parts is None or specialization in self._packed:
+            return
+        self._packed.add(specialization)
+        found = _routines(kernel)
+        if found is not None:
+            python = specialization.loaded[device]
+            made = packed_launch(parts, kernel.function, python, found.packed, _api())
+            specialization.loaded[device] = made
+
     def add(
         self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
     ) -> bool:
@@ -119,28 +133,27 @@ class NativeTables:
         parts = self.parts.get(specialization)
         if classes is None or parts is None:
             return False
-        level = host_level()
         try:
             once = Once(world)
             table = _table(known.shape, once, parts)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(live_facts(known.shape, cast("World", once))) is not found:
                 raise NotNative("what it reads has changed meanwhile")
-            address = routine_address(kernel._cache, level, lambda text: machine_code(text, level))
+            found_routines = _routines(kernel)
         except NotNative as reason:
             log.debug("%s is launched in Python: %s", kernel._name, reason)
             return False
         except Exception:  # a call that has its result already must not fail for this
             log.warning("%s cannot be launched natively", kernel._name, exc_info=True)
             return False
-        if address is None or self.epoch != epoch:
+        if found_routines is None or found_routines.launch is None or self.epoch != epoch:
             return False
         if any(each.form == table.form for each in self._tables):
             return False  # the call came another way: by keyword, or while somebody listened
         table.owner = parts
         room, is_full = self._with_room(parts)
         self._tables = (*room, table)
-        self._address = address
+        self._address = found_routines.launch
         self._show(kernel)
         kernel.__class__ = classes.native  # which has the same layout
         if self.epoch != epoch:  # another thread has dropped them since
@@ -209,6 +222,16 @@ class _Slow:
         return kernel.call_in_python(*args, **kwargs)
 
 
+def _routines(kernel: NumericKernel) -> Routines | None:
+    level = host_level()
+    return routines(
+        kernel._cache,
+        level,
+        lambda text: machine_code(text, level, effort=2),  # as quick, made sooner
+        lambda code, names: load_functions(code, names, level),
+    )
+
+
 @cache
 def _api() -> Any:
     return api_table()
@@ -225,7 +248,7 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
         parallel_address() if parts.is_parallel else 0,
         parts.printer,
     )
-    count, plan = _results(parts.result, results)
+    count, plan = result_plan(parts.result, results)
     if parts.checkpoints is not None:
         labels = labels_of(parts.checkpoints, cast("World", world))
         plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
@@ -246,21 +269,6 @@ def _slot_words(type: Scalar | ArrayType, word: int, *, is_lean: bool) -> SlotWo
     if isinstance(type, ArrayType):
         return SlotWords("array", word, BARE if is_lean else int(type.has_strides))
     return SlotWords(_PYTHON[type.kind] if type.weak else "scalar", word)
-
-
-def _results(result: Any, word: int) -> tuple[int, Any]:
-    if result is None:
-        return 0, None
-    if result[0] == "number":
-        return 1, (result[1], result[2], word)
-    plan = []
-    for i, part in enumerate(result[1]):
-        if part is None or part[0] != "number":
-            raise NotNative("it returns tuples in tuples")
-        plan.append((part[1], part[2], word + i))
-    if not plan:
-        raise NotNative("it returns an empty tuple")
-    return len(plan), tuple(plan)
 
 
 # -- what drops all tables --------------------------------------------------------------

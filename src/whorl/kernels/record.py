@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .types import ArrayType, Scalar
@@ -68,11 +68,9 @@ def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:
     return found, at
 
 
-_LOADED: Final = re.compile(
-    r"(%[\w.]+) = getelementptr inbounds i64, ptr %record, i64 (\d+)\n"
-    r"  (%[\w.]+) = load [^,\n]+, ptr \1\n"
-)
 _NAME: Final = re.compile(r"%[\w.]+")
+_PLACE: Final = re.compile(r"(%[\w.]+) = getelementptr inbounds i64, ptr %[\w.]+, i64 (\d+)\n")
+_LOAD: Final = re.compile(r"(%[\w.]+) = load [^,\n]+, ptr (%[\w.]+)\n")
 
 
 def lean_slots(text: str, types: Sequence[Scalar | ArrayType]) -> tuple[int, ...]:
@@ -80,26 +78,21 @@ def lean_slots(text: str, types: Sequence[Scalar | ArrayType]) -> tuple[int, ...
 
     A launch does not look up their extents and strides, and leaves these words as they are.
     """
-    used: set[int] = set()
-    for body in text.split("\ndefine "):
-        loaded = _LOADED.findall(body)
-        names = Counter(_NAME.findall(body))
-        places = Counter(place for place, _, _ in loaded)
-        used.update(
-            int(word) for place, word, value in loaded if names[value] > 1 or names[place] > 2
-        )
-        words = re.findall(r"ptr %record, i64 (\S+)", body)
-        if len(words) != sum(places.values()):  # some are reached in another way
-            used.update(_number(word) for word in words)
+    used = {word for body in text.split("\ndefine ") for word in _words_used(body)}
     first, _ = offsets(types)
     return tuple(
         number
         for number, (type, word) in enumerate(zip(types, first, strict=True))
-        if isinstance(type, ArrayType)
-        and used.isdisjoint(range(word + 1, word + words_of(type)))
-        and -1 not in used
+        if isinstance(type, ArrayType) and used.isdisjoint(range(word + 1, word + words_of(type)))
     )
 
 
-def _number(word: str) -> int:
-    return int(word) if word.isdecimal() else -1
+def _words_used(body: str) -> Iterator[int]:
+    """The words that one function uses: all that it computes a place of, but those that it loads
+    and does nothing with. A number of another array may be among them."""
+    counts = Counter(_NAME.findall(body))
+    loaded = {place: value for value, place in _LOAD.findall(body)}
+    for place, word in _PLACE.findall(body):
+        is_only_loaded = counts[place] == 2 and place in loaded
+        if not is_only_loaded or counts[loaded[place]] > 1:
+            yield int(word)

@@ -20,13 +20,24 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import types
 from typing import Any, Final, NamedTuple
 
 from whorl.late import dataclass, replace
 
 __all__ = [
-    "INLINE_VALUES", "MANAGED_DICT", "DictLayout", "Held", "InstanceLayout", "dict_layout", "held",
-    "held_in_dict", "instance_layout", "shared_number",
+    "INLINE_VALUES",
+    "MANAGED_DICT",
+    "DictLayout",
+    "Held",
+    "InstanceLayout",
+    "descriptor_layout",
+    "dict_layout",
+    "held",
+    "held_in_dict",
+    "instance_layout",
+    "shared_number",
+    "slot_offset",
 ]  # fmt: skip
 
 MANAGED_DICT: Final = 1 << 4  # flags of a class
@@ -160,11 +171,25 @@ def _inline_values(value: object, word: int, at: InstanceLayout) -> int:
     return 0
 
 
+def slot_offset(descriptor: types.MemberDescriptorType, at: int) -> int:
+    """Where a slot is in an instance; 0 if that is not known."""
+    return _word(_word(id(descriptor) + at) + _DEFINED) if at else 0
+
+
 # -- looking for it -----------------------------------------------------------------------
 
 
 class _Sample:
     """Instances of it have known attributes."""
+
+
+class _Slotted:
+    """Its slots lie in the order of their names."""
+
+    __slots__ = ("whorl_sample_0", "whorl_sample_1", "whorl_sample_2")
+
+
+_NEAR: Final = 1024  # a class is followed by the definitions of its slots
 
 
 def dict_layout() -> DictLayout | None:
@@ -199,6 +224,31 @@ def _is_dict(sample: dict[Any, Any], at: DictLayout, kind: int) -> bool:
     pairs = keys + at.start + (1 << bits)
     words = (ctypes.c_int64 * (2 * len(sample))).from_address(pairs)
     return list(words) == [id(each) for pair in sample.items() for each in pair]
+
+
+_DEFINED: Final = 16  # where a definition says the offset, behind a name and a type
+
+
+def descriptor_layout() -> int:
+    """Where the descriptor of a slot refers to its definition; 0 if that is not as expected."""
+    descriptor = vars(_Slotted)[_NAMES[0]]
+    for place in range(object.__basicsize__, types.MemberDescriptorType.__basicsize__, 8):
+        address = _word(id(descriptor) + place)
+        is_near = address % 8 == 0 and abs(address - id(_Slotted)) < _NEAR
+        if is_near and _finds_slots(place):
+            return place
+    return 0
+
+
+def _finds_slots(place: int) -> bool:
+    sample = _Slotted()
+    for name in _NAMES:
+        setattr(sample, name, [name])
+    offsets = [slot_offset(vars(_Slotted)[name], place) for name in _NAMES]
+    if not all(0 < offset < _Slotted.__basicsize__ for offset in offsets):
+        return False
+    found = [_word(id(sample) + offset) for offset in offsets]
+    return found == [id(getattr(sample, name)) for name in _NAMES]
 
 
 def instance_layout(inside: DictLayout) -> InstanceLayout:

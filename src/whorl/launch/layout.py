@@ -16,7 +16,13 @@ import numpy as np
 
 from whorl.late import dataclass
 
-from .instances import DictLayout, InstanceLayout, dict_layout, instance_layout
+from .instances import (
+    DictLayout,
+    InstanceLayout,
+    descriptor_layout,
+    dict_layout,
+    instance_layout,
+)
 
 __all__ = ["Layout", "NotKnown", "layout"]
 
@@ -41,6 +47,7 @@ class Layout:
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
+    descriptor: int  # of a slot's descriptor, what defines it; 0: not known
     inside: DictLayout
     instance: InstanceLayout
     ints: str  # how a small int says its size: "sized", "tagged", or "" for not known
@@ -87,6 +94,7 @@ def layout() -> Layout:
         type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
         type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
+        descriptor=descriptor_layout(),
         inside=inside,
         instance=instance_layout(inside),
         ints=_ints(),

@@ -16,7 +16,7 @@ its kernel; if none does, the call goes on to Python.
     SLOTTED  the same for members at offsets from what is in a register
     KEYED    the same for attributes of what is held in registers
     INT      an exact int that fits into 64 bits      FLOAT  an exact float
-    BOOL     True or False                            SCALAR an object of class a: b bytes at c
+    BOOL     True or False                            SCALAR an object of class a: word at c & b
     ATTR     the attribute named a, as `getattr`      SLOT   the member at offset b; a: keep it
     TYPE     an object of class a                     SAME   the very object a
     CLASS    class a, and it is as it was: version b  EQUAL  the object in register b
@@ -40,10 +40,11 @@ from typing import Final
 
 from .layout import INT_DIGIT, INT_SIZE, Layout
 from .members import ARRAYS, ATTRIBUTES, inline_text
+from .packed import PACKED_TEXT, PLAN
 from .results import RESULTS, none_text
 from .selector import ARRAY_FLAGS, FACTORS, SELECT
 
-__all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "launcher_text"]
+__all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "routine_text"]
 
 ENTRY: Final = "whorl_launch"
 KINDS: Final = {
@@ -65,19 +66,45 @@ API: Final = (
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError", "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
-    "PyErr_GivenExceptionMatches",
+    "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
+    "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
 _STATUS_WORD: Final = 3
 
 
-def launcher_text(at: Layout) -> str:
-    """The routine for a layout."""
-    text = "".join((_BASICS, _INTS[at.ints], ARRAYS, ATTRIBUTES, RESULTS, SELECT, _TRY, _ENTRY))
-    text = text.replace("{inline_values}", inline_text(at))
-    text = text.replace("{none_counted}", none_text(at))
-    return text.format(
+_EVERY: Final = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define internal ptr @api(ptr %table, i64 %number) alwaysinline {{
+  %place = getelementptr inbounds ptr, ptr %table, i64 %number
+  %found = load ptr, ptr %place
+  ret ptr %found
+}}
+
+define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
+  %place = getelementptr inbounds i64, ptr %table, i64 %number
+  %found = load i64, ptr %place
+  ret i64 %found
+}}
+""" + RESULTS + PACKED_TEXT  # fmt: skip
+_NUMBERS: Final[dict[str, object]] = {
+    "status": _STATUS_WORD,
+    **PLAN,
+    **{f"api_{name}": i for i, name in enumerate(API)},
+}
+
+
+def routine_text(at: Layout | None) -> str:
+    """The launcher for a layout, and the packer; the packer alone if no layout is known."""
+    every = _EVERY.replace("{none_counted}", none_text("call" if at is None else at.none))
+    return every.format(**_NUMBERS) + ("" if at is None else _launcher_text(at))
+
+
+def _launcher_text(at: Layout) -> str:
+    text = "".join((_BASICS, _INTS[at.ints], ARRAYS, ATTRIBUTES, SELECT, _TRY, _ENTRY))
+    return text.replace("{inline_values}", inline_text(at)).format(
         header=at.base_size + 8,
         type=at.type,
         float_value=at.float_value,
@@ -101,29 +128,14 @@ def launcher_text(at: Layout) -> str:
         inline_valid=at.instance.valid,
         int_size=INT_SIZE,
         int_digit=INT_DIGIT,
-        status=_STATUS_WORD,
         **ARRAY_FLAGS,
         **FACTORS,
-        **{f"api_{name}": i for i, name in enumerate(API)},
+        **_NUMBERS,
         **{f"k_{name}": number for name, number in KINDS.items()},
     )
 
 
 _BASICS: Final = """
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-define internal ptr @api(ptr %table, i64 %number) alwaysinline {{
-  %place = getelementptr inbounds ptr, ptr %table, i64 %number
-  %found = load ptr, ptr %place
-  ret ptr %found
-}}
-
-define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
-  %place = getelementptr inbounds i64, ptr %table, i64 %number
-  %found = load i64, ptr %place
-  ret i64 %found
-}}
-
 define internal ptr @at(ptr %object, i64 %offset) alwaysinline {{
   %place = getelementptr inbounds i8, ptr %object, i64 %offset
   ret ptr %place
@@ -226,7 +238,8 @@ _INTS: Final = {
 
 _TRY: Final = """
 ; Tries one specialization. 0: it does not fit; 1: the result, or an error, is in %out.
-define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out) {{
+define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out)
+    alwaysinline "no-builtins" {{
 entry:
   %wanted = call i64 @word(ptr %special, i64 0)
   %fits = icmp eq i64 %wanted, %count
@@ -240,13 +253,22 @@ begin:
   %owned = alloca ptr, i64 %registers_count
   %record = alloca i64, i64 %words, align 16
   %number = alloca i64
-  %args_size = shl i64 %count, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %registers, ptr %args, i64 %args_size, i1 false)
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
-  br label %head
+  br label %copy_head
+copy_head:  ; a call of memcpy would take longer
+  %copied = phi i64 [ 0, %begin ], [ %copied_more, %copy ]
+  %is_copied = icmp eq i64 %copied, %count
+  br i1 %is_copied, label %head, label %copy
+copy:
+  %given_place = getelementptr inbounds ptr, ptr %args, i64 %copied
+  %given = load ptr, ptr %given_place
+  %given_register = getelementptr inbounds ptr, ptr %registers, i64 %copied
+  store ptr %given, ptr %given_register
+  %copied_more = add i64 %copied, 1
+  br label %copy_head
 head:
-  %i = phi i64 [ 0, %begin ], [ %after, %next ]
-  %kept = phi i64 [ 0, %begin ], [ %kept_after, %next ]
+  %i = phi i64 [ 0, %copy_head ], [ %after, %next ]
+  %kept = phi i64 [ 0, %copy_head ], [ %kept_after, %next ]
   %more = icmp slt i64 %i, %last
   br i1 %more, label %round, label %launch
 round:
@@ -317,8 +339,9 @@ scalar:
 scalar_value:
   %scalar_offset = call i64 @word(ptr %op, i64 5)
   %scalar_place = call ptr @at(ptr %scalar_object, i64 %scalar_offset)
-  store i64 0, ptr %target
-  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %scalar_place, i64 %b, i1 false)
+  %scalar_word = load i64, ptr %scalar_place
+  %scalar_masked = and i64 %scalar_word, %b
+  store i64 %scalar_masked, ptr %target
   br label %next
 
 attr:
@@ -560,7 +583,7 @@ failed:
 """
 
 _ENTRY: Final = """
-define ptr @whorl_launch(ptr %self, ptr %args, i64 %counted, ptr %names) {{
+define ptr @whorl_launch(ptr %self, ptr %args, i64 %counted, ptr %names) "no-builtins" {{
 entry:
   %out = alloca ptr
   %header_place = getelementptr inbounds i8, ptr %self, i64 {header}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from .layout import Layout
-
 __all__ = ["RESULTS", "none_text"]
 
 
-def none_text(at: Layout) -> str:
-    """How a new reference to None is made."""
-    match at.none:
+def none_text(none: str) -> str:
+    """How a new reference to None is made, where a layout says this of it."""
+    match none:
         case "for ever":
             return ""
         case "counted":

@@ -14,6 +14,7 @@ import inspect
 import struct
 import sys
 import types
+from abc import ABCMeta
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -28,13 +29,22 @@ from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, scope_of, walk
 
-from .instances import INLINE_VALUES, MANAGED_DICT, held, held_in_dict, shared_number
+from .instances import (
+    INLINE_VALUES,
+    MANAGED_DICT,
+    held,
+    held_in_dict,
+    shared_number,
+    slot_offset,
+)
 from .layout import layout
 from .members import HELD_WORDS
 from .native import KINDS, OP_WORDS, SPECIAL_WORDS
 from .selector import IDENTITY, INT, META, array_mark
 
-__all__ = ["Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "table_of"]
+__all__ = [
+    "Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "result_words", "table_of",
+]  # fmt: skip
 
 _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
 _LAYOUTS: Final = {"C": (_C, _C), "F": (_C | _F, _F), "strided": (_C | _F, 0)}
@@ -472,10 +482,9 @@ class _Maker:
         if slot.kind in ("int", "float", "bool"):
             self._op(slot.kind.upper(), register, slot.word)
         elif isinstance(value, np.generic):
+            mask = (1 << 8 * value.dtype.itemsize) - 1
             offset = _scalar_offset(cls)
-            self._op(
-                "SCALAR", register, slot.word, self._address(cls), value.dtype.itemsize, offset
-            )
+            self._op("SCALAR", register, slot.word, self._address(cls), _word(mask), offset)
         else:
             raise NotNative(f"{path} is a {cls.__name__}")
         self._filled.add(path)
@@ -555,7 +564,7 @@ class _Maker:
         """The table in memory."""
         every = self._ordered()
         operations = (ctypes.c_int64 * len(every))(*every)
-        results = _results(launch.results)
+        results = result_words(launch.results)
         words = (
             len(self._names),
             self._count,
@@ -619,7 +628,7 @@ def _owner(path: Path) -> Path:
 def _member(holder: Any, name: str, value: Any) -> Member | None:
     """Where an attribute is kept; None if only `getattr` knows."""
     cls = type(holder)
-    if type(cls) is not type or _in_class(cls, "__getattribute__") is not _GENERIC:
+    if type(cls) not in (type, ABCMeta) or _in_class(cls, "__getattribute__") is not _GENERIC:
         return None
     version = _version(cls)
     if not version:
@@ -628,12 +637,11 @@ def _member(holder: Any, name: str, value: Any) -> Member | None:
     if isinstance(found, types.MemberDescriptorType):
         if found.__objclass__ not in cls.__mro__ or "__slots__" not in vars(found.__objclass__):
             return None
-        words = cls.__basicsize__ // 8
-        memory = (ctypes.c_int64 * words).from_address(id(holder))
-        places = [i * 8 for i in range(2, words) if memory[i] == id(value)]
-        if len(places) == 1:
-            return Member(cls, version, sys.intern(name), places[0])
-        return None
+        offset = slot_offset(found, layout().descriptor)
+        if not 0 < offset < cls.__basicsize__:
+            return None
+        is_there = ctypes.c_int64.from_address(id(holder) + offset).value == id(value)
+        return Member(cls, version, sys.intern(name), offset) if is_there else None
     if found is not None and type(found) not in _HIDDEN_BY_INSTANCES:
         return None
     return _attribute(holder, cls, version, sys.intern(name), value)
@@ -698,7 +706,8 @@ _BOUND: Final = types.MethodType | types.MethodWrapperType | staticmethod | clas
 _GENERIC: Final = object.__dict__["__getattribute__"]
 
 
-def _results(results: Any) -> Any:
+def result_words(results: Any) -> Any:
+    """What is made of the results in a record, as words for the launcher."""
     if results is None:
         words = [-1]
     elif isinstance(results, Chosen):
@@ -741,6 +750,6 @@ def _scalar_offset(cls: type) -> int:
     raw = np.array(sample).tobytes()
     memory = (ctypes.c_char * cls.__basicsize__).from_address(id(sample)).raw
     place = memory.find(raw, 16)
-    if place < 0:
+    if place < 0 or place + 8 > cls.__basicsize__:  # a whole word is read
         raise NotNative(f"a {cls.__name__} is not laid out as expected")
     return place
