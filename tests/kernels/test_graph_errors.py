@@ -1,4 +1,4 @@
-"""What is wrong with a graph is an error of its own, at its line and column, before anything runs."""
+"""What is wrong with a graph is an error of its own at its place, before anything runs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ROWS: list[tuple[str, int, int, str]] = [
     ("while not do_while(stop):\n    pass", 1, 15, "the whole test of a while"),
     ("y = do_while(stop)", 1, 9, "the whole test of a while"),
     ("if do_while(stop):\n    pass", 1, 8, "the whole test of a while"),
-    ("for i in whorl.prange(3):\n    while do_while(stop):\n        pass", 2, 15, "inside of prange"),
+    ("for i in whorl.prange(3):\n    while do_while(stop):\n        n", 2, 15, "inside of prange"),
     ("with whorl.checkpoint(1, yield_on=x):\n    pass", 1, 39, rf"flag of a checkpoint {FLAG}"),
     ("with whorl.checkpoint(1, yield_on=wide):\n    pass", 1, 39, rf"{FLAG} an array i64\[\]"),
     ("with whorl.checkpoint(1, yield_on=3):\n    pass", 1, 39, rf"{FLAG} int"),
@@ -105,7 +105,7 @@ ROWS: list[tuple[str, int, int, str]] = [
     ("return valued(x, stop)", 1, 5, "returns its status, and nothing beside it"),
     ("staged(x, stop)\nif n > 1:\n    return 3\nreturn 4", 4, 5, "returns its status, and nothing"),
     ("with whorl.checkpoint(1) as c:\n    pass", 1, 33, "gives nothing to name by `as`"),
-    ("with whorl.checkpoint(1), parallel():\n    pass", 1, 31, "one with for several"),
+    ("with whorl.checkpoint(1), parallel():\n    pass", 1, 31, "parallel is for the sections of"),
     ("c = whorl.checkpoint(1)", 1, 9, "is the whole with statement, and no value"),
     ("with whorl.checkpoint:\n    pass", 1, 5, "with is not supported in a kernel"),
     ("with open(NAME):\n    pass", 1, 5, "with is not supported in a kernel"),
@@ -210,8 +210,8 @@ ROWS: list[tuple[str, int, int, str]] = [
         "an element of arg:x is written in one section and used in another",
     ),
     (
-        "with parallel_context():\n    with parallel():\n        stop[()] = 1\n    with parallel():\n"
-        "        stop[()] = 2",
+        "with parallel_context():\n    with parallel():\n        stop[()] = 1\n"
+        "    with parallel():\n        stop[()] = 2",
         1,
         10,
         "an element of arg:stop is written in one section and used in another",
@@ -238,7 +238,7 @@ def test_what_is_wrong_with_a_graph_is_said_at_its_place(
     arguments += [np.zeros((), np.int32), module.Box(np.zeros((), np.uint32)), 3]
     with pytest.raises(whorl.KernelError, match=text) as caught:
         module.k(*arguments)
-    # A negative line counts from the end of the head: the place is in a function that is called.
+    # A negative line counts from the end of the head: it is in a function that is called.
     wanted = LINES + line if line < 0 else LINES + 2 + line
     assert (caught.value.line, caught.value.column) == (wanted, column), str(caught.value)
     assert (x == before).all()

@@ -9,7 +9,6 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
-from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
@@ -20,16 +19,16 @@ from whorl.store import Cache
 
 from .bound import BoundKernel
 from .compiler import KernelCompiler
-from .labels import labels_of, number_of
 from .machine import assembly, binding, check_level, optimised_text
 from .native import NativeTables, alive, native_classes
+from .resumption import resumption_of
 
 __all__ = ["NumericKernel", "kernel"]
 
 Form = Literal["ir", "llvm", "optimised", "asm"]
 
 
-@exclude("_has_checkpoints", "_python_calls", "_reaching", "tables")
+@exclude("_has_checkpoints", "_python_calls", "_reaching", "resume", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
@@ -72,7 +71,7 @@ class NumericKernel(Kernel):
         result = Kernel.__call__(self, *args, **kwargs)
         self._python_calls += 1
         if self._python_calls >= self.tables.try_at and not listeners and not audits:
-            self._make_native(*args, **kwargs)
+            self.make_native(self, self.tables, 0, *args, **kwargs)
             self.tables.try_at = self._python_calls + self.tables.pause
         return result
 
@@ -96,26 +95,29 @@ class NumericKernel(Kernel):
         >>> x.tolist()
         [1.0, 2.0, 1.0]
         """
-        if current().interpret.value:
-            return self.interpret_resumed(*args, from_checkpoint=from_checkpoint, **kwargs)
-        launch, values, specialization, target = self._prepared(*args, **kwargs)
-        plain = specialization.artifact.metadata["checkpoints"]
-        if plain is None:
-            raise NoCheckpoints(self._name)
-        labels = labels_of(plain, self.world(values, target))
-        return launch(*values, number_of(from_checkpoint, labels, self._name))
+        # From now on the attribute is an object that can become native.
+        made = self.__dict__.setdefault("resume", resumption_of(self))
+        return made(*args, from_checkpoint=from_checkpoint, **kwargs)
 
-    def _make_native(self, *args: Any, **kwargs: Any) -> None:
-        """Let calls like this one enter natively from now on, where that can be."""
-        epoch = self.tables.epoch
+    def make_native(
+        self, called: Any, tables: NativeTables, number: int, /, *args: Any, **kwargs: Any
+    ) -> None:
+        """Let calls of the kernel, or of its `resume` from a checkpoint of a number, enter
+        natively from now on if they are like this one, where that can be."""
+        epoch = tables.epoch
         values = self._binding.bind(*args, **kwargs)
         target = self.compiler.target()
         for known in self._shapes.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             if found is not None and self.choices.cache != "process":
                 world = self.world(values, target)
-                self.tables.add(self, known, world, found, epoch)
+                tables.add(called, known, world, found, epoch, number)
                 return
+
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        """How to make another one."""
+        return (self.family, self.function, self.compiler, self.choices, self._own_cache)
 
     def _again(self, choices: Choices) -> Kernel:
         return _made(self.function, self.compiler, choices, self._own_cache)
@@ -123,6 +125,9 @@ class NumericKernel(Kernel):
     def _forget(self) -> None:
         super()._forget()
         self.tables.drop(self)
+        resumption = self.__dict__.get("resume")
+        if resumption is not None:
+            resumption.tables.drop(resumption)
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.

@@ -113,9 +113,7 @@ def launcher(
     return scope["launch"], parts
 
 
-def _scope(
-    parts: Parts, function: types.FunctionType, names: tuple[str, ...]
-) -> dict[str, Any]:
+def _scope(parts: Parts, function: types.FunctionType, names: tuple[str, ...]) -> dict[str, Any]:
     """What the generated callable uses."""
     prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
     formats = "".join(_format(type) for _, type in parts.slots)

@@ -14,7 +14,7 @@ import os
 import weakref
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from whorl.launch.callable import make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from whorl.jit.specialization import KnownShape, Specialization
 
     from .kernel import NumericKernel
+    from .resumption import Resumption
+
+    Called: TypeAlias = NumericKernel | Resumption
 
 __all__ = ["NativeTables", "native_classes"]
 
@@ -82,7 +85,7 @@ class NativeTables:
 
     def __init__(self) -> None:
         self._tables: tuple[Table, ...] = ()  # another one after each change
-        self._tabled: dict[int, int] = {}  # how many tables a specialization has
+        self._tabled: dict[tuple[int, int], int] = {}  # how many a specialization has, by number
         self._kept: list[Any] = []  # a launch in another thread may still use these
         self._slow: Any = None
         self.parts: weakref.WeakKeyDictionary[Specialization, Parts]  # of what is loaded
@@ -91,7 +94,7 @@ class NativeTables:
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
         self.pause = 1  # calls from one try to the next, more after each in vain
 
-    def drop(self, kernel: NumericKernel) -> None:
+    def drop(self, kernel: Called) -> None:
         """Let every call go on to Python."""
         self.epoch += 1
         self.pause = 1
@@ -101,24 +104,27 @@ class NativeTables:
             self._show(kernel)
 
     def add(
-        self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
+        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int, number: int
     ) -> None:
-        """Make a table for calls like this one, if that can be; try less often if it cannot."""
-        is_made = self._add(kernel, known, world, found, epoch)
+        """Make a table for calls like this one, if that can be; try less often if it cannot.
+
+        With a number it is for calls that resume from the checkpoint of that number.
+        """
+        is_made = self._add(kernel, known, world, found, epoch, number)
         self.pause = 1 if is_made else min(2 * self.pause, LONGEST_PAUSE)
 
     def _add(
-        self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
+        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int, number: int
     ) -> bool:
         """Make a table for calls like this one, if that can be; whether it was.
 
         `found` is what the facts of the call lead to, and the epoch that in which they were taken.
         """
         specialization = found[0]
-        number = id(specialization)
-        if len(self._tables) >= MOST or self._tabled.get(number, 0) >= 2:
+        alike = (id(specialization), number)
+        if len(self._tables) >= MOST or self._tabled.get(alike, 0) >= 2:
             return False
-        self._tabled[number] = self._tabled.get(number, 0) + 1
+        self._tabled[alike] = self._tabled.get(alike, 0) + 1
         classes = native_classes(kernel.family)
         parts = self.parts.get(specialization)
         if classes is None or parts is None:
@@ -126,7 +132,7 @@ class NativeTables:
         level = host_level()
         try:
             once = Once(world)
-            table = _table(known.shape, once, parts)
+            table = _table(known.shape, once, parts, number)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(live_facts(known.shape, cast("World", once))) is not found:
                 raise NotNative("what it reads has changed meanwhile")
@@ -149,7 +155,7 @@ class NativeTables:
             return False
         return True
 
-    def _show(self, kernel: NumericKernel) -> None:
+    def _show(self, kernel: Called) -> None:
         """Let the kernel's calls find the tables as they are now."""
         if self._slow is None:
             self._slow = _Slow(kernel)
@@ -167,15 +173,15 @@ class NativeTables:
 class _Slow:
     """The way through Python, for a kernel that does not keep itself alive by it."""
 
-    def __init__(self, kernel: NumericKernel) -> None:
-        self._kernel = weakref.ref(kernel)
-        self._family = kernel.family
-        self._made_of = (kernel.function, kernel.compiler, kernel.choices, kernel._own_cache)
+    def __init__(self, kernel: Called) -> None:
+        self._kernel: Any = weakref.ref(kernel)
+        self._made_of = kernel.made_of
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kernel = self._kernel()
         if kernel is None:  # it is being collected, and something in its cycle still calls it
-            kernel = self._family(*self._made_of)
+            make, *made_of = self._made_of
+            kernel = make(*made_of)
         return kernel.call_in_python(*args, **kwargs)
 
 
@@ -184,7 +190,7 @@ def _api() -> Any:
     return api_table()
 
 
-def _table(shape: Shape, world: Once, parts: Parts) -> Table:
+def _table(shape: Shape, world: Once, parts: Parts, number: int) -> Table:
     first, results = offsets([type for _, type in parts.slots])
     slots = {
         path: _slot_words(type, word) for (path, type), word in zip(parts.slots, first, strict=True)
@@ -194,7 +200,9 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
         parallel_address() if parts.is_parallel else 0,
         parts.printer,
     )
+    template[CHECKPOINT] = number
     count, plan = _results(parts.result, results)
+    labels: tuple[Any, ...] = ()
     if parts.checkpoints is not None:
         labels = labels_of(parts.checkpoints, cast("World", world))
         plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
@@ -206,7 +214,8 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
         parts.failed,
         parts.releases,
     )
-    table = table_of(shape, slots, world, list(world.arguments), launch)
+    resumed = (labels[number - 1],) if number else ()
+    table = table_of(shape, slots, world, list(world.arguments), launch, *resumed)
     table.kept.append(template)
     return table
 
@@ -234,7 +243,7 @@ def _results(result: Any, word: int) -> tuple[int, Any]:
 
 # -- what drops all tables --------------------------------------------------------------
 
-alive: Final[weakref.WeakSet[NumericKernel]] = weakref.WeakSet()
+alive: Final[weakref.WeakSet[Called]] = weakref.WeakSet()
 
 
 def _drop_all() -> None:

@@ -23,7 +23,7 @@ from . import graph
 __all__ = ["Reached", "reached"]
 
 MOST: Final = 5000  # objects that are looked at
-_GRAPH: Final = frozenset(
+_GRAPH: Final[frozenset[Any]] = frozenset(
     (graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel)
 )
 _ELSEWHERE: Final = ("numpy", "math", "builtins")

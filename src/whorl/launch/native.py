@@ -52,14 +52,16 @@ KINDS: Final = {
 }  # fmt: skip
 OP_WORDS: Final = 8
 SPECIAL_WORDS: Final = 10
+BY_KEYWORD: Final = 1 << 32
+"""Added to the number of arguments where the last one is the keyword `from_checkpoint`."""
 API: Final = (
-    "ndarray", "int", "float", "true", "false", "none", "exception",
+    "ndarray", "int", "float", "true", "false", "none", "exception", "from_checkpoint",
     "PyLong_AsLongLongAndOverflow", "PyObject_GetAttr", "PyErr_Clear", "Py_DecRef",
     "PyObject_Vectorcall", "PyFloat_FromDouble", "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError", "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
-    "PyObject_GenericGetDict", "PyErr_GivenExceptionMatches",
+    "PyObject_GenericGetDict", "PyErr_GivenExceptionMatches", "PyTuple_Size", "PyTuple_GetItem",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
@@ -84,6 +86,7 @@ def launcher_text(at: Layout) -> str:
         dict_keys=at.dict_keys,
         keys_kind=at.keys_kind,
         status=_STATUS_WORD,
+        by_keyword=BY_KEYWORD + 1,
         **numbers,
         **{f"k_{name}": number for name, number in KINDS.items()},
     )
@@ -274,7 +277,8 @@ begin:
   %owned = alloca ptr, i64 %registers_count
   %record = alloca i64, i64 %words, align 16
   %overflow = alloca i32
-  %args_size = shl i64 %count, 3
+  %args_count = and i64 %count, 4294967295
+  %args_size = shl i64 %args_count, 3
   call void @llvm.memcpy.p0.p0.i64(ptr %registers, ptr %args, i64 %args_size, i1 false)
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
   br label %head
@@ -689,8 +693,21 @@ entry:
   %slow = call ptr @api(ptr %header, i64 1)
   %count = and i64 %counted, 9223372036854775807
   %is_plain = icmp eq ptr %names, null
-  br i1 %is_plain, label %begin, label %python
+  br i1 %is_plain, label %begin, label %named
+named:
+  %size_of = call ptr @api(ptr %api, i64 {api_PyTuple_Size})
+  %names_size = call i64 %size_of(ptr %names)
+  %is_one = icmp eq i64 %names_size, 1
+  br i1 %is_one, label %one_name, label %python
+one_name:
+  %item_of = call ptr @api(ptr %api, i64 {api_PyTuple_GetItem})
+  %name = call ptr %item_of(ptr %names, i64 0)
+  %wanted_name = call ptr @api(ptr %api, i64 {api_from_checkpoint})
+  %is_label = icmp eq ptr %name, %wanted_name
+  %with_label = add i64 %count, {by_keyword}
+  br i1 %is_label, label %begin, label %python
 begin:
+  %given = phi i64 [ %count, %entry ], [ %with_label, %one_name ]
   %specials = call i64 @word(ptr %header, i64 2)
   br label %head
 head:
@@ -700,7 +717,7 @@ head:
 round:
   %number = add i64 %i, 3
   %special = call ptr @api(ptr %header, i64 %number)
-  %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out)
+  %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %given, ptr %out)
   br i1 %hit, label %end, label %missed
 missed:
   %next = add i64 %i, 1

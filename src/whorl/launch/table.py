@@ -29,7 +29,7 @@ from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, scope_of, walk
 
 from .layout import layout
-from .native import KINDS, OP_WORDS, SPECIAL_WORDS
+from .native import BY_KEYWORD, KINDS, OP_WORDS, SPECIAL_WORDS
 
 __all__ = ["Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "table_of"]
 
@@ -111,12 +111,19 @@ def table_of(
     world: World | Once,
     names: Sequence[str],
     launch: Launch,
+    *label: object,
 ) -> Table:
-    """The table for calls whose facts are those of a world; `NotNative` if there is none."""
+    """The table for calls whose facts are those of a world; `NotNative` if there is none.
+
+    With a label it is for calls that have it as the one keyword `from_checkpoint`.
+    """
     code = world.function.__code__
     if code.co_kwonlyargcount or code.co_flags & _ANY_NUMBER:
         raise NotNative("its arguments are not all positional")
-    maker = _Maker(world, names, slots, releases=launch.releases)
+    given = [*names, *("from_checkpoint" for _ in label)]
+    maker = _Maker(world, given, slots, releases=launch.releases)
+    for each in label:
+        maker.label(each)
     maker.plan(
         [
             _owner(path) if is_annotation(path) else path
@@ -184,7 +191,7 @@ class _Maker:
         self._early: set[Path] = set()
         self._known_classes: set[tuple[Path, bool]] = set()
         self._only_texts: set[Path] = set()
-        self._count = len(self._names)
+        self._count = self._arguments = len(self._names)
         self._modules: set[str] = set()
         self._kept: list[Any] = []
 
@@ -220,6 +227,15 @@ class _Maker:
     def _new(self) -> int:
         self._count += 1
         return self._count - 1
+
+    def label(self, label: object) -> None:
+        """That the last argument is a label, by keyword."""
+        self._arguments = len(self._names) | BY_KEYWORD
+        register = len(self._names) - 1
+        if type(label) is int and -(2**63) <= label < 2**63:
+            self._op("EQINT", register, 0, 0, label)
+        else:
+            self._op("SAME", register, 0, self._address(label))
 
     def surroundings(self) -> None:
         """That nobody listens, that the function has its code, and its module is still there."""
@@ -509,7 +525,7 @@ class _Maker:
         operations = (ctypes.c_int64 * len(every))(*every)
         results = _results(launch.results)
         words = (
-            len(self._names),
+            self._arguments,
             self._count,
             launch.words,
             launch.entry,

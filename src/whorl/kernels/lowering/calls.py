@@ -99,9 +99,7 @@ def _is_special(value: Any) -> bool:
         return False
 
 
-GRAPH: Final = frozenset(
-    (graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel)
-)
+GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
 _LOOPS: Final = GRAPH | {range, enumerate, zip, language.prange, language.static}
 
 

@@ -229,9 +229,9 @@ def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
                 sides: tuple[ir.Block, ir.Block] = ([], [])
                 known = _again(then, sides[0], known) & _again(orelse, sides[1], known)
                 written.append(ir.If(test, *sides))
-            case ir.Scope() if _is_plain(statement) and _Live().statement(
-                statement, NOTHING
-            ) <= known:
+            case ir.Scope() if (
+                _is_plain(statement) and _Live().statement(statement, NOTHING) <= known
+            ):
                 written.append(statement)
                 known |= _of(set_in([statement]))
             case _:
@@ -256,4 +256,3 @@ def _is_plain_statement(statement: ir.Stmt, labels: set[str]) -> bool:
     if not isinstance(statement, ir.Set | ir.SetComponent | ir.If | ir.Scope):
         return False
     return not any(map(_reads_memory, expressions_of(statement)))
-
