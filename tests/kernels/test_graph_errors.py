@@ -32,6 +32,10 @@ def staged(x, stop):
 def valued(x, stop):
     staged(x, stop)
     return x[1]
+def half(a):
+    if a > 1:
+        return a / 2
+    return a
 class Box:
     def __init__(self, c):
         self.c = c
@@ -89,7 +93,7 @@ ROWS: list[tuple[str, int, int, str]] = [
         10,
         "there are two checkpoints Other.X, which is Stage.B at",
     ),
-    ("staged(x, stop)\nstaged(x, stop)", -8, 10, "there are two checkpoints 7"),
+    ("staged(x, stop)\nstaged(x, stop)", -12, 10, "there are two checkpoints 7"),
     # where checkpoints stand
     (
         "with whorl.checkpoint(1):\n    with whorl.checkpoint(2):\n        pass",
@@ -97,11 +101,11 @@ ROWS: list[tuple[str, int, int, str]] = [
         14,
         "a checkpoint inside of the checkpoint 1",
     ),
-    ("with whorl.checkpoint(1):\n    staged(x, stop)", -8, 10, "inside of the checkpoint 1"),
+    ("with whorl.checkpoint(1):\n    staged(x, stop)", -12, 10, "inside of the checkpoint 1"),
     ("for i in range(n):\n    with whorl.checkpoint(1):\n        pass", 2, 14, "of a for loop"),
     ("for v in x:\n    with whorl.checkpoint(1):\n        pass", 2, 14, "inside of a for loop"),
-    ("for i in range(n):\n    staged(x, stop)", -8, 10, "inside of a for loop"),
-    ("for i in whorl.prange(n):\n    staged(x, stop)", -8, 10, "inside of prange"),
+    ("for i in range(n):\n    staged(x, stop)", -12, 10, "inside of a for loop"),
+    ("for i in whorl.prange(n):\n    staged(x, stop)", -12, 10, "inside of prange"),
     ("return valued(x, stop)", 1, 5, "returns its status, and nothing beside it"),
     ("staged(x, stop)\nif n > 1:\n    return 3\nreturn 4", 4, 5, "returns its status, and nothing"),
     ("with whorl.checkpoint(1) as c:\n    pass", 1, 33, "gives nothing to name by `as`"),
@@ -117,6 +121,8 @@ ROWS: list[tuple[str, int, int, str]] = [
         f"'k' {LOST}",
     ),
     ("k = x[0]\nwith whorl.checkpoint(1):\n    x[1] = k", 2, 10, f"'k' {LOST}"),
+    ("k = half(x[0])\nwith whorl.checkpoint(1):\n    x[1] = k", 2, 10, f"'k' {LOST}"),
+    ("k = x[0]\nj = half(k)\nwith whorl.checkpoint(1):\n    x[1] = j", 3, 10, f"'j' {LOST}"),
     (
         "s = 0.0\nwhile do_while(stop):\n    with whorl.checkpoint(1):\n        x[1] = 0\n"
         "    s += 1\nx[2] = s",
@@ -160,7 +166,7 @@ ROWS: list[tuple[str, int, int, str]] = [
         10,
         f"'c' {LOST}",
     ),
-    ("x[0] = x[1] + valued(x, stop)", -8, 10, "a value from before this checkpoint is used"),
+    ("x[0] = x[1] + valued(x, stop)", -12, 10, "a value from before this checkpoint is used"),
     # sections
     ("with parallel():\n    pass", 1, 10, "parallel is for the sections of"),
     ("with parallel_context():\n    x[0] = 1", 2, 9, "parallel_context holds sections and nothing"),
@@ -198,7 +204,7 @@ ROWS: list[tuple[str, int, int, str]] = [
     ),
     (
         "with parallel_context():\n    with parallel():\n        staged(x, stop)",
-        -8,
+        -12,
         10,
         "inside of a parallel section",
     ),
