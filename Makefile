@@ -8,7 +8,7 @@ PYTHON ?= python3
 ARGS :=
 VENV := .venv
 BENCH := .venv-bench
-BENCHES := fingerprint store replay kernels launch warmstart
+BENCHES := fingerprint store replay kernels launch graphs warmstart
 VERSIONS := 3.11 3.12 3.13
 
 # The stamp's name holds the checkout's place: an environment that was moved or copied with the
@@ -52,7 +52,7 @@ check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
 fix: $(VENV)/$(STAMP)  ## let ruff repair imports and layout
 	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format --quiet .
 
-bench: $(BENCH)/$(STAMP)  ## measure fingerprints, the store, replays, kernels, launches and warm starts against their peers (large: installs the peers)
+bench: $(BENCH)/$(STAMP)  ## measure fingerprints, the store, replays, kernels, launches, graphs and warm starts against their peers (large: installs the peers)
 	@$(if $(word 2,$(BENCHES)),$(if $(filter --cases% --json%,$(ARGS)),$(error $(one_bench))))
 	@for name in $(BENCHES); do $(BENCH)/bin/python bench/$$name.py $(ARGS) || exit; done
 
