@@ -12,34 +12,22 @@ import contextlib
 import ctypes
 import os
 import weakref
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from whorl.late import dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
-from whorl.launch.members import BARE
-from whorl.launch.routine import Routines, api_table, routines
-from whorl.launch.selector import Header, header_of
-from whorl.launch.table import Chosen, Launch, NotNative, Once, SlotWords, Table, table_of
 from whorl.lazy import logger
-from whorl.reads import Shape, World
-from whorl.reads.replay import live_facts
 from whorl.settings import Settings, on_change
-
-from .graph import GraphStatus
-from .labels import ENDED, labels_of
-from .launch import Parts
-from .machine import host_level, load_functions, machine_code
-from .packing import packed_launch, result_plan
-from .record import CHECKPOINT, offsets
-from .runtime import parallel_address, thread_count
-from .types import ArrayType, Scalar
 
 if TYPE_CHECKING:
     from whorl.jit.specialization import KnownShape, Specialization
+    from whorl.launch.selector import Header
+    from whorl.launch.table import Table
+    from whorl.reads import World
 
     from .kernel import NumericKernel
+    from .launch import Parts
     from .resumption import Resumption
 
     Called: TypeAlias = NumericKernel | Resumption
@@ -52,7 +40,6 @@ CALLS_IN_PYTHON: Final = 3  # before the native way is made
 LONGEST_PAUSE: Final = 4096
 MOST: Final = 32  # tables of one kernel
 MOST_ALIKE: Final = 8  # of one specialization: for objects of several classes, say
-_PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +105,13 @@ class NativeTables:
         if parts is None or specialization in self._packed:
             return
         self._packed.add(specialization)
-        found = _routines(kernel)
-        if found is not None:
-            python = specialization.loaded[device]
-            made = packed_launch(parts, kernel.function, python, found.packed, _api())
+        try:
+            from . import tables  # what follows is for kernels that are called more than twice
+
+            made = tables.packed_for(kernel, parts, specialization.loaded[device])
+        except Exception:  # a call that has its result already must not fail for this
+            log.warning("%s is launched through ctypes", kernel._name, exc_info=True)
+        else:
             specialization.loaded[device] = made
 
     def add(
@@ -136,14 +126,16 @@ class NativeTables:
         parts = self.parts.get(specialization)
         if classes is None or parts is None:
             return False
+        from . import tables
+
         try:
-            once = Once(world)
-            table = _table(known.shape, once, parts, number)
+            once = tables.Once(world)
+            table = tables.table_for(known.shape, once, parts, number)
             # The table is made of what was found now, which has to be what was called with.
-            if known.by_facts.get(live_facts(known.shape, cast("World", once))) is not found:
-                raise NotNative("what it reads has changed meanwhile")
-            found_routines = _routines(kernel)
-        except NotNative as reason:
+            if known.by_facts.get(tables.live_facts(known.shape, cast("World", once))) is not found:
+                raise tables.NotNative("what it reads has changed meanwhile")
+            found_routines = tables.routines_for(kernel)
+        except tables.NotNative as reason:
             log.debug("%s is launched in Python: %s", kernel._name, reason)
             return False
         except Exception:  # a call that has its result already must not fail for this
@@ -175,7 +167,9 @@ class NativeTables:
         """Let the kernel's calls find the tables as they are now."""
         if self._slow is None:
             self._slow = _Slow(kernel)
-        api = _api()
+        from .tables import api_of_all, header_of
+
+        api = api_of_all()
         shown = None
         while shown is not self._tables:  # another thread may change them meanwhile
             shown = self._tables
@@ -223,58 +217,6 @@ class _Slow:
             make, *made_of = self._made_of
             kernel = make(*made_of)
         return kernel.call_in_python(*args, **kwargs)
-
-
-def _routines(kernel: Called) -> Routines | None:
-    level = host_level()
-    return routines(
-        kernel._cache,
-        level,
-        lambda text: machine_code(text, level, effort=2),  # as quick, made sooner
-        lambda code, names: load_functions(code, names, level),
-    )
-
-
-@cache
-def _api() -> Any:
-    return api_table()
-
-
-def _table(shape: Shape, world: Once, parts: Parts, number: int) -> Table:
-    first, results = offsets([type for _, type in parts.slots])
-    slots = {
-        path: _slot_words(type, word, is_lean=place in parts.lean)
-        for place, ((path, type), word) in enumerate(zip(parts.slots, first, strict=True))
-    }
-    template = (ctypes.c_int64 * 8)(
-        thread_count() if parts.is_parallel else 1,
-        parallel_address() if parts.is_parallel else 0,
-        parts.printer,
-    )
-    template[CHECKPOINT] = number
-    count, plan = result_plan(parts.result, results)
-    labels: tuple[Any, ...] = ()
-    if parts.checkpoints is not None:
-        labels = labels_of(parts.checkpoints, cast("World", world))
-        plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
-    launch = Launch(
-        parts.address,
-        ctypes.addressof(template),
-        results + max(1, count),
-        plan,
-        parts.failed,
-        parts.releases,
-    )
-    resumed = (labels[number - 1],) if number else ()
-    table = table_of(shape, slots, world, list(world.arguments), launch, *resumed)
-    table.kept.append(template)
-    return table
-
-
-def _slot_words(type: Scalar | ArrayType, word: int, *, is_lean: bool) -> SlotWords:
-    if isinstance(type, ArrayType):
-        return SlotWords("array", word, BARE if is_lean else int(type.has_strides))
-    return SlotWords(_PYTHON[type.kind] if type.weak else "scalar", word)
 
 
 # -- what drops all tables --------------------------------------------------------------

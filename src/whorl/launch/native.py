@@ -245,6 +245,7 @@ _TRY: Final = """
 define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out)
     alwaysinline "no-builtins" {{
 entry:
+  %number = alloca i64
   %wanted = call i64 @word(ptr %special, i64 0)
   %fits = icmp eq i64 %wanted, %count
   br i1 %fits, label %begin, label %miss
@@ -253,10 +254,11 @@ begin:
   %words = call i64 @word(ptr %special, i64 2)
   %operations = call ptr @api(ptr %special, i64 5)
   %last = call i64 @word(ptr %special, i64 6)
-  %registers = alloca ptr, i64 %registers_count
-  %owned = alloca ptr, i64 %registers_count
-  %record = alloca i64, i64 %words, align 16
-  %number = alloca i64
+  %twice = shl i64 %registers_count, 1
+  %room = add i64 %words, %twice
+  %record = alloca i64, i64 %room, align 16
+  %registers = getelementptr inbounds i64, ptr %record, i64 %words
+  %owned = getelementptr inbounds ptr, ptr %registers, i64 %registers_count
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
   %args_count = and i64 %count, 4294967295
   br label %copy_head

@@ -89,15 +89,23 @@ u64:
 
 ; What is returned: -1 None, -2 one number, -3 the object of the number in a word, otherwise a
 ; tuple of so many; kind and word of each.
-define internal ptr @result(ptr %api, ptr %results, ptr %record) {{
+define internal ptr @result(ptr %api, ptr %results, ptr %record) alwaysinline {{
 entry:
   %count = call i64 @word(ptr %results, i64 0)
-  switch i64 %count, label %several [ i64 -1, label %nothing i64 -2, label %one
-    i64 -3, label %chosen ]
+  %is_nothing = icmp eq i64 %count, -1
+  br i1 %is_nothing, label %nothing, label %something
 nothing:
   %none = call ptr @api(ptr %api, i64 {api_none})
 {none_counted}
   ret ptr %none
+something:
+  %made = call ptr @made(ptr %api, ptr %results, ptr %record, i64 %count)
+  ret ptr %made
+}}
+
+define internal ptr @made(ptr %api, ptr %results, ptr %record, i64 %count) noinline {{
+entry:
+  switch i64 %count, label %several [ i64 -2, label %one i64 -3, label %chosen ]
 chosen:
   %choice_word = call i64 @word(ptr %results, i64 1)
   %choice = call i64 @word(ptr %record, i64 %choice_word)
