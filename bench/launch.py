@@ -33,7 +33,7 @@ from harness import (
 import whorl
 import whorl.testing
 
-IN_PYTHON = "whorl in Python"
+IN_PYTHON, IN_CTYPES = "whorl in Python", "whorl in ctypes"
 EMPTY = "empty function"
 NUMBA = "numba"
 TAICHI, QUADRANTS = "taichi", "quadrants"
@@ -294,6 +294,19 @@ def native(kernel: Any, *rows: Row, others: Iterable[Row] = ()) -> harness.Task:
     return calls(kernel, *rows)
 
 
+def in_python(kernel: Any, row: Row) -> harness.Task:
+    """Calls that are checked in Python, and packed by a builtin: all there is without layouts."""
+    for _ in range(50):
+        kernel.call_in_python(*row)
+    return calls(kernel.call_in_python, row)
+
+
+def in_ctypes(kernel: Any, row: Row) -> harness.Task:
+    """Calls of which nothing is native but the kernel itself, as the first ones are."""
+    kernel.tables.try_at = sys.maxsize
+    return in_python(kernel, row)
+
+
 def timed(tasks: Tasks, settings: Settings) -> dict[tuple[str, str], Outcome]:
     """Every task in turn; never in a child, because a fork drops what is native."""
     slow = [key for key, task in tasks.items() if isinstance(task, NotNative)]
@@ -369,8 +382,8 @@ def measure_arrays(texts: Texts, modules: Modules, settings: Settings) -> Iterat
     row = (*arrays(3), 3)
     tasks: Tasks = {(THREE, SUBJECT): native(texts.of(SUBJECT).add, row)}
     tasks[THREE, EMPTY] = calls(empty, row)
-    in_python = texts.of(SUBJECT).add.call_in_python
-    tasks[THREE, IN_PYTHON] = calls(in_python, row)
+    tasks[THREE, IN_PYTHON] = in_python(texts.of(SUBJECT).add, row)
+    tasks[THREE, IN_CTYPES] = in_ctypes(texts.of(SUBJECT).add, row)
     absent: dict[str, Outcome] = {}
     for name in (NUMBA, TAICHI, QUADRANTS):
         module = modules[name]
@@ -517,14 +530,20 @@ ORDERS: Mapping[str, Callable[[Any], Row]] = {
 """By kernel: whether the arrays that differ are the first arguments or the last ones."""
 
 
+TURNS = "all in turn"
+
+
 def known_case(order: str, known: int, called: str) -> str:
     return f"{order} arguments differ: {known} known{called and f', {called} called'}"
 
 
 def measure_specializations(texts: Texts, modules: Modules, settings: Settings) -> Iterator[Result]:
-    """The first and the last of ten, and the only one, for both of these calls."""
+    """The first, the last and all of ten in turn, and the only one."""
     tasks: Tasks = {}
     for order, row in ORDERS.items():
+        every = [row(array) for array in KINDS]
+        kernel = getattr(texts.of(SUBJECT), order)
+        tasks[known_case(order, len(every), TURNS), SUBJECT] = native(kernel, *every)
         for place, called in ((0, "the first"), (-1, "the last")):
             rows = [row(array) for array in KINDS]
             alone, among = (getattr(texts.of(SUBJECT), order) for _ in range(2))
@@ -588,8 +607,9 @@ def pair_goals(results: Results) -> Iterator[Goal]:
         # No difference is wanted, and two equal tasks come out within a few percent.
         (SCALARS, CHANGING, SAME, 1.1),
     ]
-    for order, called in product(ORDERS, ("the first", "the last")):
-        many, one = (known_case(order, known, called) for known in (len(KINDS), 1))
+    for order, called in product(ORDERS, ("the first", "the last", TURNS)):
+        many = known_case(order, len(KINDS), called)
+        one = known_case(order, 1, "the last" if called == TURNS else called)
         pairs.append((SPECIALIZATIONS, many, one, 1.5))
     for key, much, less, wanted in pairs:
         over, under = results.find(key, much), results.find(key, less)

@@ -21,6 +21,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("WHORL_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(module, "_current", None)
+    monkeypatch.setattr(module, "_levels_before", {})
     yield
     logging.getLogger("whorl").setLevel(logging.NOTSET)
 
@@ -183,3 +184,26 @@ def test_with_why_only_the_reasons_for_compiles_are_said() -> None:
 def test_the_settings_are_frozen() -> None:
     with pytest.raises(AttributeError):
         Settings.from_environment({}).cache = None  # type: ignore[misc,assignment]  # what is tested
+
+
+def test_settings_of_an_earlier_moment_bring_back_the_levels_of_that_moment() -> None:
+    logger = logging.getLogger("whorl")
+    logger.setLevel(logging.ERROR)
+    before = module.current()
+    whorl.configure(log="off")
+    assert not logger.isEnabledFor(logging.CRITICAL)
+    module.restore(before)
+    assert logger.level == logging.ERROR
+
+
+def test_the_default_directory_is_the_one_that_platformdirs_names(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from platformdirs import user_cache_dir
+
+    for home, cache in ((None, None), (tmp_path, None), (tmp_path, ""), (tmp_path, tmp_path / "x")):
+        for name, value in (("HOME", home), ("XDG_CACHE_HOME", cache)):
+            if value is not None:
+                monkeypatch.setenv(name, str(value))
+        found = Settings.from_environment({}).cache_place.value
+        assert found == user_cache_dir("whorl", appauthor=False)

@@ -2,69 +2,112 @@
 
 from __future__ import annotations
 
-from whorl.artifacts import Artifact, Manifest
-from whorl.errors import (
-    BadSetting,
-    CompilerFailed,
-    Drifted,
-    KernelError,
-    NotStatic,
-    RequiredHit,
-    UnsafeDirectory,
-    UnsupportedRead,
-    UnsupportedValue,
-    WhorlError,
-)
-from whorl.fingerprint import (
-    NOTHING,
-    Boundary,
-    Difference,
-    Digest,
-    FieldRule,
-    Fingerprinter,
-    Marker,
-    ProcessDigest,
-    StableDigest,
-    by_identity,
-    by_type,
-    diff,
-    exclude,
-    fields,
-    fingerprint,
-    ordered,
-)
-from whorl.jit import Compiler, Explanation, Kernel, Program, Target, jit
-from whorl.kernels import (
-    Array,
-    GradArray,
-    NumericKernel,
-    array,
-    atomic_add,
-    atomic_max,
-    atomic_min,
-    bool_,
-    cross,
-    dot,
-    f32,
-    f64,
-    func,
-    i8,
-    i16,
-    i32,
-    i64,
-    kernel,
-    norm,
-    prange,
-    static,
-    u8,
-    u16,
-    u32,
-    u64,
-    vec,
-    zeros,
-)
-from whorl.reads import Inputs, register_signature
-from whorl.settings import Setting, Settings, configure
+from typing import TYPE_CHECKING
+
+from whorl.lazy import attach
+from whorl.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from whorl import graph
+    from whorl.artifacts import Artifact, Manifest
+    from whorl.errors import (
+        BadSetting,
+        CompilerFailed,
+        Drifted,
+        KernelError,
+        NoCheckpoints,
+        NotStatic,
+        RequiredHit,
+        UnknownCheckpoint,
+        UnsafeDirectory,
+        UnsupportedFunction,
+        UnsupportedRead,
+        UnsupportedValue,
+        WhorlError,
+    )
+    from whorl.fingerprint import (
+        NOTHING,
+        Boundary,
+        Difference,
+        Digest,
+        FieldRule,
+        Fingerprinter,
+        Marker,
+        ProcessDigest,
+        StableDigest,
+        by_identity,
+        by_type,
+        diff,
+        exclude,
+        fields,
+        fingerprint,
+        ordered,
+    )
+    from whorl.jit import Compiler, Explanation, Kernel, Program, Target, jit
+    from whorl.kernels import (
+        Array,
+        GradArray,
+        GraphStatus,
+        NumericKernel,
+        array,
+        atomic_add,
+        atomic_max,
+        atomic_min,
+        bool_,
+        checkpoint,
+        cross,
+        dot,
+        f32,
+        f64,
+        func,
+        i8,
+        i16,
+        i32,
+        i64,
+        kernel,
+        norm,
+        prange,
+        static,
+        u8,
+        u16,
+        u32,
+        u64,
+        vec,
+        zeros,
+    )
+    from whorl.reads import Inputs, register_signature
+    from whorl.settings import Setting, Settings, configure
+    from whorl.steps import CachedFunction, CachedStep, Chain, ProcessStore, Step, cached, chain
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "artifacts": "Artifact Manifest",
+            "errors": (
+                "BadSetting CompilerFailed Drifted KernelError NoCheckpoints NotStatic "
+                "RequiredHit UnknownCheckpoint UnsafeDirectory UnsupportedFunction "
+                "UnsupportedRead UnsupportedValue WhorlError"
+            ),
+            "fingerprint": (
+                "Boundary Difference Digest FieldRule Fingerprinter Marker NOTHING "
+                "ProcessDigest StableDigest by_identity by_type diff exclude fields "
+                "fingerprint ordered"
+            ),
+            "jit": "Compiler Explanation Kernel Program Target jit",
+            "kernels": (
+                "Array GradArray GraphStatus NumericKernel array atomic_add atomic_max "
+                "atomic_min bool_ checkpoint cross dot f32 f64 func i16 i32 i64 i8 kernel "
+                "norm prange static u16 u32 u64 u8 vec zeros"
+            ),
+            "launch": "",
+            "reads": "Inputs register_signature",
+            "settings": "Setting Settings configure",
+            "steps": "CachedFunction CachedStep Chain ProcessStore Step cached chain",
+            "store": "",
+            "testing": "",
+            "graph": "",
+        },
+    )
 
 __all__ = [
     "NOTHING",
@@ -72,6 +115,9 @@ __all__ = [
     "Artifact",
     "BadSetting",
     "Boundary",
+    "CachedFunction",
+    "CachedStep",
+    "Chain",
     "Compiler",
     "CompilerFailed",
     "Difference",
@@ -81,21 +127,27 @@ __all__ = [
     "FieldRule",
     "Fingerprinter",
     "GradArray",
+    "GraphStatus",
     "Inputs",
     "Kernel",
     "KernelError",
     "Manifest",
     "Marker",
+    "NoCheckpoints",
     "NotStatic",
     "NumericKernel",
     "ProcessDigest",
+    "ProcessStore",
     "Program",
     "RequiredHit",
     "Setting",
     "Settings",
     "StableDigest",
+    "Step",
     "Target",
+    "UnknownCheckpoint",
     "UnsafeDirectory",
+    "UnsupportedFunction",
     "UnsupportedRead",
     "UnsupportedValue",
     "WhorlError",
@@ -106,6 +158,9 @@ __all__ = [
     "bool_",
     "by_identity",
     "by_type",
+    "cached",
+    "chain",
+    "checkpoint",
     "configure",
     "cross",
     "diff",
@@ -116,6 +171,7 @@ __all__ = [
     "fields",
     "fingerprint",
     "func",
+    "graph",
     "i8",
     "i16",
     "i32",
@@ -134,4 +190,3 @@ __all__ = [
     "vec",
     "zeros",
 ]
-__version__ = "0.1.0"

@@ -11,9 +11,12 @@ __all__ = [
     "CompilerFailed",
     "Drifted",
     "KernelError",
+    "NoCheckpoints",
     "NotStatic",
     "RequiredHit",
+    "UnknownCheckpoint",
     "UnsafeDirectory",
+    "UnsupportedFunction",
     "UnsupportedRead",
     "UnsupportedValue",
     "WhorlError",
@@ -126,6 +129,35 @@ class UnsupportedRead(WhorlError, TypeError):
             f"  Register a signature with whorl.register_signature({name}, ...), pass the value as "
             'an\n  argument of its own, or call with cache="process".'
         )
+
+
+class UnsupportedFunction(WhorlError, TypeError):
+    """A function whose results cannot be kept, because what it reads cannot be known exactly.
+
+    `function` is its name; `path` says what it reads, through which calls; `type_name` is what
+    that is; `reason` says why it cannot be known, `remedy` what to do.
+
+    >>> remedy = "Leave it out with whorl.cached(ignores=['LOCK'])."
+    >>> print(UnsupportedFunction("app.solve", "LOCK", "lock", "it is a lock", remedy))
+    The results of app.solve cannot be kept: it reads LOCK, of type 'lock', and it is a lock.
+      Leave it out with whorl.cached(ignores=['LOCK']).
+    """
+
+    def __init__(self, function: str, path: str, type_name: str, reason: str, remedy: str) -> None:
+        super().__init__(function, path, type_name, reason, remedy)
+        self.function = function
+        self.path = path
+        self.type_name = type_name
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        if self.type_name == "function":  # the reason says which, and what it does
+            through = f" (reached through {self.path})" if "->" in self.path else ""
+            what = f"{self.reason}{through}"
+        else:
+            what = f"it reads {self.path}, of type '{self.type_name}', and {self.reason}"
+        return f"The results of {self.function} cannot be kept: {what}.\n  {self.remedy}"
 
 
 class Drifted(WhorlError, RuntimeError):
@@ -263,3 +295,54 @@ class KernelError(WhorlError, TypeError):
         if self.remedy:
             lines.append(f"  {self.remedy}")
         return "\n".join(lines)
+
+
+class UnknownCheckpoint(WhorlError, LookupError):
+    """A launch was to be resumed from a label that the kernel does not have for these arguments.
+
+    `label` is what was asked for, `known` the labels that there are.
+
+    >>> print(UnknownCheckpoint("solver.step", 7, (0, 1)))
+    solver.step has no checkpoint 7 for these arguments.
+      It has 0, 1.
+    """
+
+    def __init__(self, kernel: str, label: object, known: tuple[object, ...]) -> None:
+        super().__init__(kernel, label, known)
+        self.kernel = kernel
+        self.label = label
+        self.known = known
+
+    def __str__(self) -> str:
+        if self.label is None:
+            what = "cannot be resumed from None: the launch has not yielded"
+        else:
+            what = f"has no checkpoint {_label(self.label)} for these arguments"
+        names = ", ".join(map(_label, self.known))
+        known = f"It has {names}." if names else "All of its checkpoints are in static branches."
+        return f"{self.kernel} {what}.\n  {known}"
+
+
+class NoCheckpoints(WhorlError, TypeError):
+    """A kernel was to be resumed that has no checkpoints.
+
+    >>> print(NoCheckpoints("solver.step"))
+    solver.step has no checkpoints: there is nothing to resume it from.
+      Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, or call it.
+    """
+
+    def __init__(self, kernel: str) -> None:
+        super().__init__(kernel)
+        self.kernel = kernel
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kernel} has no checkpoints: there is nothing to resume it from.\n"
+            "  Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, or call it."
+        )
+
+
+def _label(label: object) -> str:
+    """A label as its source names it."""
+    name = getattr(label, "name", None)
+    return f"{type(label).__qualname__}.{name}" if isinstance(name, str) else repr(label)

@@ -3,6 +3,9 @@
     WHORL_CACHE            on | off | readonly
     WHORL_CACHE_DIR        a directory
     WHORL_CACHE_MAX_SIZE   bytes, or 500M, 5G, 5GiB, 1.5T ...
+    WHORL_CACHE_SALT       any text: another one is another world, in which nothing is found
+    WHORL_SIGNING_KEY      a secret of a team, with which pickled results are signed
+    WHORL_PROGRESS         1 | 0: show which step is running; by default on a terminal
     WHORL_LOG              off | error | warning | why | info | debug
     WHORL_NUM_THREADS      how many threads a parallel loop of a kernel may use
     WHORL_TARGET           host, or a level such as x86-64-v3, that kernels are compiled for
@@ -24,20 +27,24 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from decimal import Decimal
-from pathlib import Path
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
+
+from whorl.late import dataclass, replace
 
 from .errors import BadSetting
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Setting", "Settings", "configure", "current", "on_change", "restore", "size_of"]
 
 CacheMode = Literal["on", "off", "readonly"]
 LogLevel = Literal["off", "error", "warning", "why", "info", "debug"]
+ProgressMode = Literal["on", "off", "auto"]
 
 DEFAULT_MAX_SIZE: Final = 4 << 30
 MOST_THREADS: Final = 4096
+SHORTEST_SECRET: Final = 16
 TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 _LARGEST: Final = 1 << 63
 _MODES: Final = ("on", "off", "readonly")
@@ -45,6 +52,26 @@ _LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE | re.ASCII)
 
 T = TypeVar("T")
+
+
+class Secret:
+    """A text that is not shown.
+
+    >>> Secret("correct horse battery")
+    <secret>
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> bytes:
+        """The secret itself."""
+        return self._text.encode("utf-8", "surrogateescape")
+
+    def __repr__(self) -> str:
+        return "<secret>"
 
 
 class Setting(NamedTuple, Generic[T]):
@@ -78,13 +105,16 @@ class Settings:
     debug: Setting[bool]
     interpret: Setting[bool]
     dump: Setting[str]
+    cache_salt: Setting[str]
+    signing_key: Setting[Secret | None]
+    progress: Setting[ProgressMode]
     require_hit: Setting[bool]
     summary: Setting[str]
 
     @property
     def cache_dir(self) -> Setting[Path]:
         """The directory of the cache."""
-        return Setting(Path(self.cache_place.value), self.cache_place.origin)
+        return Setting(_path(self.cache_place.value), self.cache_place.origin)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -146,6 +176,8 @@ def size_of(name: str, value: object) -> int:
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     size = 0
     if match is not None:
+        from decimal import Decimal
+
         size = int(Decimal(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
     if not 0 < size < _LARGEST:
         raise BadSetting(name, value, "a number of bytes such as 500M or 5G, more than nothing")
@@ -184,6 +216,26 @@ def _text(name: str, value: object) -> str:
     return value.strip().lower()
 
 
+def _salt(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise BadSetting(name, value, "a text")
+    return value
+
+
+def _secret(name: str, value: object) -> Secret:
+    if isinstance(value, Secret):
+        return value
+    if not isinstance(value, str) or len(value) < SHORTEST_SECRET:
+        raise BadSetting(name, "<secret>", f"a text of {SHORTEST_SECRET} characters or more")
+    return Secret(value)
+
+
+def _progress(name: str, value: object) -> str:
+    if value == "auto":
+        return "auto"
+    return "on" if _switch(name, value) else "off"
+
+
 def _file(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike):
         raise BadSetting(name, value, "a file")
@@ -201,7 +253,7 @@ def _directory(name: str, value: object) -> str:
         raise BadSetting(name, value, "a directory")
     if text.startswith("~"):
         try:
-            text = str(Path(text).expanduser())
+            text = str(_path(text).expanduser())
         except RuntimeError:
             raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
     try:
@@ -219,21 +271,38 @@ def _directory(name: str, value: object) -> str:
 
 def _default_directory() -> str:
     """The user's cache directory; where there is no home, one of this user's own for now."""
-    from platformdirs import user_cache_dir
-
-    try:
-        path = Path(user_cache_dir("whorl", appauthor=False))
-    except RuntimeError:  # neither HOME nor an entry for this user
-        path = Path()
-    if path.is_absolute():
-        return str(path)
+    path = _cache_home()
+    if os.path.isabs(path):  # noqa: PTH117  # a text is sooner
+        return path
     import tempfile
 
     user = os.getuid() if sys.platform != "win32" else "user"
     try:
-        return str(Path(tempfile.gettempdir()) / f"whorl-{user}")
+        return str(_path(tempfile.gettempdir()) / f"whorl-{user}")
     except OSError:  # not even that: a place where nothing can be kept, which the store will say
-        return str(Path(os.devnull) / "whorl")
+        return str(_path(os.devnull) / "whorl")
+
+
+def _cache_home() -> str:
+    """Where the system wants caches. On Linux that is known without the 4 ms of platformdirs."""
+    environ = os.environ
+    if sys.platform == "linux" and "ANDROID_ROOT" not in environ and environ.get("HOME"):
+        home = environ.get("XDG_CACHE_HOME", "")
+        if not home.strip():
+            home = f"{environ['HOME'].rstrip('/')}/.cache"
+        return os.path.normpath(f"{home}/whorl")
+    from platformdirs import user_cache_dir
+
+    try:
+        return user_cache_dir("whorl", appauthor=False)
+    except RuntimeError:  # neither HOME nor an entry for this user
+        return ""
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path  # 3 ms that most processes can do without
+
+    return Path(text)
 
 
 # In the order of the fields of `Settings`.
@@ -249,6 +318,9 @@ _OPTIONS: Final[dict[str, _Option]] = {
     "debug": _Option("debug", "WHORL_DEBUG", _switch, lambda: False),
     "interpret": _Option("interpret", "WHORL_INTERPRET", _switch, lambda: False),
     "dump": _Option("dump", "WHORL_DUMP", _text, lambda: ""),
+    "cache_salt": _Option("cache_salt", "WHORL_CACHE_SALT", _salt, lambda: ""),
+    "signing_key": _Option("signing_key", "WHORL_SIGNING_KEY", _secret, lambda: None),
+    "progress": _Option("progress", "WHORL_PROGRESS", _progress, lambda: "auto"),
     "require_hit": _Option("require_hit", "WHORL_REQUIRE_HIT", _switch, lambda: False),
     "summary": _Option("summary", "WHORL_SUMMARY", _file, lambda: ""),
 }
@@ -280,6 +352,9 @@ def configure(
     debug: bool | None = None,
     interpret: bool | None = None,
     dump: str | None = None,
+    cache_salt: str | None = None,
+    signing_key: str | None = None,
+    progress: bool | Literal["auto"] | None = None,
     require_hit: bool | None = None,
     summary: str | os.PathLike[str] | None = None,
 ) -> Settings:
@@ -293,6 +368,7 @@ def configure(
     _current = current().changed(
         cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log,
         threads=threads, target=target, debug=debug, interpret=interpret, dump=dump,
+        cache_salt=cache_salt, signing_key=signing_key, progress=progress,
         require_hit=require_hit, summary=summary,
     )  # fmt: skip
     _apply(_current)
@@ -317,13 +393,28 @@ def _apply(settings: Settings) -> None:
         listener(settings)
 
 
+_levels_before: Final[dict[str, int]] = {}  # of the loggers that were told their level here
+
+
+def _restore_log() -> None:
+    if _levels_before:
+        import logging
+
+        for name, level in _levels_before.items():
+            logging.getLogger(name).setLevel(level)
+        _levels_before.clear()
+
+
 def _apply_log(settings: Settings) -> None:
     if settings.log.origin == "the default":  # the program's own levels are its own
+        _restore_log()
         return
     import logging
 
     level = settings.log.value
     logger = logging.getLogger("whorl")
+    for name in ("whorl", "whorl.why"):
+        _levels_before.setdefault(name, logging.getLogger(name).level)
     levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
     logger.setLevel(levels.get(level) or level.upper())
     # Why something was compiled is said by a logger of its own.

@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 import weakref
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -384,13 +384,90 @@ class Odd:
 
 
 @whorl.kernel
-def never_native(o, *, n):
-    return o.x[0] * n
+def never_native(o, n):
+    return o.x[0] * n, (n, n)
 
 
 def test_a_kernel_that_cannot_be_native_is_tried_less_and_less_often() -> None:
     odd = Odd()
     for _ in range(200):
-        assert never_native(odd, n=2) == 2.0
+        assert never_native(odd, 2) == (2.0, (2, 2))
     assert not is_native(never_native)
-    assert never_native.tables.pause == 64
+    assert never_native.tables.pause == 128
+
+
+@whorl.kernel
+def with_default(x, n=2):
+    return x[0] * n
+
+
+def test_calls_that_python_has_to_complete_make_no_tables() -> None:
+    x = np.ones(3)
+    for _ in range(20):
+        assert with_default(x) == with_default(x, n=2) == 2.0
+    assert not is_native(with_default)
+    assert warmed(with_default, x, 3) == 3.0
+    for _ in range(20):
+        assert with_default(x) == with_default(x, n=2) == with_default(n=2, x=x) == 2.0
+    assert len(with_default.tables._tables) == 1
+
+
+def test_objects_of_several_classes_are_all_native() -> None:
+    kernel: Any = whorl.kernel(of_object.function)
+    kinds = [type(f"Kind{i}", (), {}) for i in range(5)]
+    things: list[Any] = [kind() for kind in kinds]
+    for thing in things:
+        thing.inner, thing.n = SimpleNamespace(x=np.ones(2)), 1
+    for _ in range(5):
+        assert [kernel(thing, 2.0) for thing in things] == [(4.0, 1)] * 5
+    calls = kernel._python_calls
+    for _ in range(5):
+        assert [kernel(thing, 2.0) for thing in things] == [(4.0, 1)] * 5
+    assert kernel._python_calls == calls
+
+
+def test_tables_that_are_no_longer_found_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel: Any = whorl.kernel(weighted.function)
+    x = np.ones(4)
+    counts: list[int] = []
+    for i in range(200):
+        monkeypatch.setattr(sys.modules[__name__], "helper", helper_like(i))
+        for _ in range(2):
+            assert kernel(x, 4) == 16.0
+        counts.append(len(kernel.tables._shown))
+    assert max(counts) == 1
+    assert len(kernel.tables._tables) <= 8
+    assert is_native(kernel)
+
+
+def helper_like(number: int) -> Any:
+    return FunctionType(helper.__code__, globals(), "helper")
+
+
+@whorl.kernel(nogil=True)
+def waiting(flag, out):
+    out[0] = 1
+    while flag[0] == 0:
+        out[1] += 1
+    return flag[0], out[0]
+
+
+def test_tables_are_kept_while_a_launch_uses_them() -> None:
+    done, ready = np.ones(1, np.int64), np.zeros(2, np.int64)
+    warmed(waiting, done, ready)
+    flag, out = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(waiting(flag, out)))
+    thread.start()
+    while not out[0]:
+        pass
+    for _ in range(20):  # the launch goes on with a header that nobody finds any more
+        whorl.configure(debug=False)
+        gc.collect()
+        warmed(waiting, done, ready)
+        assert len(waiting.tables._shown) == 2
+    flag[0] = 7
+    thread.join()
+    assert results == [(7, 1)]
+    whorl.configure(debug=False)
+    assert len(waiting.tables._shown) == 1

@@ -17,8 +17,9 @@ from whorl.kernels.machine import host_level, machine_code
 from whorl.launch import callable as native_callable
 from whorl.launch import link, map_image
 from whorl.launch.layout import layout
-from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, launcher_text
+from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, routine_text
 from whorl.launch.routine import api_table
+from whorl.launch.selector import header_of
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="images are for x86-64 Linux"
@@ -42,7 +43,7 @@ define void @kernel(ptr %r) {
 
 @pytest.fixture(scope="module")
 def addresses() -> Any:
-    launcher = map_image(link(machine_code(launcher_text(layout()), host_level())))
+    launcher = map_image(link(machine_code(routine_text(layout()), host_level())))
     kernel = map_image(link(machine_code(KERNEL, host_level())))
     return launcher, kernel
 
@@ -92,8 +93,11 @@ class Made:
 
         native_callable.make_native(Native)
         made = Native()
-        header = self.words(ctypes.addressof(self.api), id(slow), len(specials), *specials)
-        native_callable.set_entry(made, self.entry, header)
+        header = header_of(
+            ctypes.addressof(self.api), id(slow), 1, [(special, {}) for special in specials]
+        )
+        self.kept.append(header)
+        native_callable.set_entry(made, self.entry, header.address)
         return made
 
 
@@ -144,7 +148,7 @@ def test_keywords_and_other_counts_go_on_to_python(made: Made) -> None:
 
 def test_arrays_are_checked_by_dtype_dimensions_and_flags(made: Made) -> None:
     dtype = np.dtype("f8")
-    op = ("ARRAY", 0, 8, id(dtype), 2, 0x501 | 0x501 << 32)
+    op = ("ARRAYS", 0, 1, id(dtype), 2, 0x501 | 0x501 << 32, made.words(8 << 32))
     call = made.callable(made.special(1, op, result=ONE_INT))
     array = np.zeros((3, 4))
     assert call(array) == array.ctypes.data
@@ -234,7 +238,10 @@ def test_nothing_leaks_and_the_object_is_a_normal_one(made: Made) -> None:
     dtype = np.dtype("f8")
     call = made.callable(
         made.special(
-            1, ("ATTR", 0, 1, id(name)), ("ARRAY", 1, 8, id(dtype), 1, 1 | 1 << 32), result=ONE_INT
+            1,
+            ("ATTR", 0, 1, id(name)),
+            ("ARRAYS", 0, 1, id(dtype), 1, 1 | 1 << 32, made.words(8 << 32 | 8)),
+            result=ONE_INT,
         )
     )
     counts = [sys.getrefcount(o) for o in (thing, thing.x, dtype, None)]

@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
+import copy
+import linecache
 import sys
+from dataclasses import dataclass
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -165,3 +170,152 @@ class Mutations(RuleBasedStateMachine):
 
 Mutations.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
 TestMutations = Mutations.TestCase
+
+
+# -- members of objects, wherever they lie ------------------------------------------------
+
+NAMES = [f"m{i}" for i in range(8)]
+MANY = [f"m{i}" for i in range(34)]  # more than instances share keys for
+
+
+class Loose:
+    pass
+
+
+class Deeper(Loose):
+    m0 = None
+    __slots__ = ("m1", "m5")
+
+
+class Narrow:
+    __slots__ = tuple(MANY)
+
+
+@dataclass
+class Data:
+    m0: Any = None
+    m3: Any = None
+
+
+KINDS: list[Any] = [Loose, Deeper, Narrow, Data, SimpleNamespace]
+
+
+@whorl.kernel
+def of_members(o):
+    s = 0.0
+    if whorl.static(o.m7 is not None):
+        s += o.m7[0]
+    return (
+        s + o.m0[0] + 2 * o.m1[0] + 3 * o.m2[0] + 4 * o.m3[0] + 5 * o.m4[0] + 6 * o.m5[0]
+    ), o.m6[1]
+
+
+def of_many_members() -> Any:
+    lines = "".join(f"    s += {i + 1} * o.{name}[0]\n" for i, name in enumerate(MANY))
+    text = f"@whorl.kernel\ndef of_many(o):\n    s = 0.0\n{lines}    return s\n"
+    file = f"<{__name__}: of_many>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), GLOBALS)
+    return GLOBALS["of_many"]
+
+
+of_many = of_many_members()
+WHICH = st.integers(0, len(KINDS) - 1)
+
+
+class MembersOfObjects(RuleBasedStateMachine):
+    """Attributes come, go and move; what a native kernel reads is what Python reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers = count()
+        self.objects: list[Any] = [kind() for kind in KINDS]
+        for thing in self.objects:
+            self.fill(thing, MANY)
+
+    def fill(self, thing: Any, names: Any) -> None:
+        for name in names:
+            setattr(thing, name, np.full(2, float(next(self.numbers))))
+
+    def teardown(self) -> None:
+        for name in NAMES:
+            if name in vars(Loose):
+                delattr(Loose, name)
+
+    @rule(which=WHICH, name=st.sampled_from(MANY))
+    def rebind(self, which: int, name: str) -> None:
+        self.fill(self.objects[which], [name])
+
+    @rule(which=WHICH, kind=st.integers(0, 3))
+    def rebind_to_another_kind(self, which: int, kind: int) -> None:
+        others: Any = [np.ones(3, "f4"), np.arange(8.0)[::2], None, np.ones(4)]
+        self.objects[which].m7 = others[kind]
+
+    @rule(which=WHICH, name=st.sampled_from(MANY), again=st.booleans())
+    def delete(self, which: int, name: str, again: bool) -> None:
+        thing = self.objects[which]
+        is_own = hasattr(thing, name) and not isinstance(getattr(type(thing), name, None), property)
+        if is_own and name != "m0":
+            delattr(thing, name)
+            if again:  # it is the last one now
+                self.fill(thing, [name])
+
+    @rule(which=WHICH)
+    def write_to_the_dict(self, which: int) -> None:
+        if hasattr(self.objects[which], "__dict__"):
+            vars(self.objects[which])["m2"] = np.full(2, 77.0)
+
+    @rule(which=WHICH)
+    def exchange_the_dict(self, which: int) -> None:
+        thing = self.objects[which]
+        if hasattr(thing, "__dict__") and type(thing) is not SimpleNamespace:
+            thing.__dict__ = dict(reversed(vars(thing).items()))
+
+    @rule(which=WHICH)
+    def add_a_key_that_is_no_text(self, which: int) -> None:
+        if hasattr(self.objects[which], "__dict__"):
+            own: Any = vars(self.objects[which])
+            own[5] = 5
+
+    @rule(which=WHICH, names=st.permutations(MANY))
+    def begin_again_in_another_order(self, which: int, names: list[str]) -> None:
+        self.objects[which] = KINDS[which]()
+        self.fill(self.objects[which], names)
+
+    @rule(which=WHICH, few=st.integers(7, 12))
+    def begin_again_with_few(self, which: int, few: int) -> None:
+        self.objects[which] = KINDS[which]()
+        self.fill(self.objects[which], MANY[:few])
+
+    @rule(which=WHICH)
+    def copy_it(self, which: int) -> None:
+        self.objects[which] = copy.copy(self.objects[which])
+
+    @rule(name=st.sampled_from(NAMES[1:5]))
+    def put_it_into_the_class(self, name: str) -> None:
+        if name in vars(Loose):
+            delattr(Loose, name)
+        else:
+            setattr(Loose, name, property(lambda self: np.full(2, 33.0), lambda self, value: None))
+
+    @invariant()
+    def both_say_the_same(self) -> None:
+        for thing in self.objects:
+            for kernel_ in (of_members, of_many):
+                wanted = said(kernel_.interpret, thing)
+                for _ in range(3):
+                    assert said(kernel_, thing) == wanted
+
+
+def said(call: Any, thing: Any) -> Any:
+    """What a call returns; that it fails, if it does: with an attribute, or with what is None."""
+    try:
+        return call(thing)
+    except (AttributeError, TypeError, whorl.KernelError):
+        return "failed"
+
+
+MembersOfObjects.TestCase.settings = settings(
+    max_examples=15, stateful_step_count=14, deadline=None, phases=[Phase.explicit, Phase.generate]
+)
+TestMembersOfObjects = MembersOfObjects.TestCase

@@ -16,7 +16,7 @@ import pytest
 import whorl
 from tests.store.entries import entry_of, key_of
 from whorl.store import Absent, DirectoryStore, Ending, Failed, Found, Skipped, Stored
-from whorl.store.bound import STAMP_EVERY
+from whorl.store.stamp import STAMP_EVERY
 
 
 @pytest.fixture

@@ -28,13 +28,13 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from xxhash import xxh3_128
 
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
+from whorl.late import dataclass
 
 from .plain import NotPlain
 

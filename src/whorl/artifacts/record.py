@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass, field
 from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
 from .entry import Damage, Damaged, Entry, Label

@@ -7,12 +7,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from whorl.late import dataclass
 from whorl.store import Totals
 from whorl.store.journal import Journal, Miss
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from whorl import settings
 from whorl.errors import BadSetting
@@ -211,29 +211,10 @@ def _tried() -> tuple[str, str]:
 
 
 def _launch() -> Iterator[Check]:
-    from whorl import launch
+    from whorl.launch import status
 
-    status: Any = getattr(launch, "status", None)
-    if callable(status):
-        told = status()
-        is_on, reason = bool(told.on), str(told.reason)
-    else:
-        is_on, reason = _native()
-    text = f"on; {reason}" if is_on and reason else "on" if is_on else f"off: {reason}"
-    yield Check("launch", "native", "ok" if is_on else "note", text)
-
-
-def _native() -> tuple[bool, str]:
-    """Whether kernels can be launched natively here: objects are as expected, memory can run."""
-    from whorl.launch import Image, Unmappable, map_image
-    from whorl.launch.layout import NotKnown, layout
-
-    try:
-        name = layout().name.split("-")
-        map_image(Image(b"\xc3", {"nothing": 0}, ()))
-    except (NotKnown, Unmappable) as error:
-        return False, str(error)
-    return True, f"{name[0]} {name[1]}"
+    is_on, reason = status()
+    yield Check("launch", "native", "ok" if is_on else "note", "on" if is_on else f"off: {reason}")
 
 
 def _threads() -> Iterator[Check]:

@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections import Counter
-from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 import click
 
+from whorl.late import replace
 from whorl.store import DirectoryStore, Totals
 from whorl.store.catalogue import Listed, catalogue
 from whorl.store.journal import Difference, Journal, Miss

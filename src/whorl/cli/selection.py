@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar
 
 import click
 
 from whorl.artifacts import Entry
+from whorl.late import dataclass
 from whorl.store import DirectoryStore, Found
 from whorl.store.catalogue import Listed, Name, listed_file, names
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from whorl.late import dataclass
 from whorl.store import DirectoryStore, ProgramTotals, Totals
 from whorl.store.catalogue import Listed, catalogue
 

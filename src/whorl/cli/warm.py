@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
 import click
 
+from whorl.late import dataclass
 from whorl.store import Ending, Totals
 
 from . import words
@@ -37,7 +37,7 @@ class Run:
     words: tuple[str, ...]
     code: int = 0
     seconds: float = 0.0
-    totals: Totals = Totals()  # noqa: RUF009  # frozen
+    totals: Totals = Totals()  # frozen
     output: str = ""
 
     @property

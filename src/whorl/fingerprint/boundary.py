@@ -15,9 +15,11 @@ import functools
 import re
 import sys
 import sysconfig
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from whorl.late import dataclass
+from whorl.version import __version__
 
 from .digest import hash_hex
 
@@ -84,12 +86,7 @@ DEFAULT_BOUNDARY: Final = Boundary()
 @functools.cache
 def _whorl() -> Home:
     """whorl counts by its version however it is installed: nearly everything here reads it."""
-    from importlib import metadata  # slow to import, and rarely asked for
-
-    try:
-        return Home("installed", "whorl", metadata.version("whorl"))
-    except metadata.PackageNotFoundError:
-        return Home("installed", "whorl", "unknown")
+    return Home("installed", "whorl", __version__)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -12,8 +12,9 @@ import dis
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
+
+from whorl.late import dataclass
 
 from .digest import hash_bytes
 from .refusal import Refused

@@ -11,9 +11,10 @@ import sys
 import types
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple, cast
+
+from whorl.late import dataclass
 
 from .asked import Mode
 from .describe import Describer

@@ -104,6 +104,20 @@ class Fingerprinter:
         stable = self._is_stable and walk.identities == before
         return _new(StableDigest if stable else ProcessDigest, text)
 
+    def stable(self, value: object) -> StableDigest:
+        """The digest of a value that may name something on disk; TypeError if it may not.
+
+        >>> Fingerprinter().stable(1) == fingerprint(1)
+        True
+        """
+        digest = self(value)
+        if not isinstance(digest, StableDigest):
+            raise TypeError(
+                f"the digest of this {type_name(type(value))} is a ProcessDigest: a rule or marker "
+                "says by_identity, which means nothing in another process"
+            )
+        return digest
+
     def diff(self, left: object, right: object) -> list[Difference]:
         """Every path at which two values differ under this policy.
 

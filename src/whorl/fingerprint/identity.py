@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 import weakref
+
+from whorl.locks import Lock
 
 from .walk import walk
 
@@ -22,7 +23,7 @@ class _Numbers:
     """The side table: address -> (the object or a weak reference to it, its number)."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self.known: dict[int, tuple[object, str]] = {}
         self.counter = itertools.count()
         self.rename()
@@ -30,7 +31,7 @@ class _Numbers:
     def rename(self) -> None:
         """Count under a new name: after a fork both sides go on from the same number."""
         self.process = os.urandom(8).hex()
-        self.lock = threading.Lock()
+        self.lock = Lock()
 
 
 _numbers = _Numbers()

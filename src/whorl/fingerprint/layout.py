@@ -12,13 +12,15 @@ import functools
 import types
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from whorl.late import dataclass
 
 from .lookup import (
     ABSENT,
     class_name,
     class_vars,
+    dataclass_fields,
     derives,
     dict_place,
     find,
@@ -146,8 +148,7 @@ def _declared(cls: type) -> set[str]:
     names: set[str] = set()
     for c in mro(cls):
         stored = class_vars(c)
-        for where in ("__dataclass_fields__", "__pydantic_fields__"):
-            table = stored.get(where)
+        for table in (dataclass_fields(c), stored.get("__pydantic_fields__")):
             if type(table) is dict:
                 names.update(name for name, info in table.items() if _is_field(info))
         attributes = stored.get("__attrs_attrs__", ())

@@ -11,6 +11,8 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar, cast
 
+from whorl.late import Described
+
 __all__ = [
     "ABSENT",
     "ClassTable",
@@ -131,6 +133,21 @@ def find(cls: type, name: str) -> object:
         if name in stored:
             return stored[name]
     return ABSENT
+
+
+def dataclass_fields(cls: type) -> object:
+    """The table that a dataclass keeps of its own fields; whorl's own make theirs when asked."""
+    table = class_vars(cls).get("__dataclass_fields__")
+    return table.__get__(None, cls) if type(table) is Described else table
+
+
+def module_attribute(module: types.ModuleType, name: str) -> object:
+    """What a module holds under a name, or ABSENT. whorl's own packages import it when asked."""
+    stored = module_vars(module)
+    found = stored.get(name, ABSENT)
+    if found is ABSENT and str(stored.get("__name__", "")).partition(".")[0] == "whorl":
+        found = getattr(module, name, ABSENT)
+    return found
 
 
 def module_vars(module: types.ModuleType) -> dict[str, Any]:

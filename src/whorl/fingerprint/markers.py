@@ -16,10 +16,20 @@ import sys
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
-from .lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
+from whorl.late import dataclass
+
+from .lookup import (
+    ABSENT,
+    class_vars,
+    dataclass_fields,
+    derives,
+    module_attribute,
+    module_name,
+    module_vars,
+    mro,
+)
 
 __all__ = [
     "FieldDecorator",
@@ -263,7 +273,7 @@ def _named(tree: ast.expr, cls: type) -> object:
         case ast.Attribute(value=inner, attr=name):
             home = _named(inner, cls)
             if derives(type(home), types.ModuleType):
-                return module_vars(cast("types.ModuleType", home)).get(name, ABSENT)
+                return module_attribute(cast("types.ModuleType", home), name)
     return ABSENT
 
 
@@ -295,8 +305,7 @@ def _is_around(annotation: object) -> bool:
 def _in_metadata(cls: type) -> Iterator[tuple[str, Marker]]:
     stored = class_vars(cls)
     described: list[tuple[str, Any]] = []
-    for where in ("__dataclass_fields__", "__pydantic_fields__"):
-        table = stored.get(where)
+    for table in (dataclass_fields(cls), stored.get("__pydantic_fields__")):
         if type(table) is dict:
             described += [(name, getattr(info, "metadata", {})) for name, info in table.items()]
     attributes = stored.get("__attrs_attrs__", ())

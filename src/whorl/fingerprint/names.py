@@ -6,13 +6,21 @@ under which another process would import it.
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, cast
 
-from .lookup import ABSENT, class_vars, derives, module_name, module_vars, qualname
+from .lookup import (
+    ABSENT,
+    class_vars,
+    derives,
+    module_attribute,
+    module_name,
+    module_vars,
+    qualname,
+)
 
 __all__ = [
     "import_name",
@@ -52,11 +60,11 @@ def import_name(stored: Mapping[str, object]) -> str:
     file = stored.get("__file__")
     if type(file) is not str:
         return "__main__"
-    path = Path(file)
-    parts = [path.stem]
-    while (path.parent / "__init__.py").is_file():
-        path = path.parent
-        parts.insert(0, path.name)
+    directory, name = os.path.split(file)
+    parts = [os.path.splitext(name)[0]]
+    while os.path.isfile(os.path.join(directory, "__init__.py")):
+        directory, name = os.path.split(directory)
+        parts.insert(0, name)
     return ".".join(parts)
 
 
@@ -65,7 +73,7 @@ def resolve(module: str, dotted: str) -> object:
     found: object = sys.modules.get(module, ABSENT)
     for part in dotted.split("."):
         if derives(type(found), types.ModuleType):
-            found = module_vars(cast("types.ModuleType", found)).get(part, ABSENT)
+            found = module_attribute(cast("types.ModuleType", found), part)
         elif derives(type(found), type):
             found = class_vars(cast("type", found)).get(part, ABSENT)
         else:

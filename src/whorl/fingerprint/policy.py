@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from whorl.late import dataclass, field
 
 from .boundary import DEFAULT_BOUNDARY, Boundary
 from .markers import FieldRule, Marker

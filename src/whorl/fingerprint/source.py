@@ -23,14 +23,15 @@ import os
 import re
 import sys
 import textwrap
-import threading
 import types
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from whorl.late import dataclass
+from whorl.locks import Lock, local
 
 from .bytecode import CodeMemo, bytecode_digest, nested_codes, raw_digest
 from .digest import StableDigest, hash_bytes, hash_hex
@@ -104,7 +105,7 @@ class _Lent:
         _here.lent = self.before
 
 
-class _Here(threading.local):
+class _Here(local):
     """What is lent to this thread."""
 
     lent: _Lent | None = None
@@ -150,7 +151,7 @@ class _Entry:
     annotations: tuple[tuple[str, ast.expr], ...]
 
 
-_compiling: Final = threading.Lock()  # warning filters belong to the whole process
+_compiling: Final = Lock()  # warning filters belong to the whole process
 _Key = tuple[str, int]  # the name of a function and its first line
 _Index = dict[_Key, list[_Entry]]
 _indexes: dict[bytes, _Index] = {}

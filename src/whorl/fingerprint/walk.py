@@ -8,12 +8,12 @@ for each of them.
 
 from __future__ import annotations
 
-import threading
+from whorl.locks import local
 
 __all__ = ["walk"]
 
 
-class _Walk(threading.local):
+class _Walk(local):
     """The walk of this thread."""
 
     identities = 0

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from .compiler import Compiler, Program
-from .events import Event, Happened
-from .explain import Change, Explanation
-from .kernel import Kernel, jit
-from .specialization import Specialization
-from .target import Target, host
+from typing import TYPE_CHECKING
+
+from whorl.lazy import attach
+
+if TYPE_CHECKING:
+    from .compiler import Compiler, Program
+    from .events import Event, Happened
+    from .explain import Change, Explanation
+    from .kernel import Kernel, jit
+    from .specialization import Specialization
+    from .target import Target, host
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "compiler": "Compiler Program",
+            "events": "Event Happened",
+            "explain": "Change Explanation",
+            "kernel": "Kernel jit",
+            "specialization": "Specialization",
+            "target": "Target host",
+        },
+    )
 
 __all__ = [
     "Change",

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whorl.artifacts import Artifact
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
-from whorl.reads import CodeView, Inputs, Recorder
+from whorl.late import dataclass
 from whorl.reads.settings import declared_settings, setting_reads
 from whorl.reads.world import ABSENT
 
@@ -19,6 +18,8 @@ from .target import Target, host
 
 if TYPE_CHECKING:
     from importlib import metadata
+
+    from whorl.reads import CodeView, Inputs, Recorder
 
 __all__ = [
     "Compiler",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from whorl.late import dataclass
 from whorl.reads import World
 
 from .explain import Change, Explanation, changes_since

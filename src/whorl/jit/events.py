@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
+
+from whorl.late import dataclass, field
 
 __all__ = ["Event", "Happened", "audits", "emit", "listeners", "watches"]
 

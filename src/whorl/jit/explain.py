@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass
 from whorl.reads import Path, Plain, Trace, World
 from whorl.reads.fact import same_fact, words
 from whorl.reads.replay import facts_now

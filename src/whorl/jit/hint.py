@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass, field
 from whorl.store import Found, Store
 
 from .key import plain_shape_key

@@ -18,19 +18,15 @@ call, so nothing has to be promised, invalidated or declared.
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
-import logging
 import os
 import sys
-import threading
 import time
 import types
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,7 +37,9 @@ from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
-from whorl.reads import Inputs, Plain, Recorder, Shape, World
+from whorl.late import dataclass, replace
+from whorl.lazy import logger
+from whorl.locks import Lock
 from whorl.reads.both import Facts, both_facts
 from whorl.reads.replay import (
     Replay,
@@ -52,7 +50,8 @@ from whorl.reads.replay import (
     samples_of,
 )
 from whorl.reads.signature import array_signature, class_label
-from whorl.reads.world import environment_variable
+from whorl.reads.trace import Plain, Shape
+from whorl.reads.world import World, environment_variable
 from whorl.settings import Settings, on_change
 from whorl.store import Cache, Ending, Found, default_cache
 
@@ -65,9 +64,7 @@ from .compiler import (
     see_settings,
     target_of,
 )
-from .drift import Drift, OnDrift, drift_of
 from .events import Happened, audits, emit, listeners, watches
-from .explain import Compiled, Explanation, changes_between, explain
 from .hint import NO_HINT, Hint
 from .key import (
     ProgramKey,
@@ -82,13 +79,19 @@ from .key import (
 )
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Specialization
-from .stored import records
 from .target import Properties, Target
 
-__all__ = ["Kernel", "OnDrift", "jit"]
+if TYPE_CHECKING:
+    from whorl.reads import Recorder
 
-log = logging.getLogger("whorl.jit")
-why = logging.getLogger("whorl.why")
+    from .drift import Drift, OnDrift
+    from .explain import Explanation
+
+__all__ = ["Kernel", "jit"]
+
+log = logger("whorl.jit")
+why = logger("whorl.why")
+INFO: Final = 20  # the level, as logging has it
 
 CacheMode = Literal["disk", "process", "call"]
 
@@ -155,7 +158,7 @@ class Kernel:
         self._environment = dict(declared_environment(compiler))
         self._name = function_name(function)
         self._counts: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._forget()
         _ALIVE.add(self)
 
@@ -191,6 +194,13 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
+        launch, values, _, _ = self._prepared(*args, **kwargs)
+        return launch(*values)
+
+    def _prepared(
+        self, *args: Any, **kwargs: Any
+    ) -> tuple[Callable[..., Any], tuple[Any, ...], Specialization, Target]:
+        """What to launch with which values, found or compiled and loaded."""
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
@@ -205,7 +215,7 @@ class Kernel:
             audit(self, specialization, values, target)
         if listeners:
             emit(Happened.LAUNCHED, self._name, device=target.device)
-        return launch(*values)
+        return launch, values, specialization, target
 
     def _begin_again(self) -> None:
         with self._lock:
@@ -361,6 +371,8 @@ class Kernel:
                 with contextlib.suppress(ValueError):
                     yield name, shape_of(plain)
         store, group = self._cache.store, request.program.manifests
+        from .stored import records
+
         for _, record in records(store, group, but=met):
             if isinstance(record, Manifest):
                 yield from ((shape_key(shape), shape) for shape in record.shapes)
@@ -451,6 +463,10 @@ class Kernel:
     # -- compiling ----------------------------------------------------------------------
 
     def _compile(self, request: _Request) -> Specialization:
+        from whorl.reads import Recorder  # as all that only a compile needs
+
+        from .explain import changes_between
+
         recorder = Recorder(request.world, by_identity=self.choices.cache != "disk")
         artifact, seconds = self._compiled(request, recorder)
         trace = recorder.trace
@@ -493,6 +509,8 @@ class Kernel:
 
     def _compiled(self, request: _Request, recorder: Recorder) -> tuple[Artifact, float]:
         """What the compiler makes, and how long that takes."""
+        from whorl.reads import Inputs
+
         inputs = Inputs(recorder)
         target = replace(request.target, properties=Properties(inputs, request.target))
         program = Program(self.function, target, inputs.function())
@@ -571,7 +589,12 @@ class Kernel:
         return drift.nearest if drift.is_all else None
 
     def _drift_of(self, request: _Request) -> Drift | None:
-        return drift_of(self.specializations(), request.world, request.target.architecture)
+        known = self.specializations()
+        if not known:
+            return None
+        from .drift import drift_of
+
+        return drift_of(known, request.world, request.target.architecture)
 
     def _explain_miss(self, request: _Request, *, is_kept: bool) -> Explanation | None:
         """Why it missed, if anybody wants to know; the journal alone asks for less."""
@@ -580,13 +603,14 @@ class Kernel:
         from .missed import COMPARED
 
         self._counts["missed"] += 1
-        if listeners or why.isEnabledFor(logging.INFO) or is_hit_required():
+        if listeners or why.isEnabledFor(INFO) or is_hit_required():
             explanation = self._explanation(request)
             emit(Happened.MISSED, self._name, why=explanation)
             why.info("%s", explanation)
             return explanation
         if not is_kept:
             return None
+
         try:
             return self._explanation(request, COMPARED)
         except Exception:  # nobody asked: a call must not fail for the journal
@@ -595,6 +619,8 @@ class Kernel:
 
     def _explanation(self, request: _Request, compared: int | None = None) -> Explanation:
         """Compare with all that is known, or with so many."""
+        from .explain import Compiled, explain
+
         known = self.specializations()
         return explain(
             self._name,
@@ -616,6 +642,8 @@ class Kernel:
 
         The call is compared with the nearest compile known here or in the store.
         """
+        from .explain import Explanation
+
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
         values = self._binding.bind(*args, **kwargs)
@@ -628,6 +656,8 @@ class Kernel:
 
     def _explained(self, request: _Request) -> Explanation:
         """What `_find` would come to, in the same order, without anything being kept."""
+        from .explain import Explanation
+
         keys = list(self._keys(request, in_memory=True))
         if any(key in self._by_key for key in keys):
             return Explanation(self._name, "hit", "its specialization is in memory")
@@ -685,7 +715,7 @@ _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
 
 def _after_fork() -> None:
     for kernel in list(_ALIVE):
-        kernel._lock = threading.Lock()  # a thread that is not in the child may hold the old one
+        kernel._lock = Lock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):
@@ -722,7 +752,9 @@ def _taken(options: Mapping[str, Any]) -> dict[str, Any]:
     taken = {}
     for name, value in options.items():
         try:
-            taken[name] = copy.deepcopy(value)
+            from copy import deepcopy
+
+            taken[name] = deepcopy(value)
         except Exception as error:
             raise TypeError(f"option {name!r} cannot be copied: {error}") from error
     return taken

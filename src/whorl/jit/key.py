@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
 
 from whorl.artifacts import FORMAT, Part
 from whorl.artifacts.record import shape_plain
@@ -12,6 +11,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import FORMAT as TOKENS
 from whorl.fingerprint.tokens import marshalled
+from whorl.late import dataclass
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import own_module, words
 from whorl.reads.signature import class_label

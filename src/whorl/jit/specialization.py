@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass, field
 from whorl.reads import Plain, Shape, Trace
 from whorl.reads.replay import Replay
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from whorl.reads import Inputs
+from whorl.late import dataclass, field
+
+if TYPE_CHECKING:
+    from whorl.reads import Inputs
 
 __all__ = ["Properties", "Target", "host"]
 

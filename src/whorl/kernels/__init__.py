@@ -2,43 +2,64 @@
 
 from __future__ import annotations
 
-from .array import GradArray, array
-from .kernel import NumericKernel, kernel
-from .language import (
-    Array,
-    atomic_add,
-    atomic_max,
-    atomic_min,
-    bool_,
-    cross,
-    dot,
-    f32,
-    f64,
-    func,
-    i8,
-    i16,
-    i32,
-    i64,
-    norm,
-    prange,
-    static,
-    u8,
-    u16,
-    u32,
-    u64,
-    vec,
-    zeros,
-)
+from typing import TYPE_CHECKING
+
+from whorl.lazy import attach
+
+if TYPE_CHECKING:
+    from .array import GradArray, array
+    from .graph import GraphStatus, checkpoint
+    from .kernel import NumericKernel, kernel
+    from .language import (
+        Array,
+        atomic_add,
+        atomic_max,
+        atomic_min,
+        bool_,
+        cross,
+        dot,
+        f32,
+        f64,
+        func,
+        i8,
+        i16,
+        i32,
+        i64,
+        norm,
+        prange,
+        static,
+        u8,
+        u16,
+        u32,
+        u64,
+        vec,
+        zeros,
+    )
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "array": "GradArray array",
+            "graph": "GraphStatus checkpoint",
+            "kernel": "NumericKernel kernel",
+            "language": (
+                "Array atomic_add atomic_max atomic_min bool_ cross dot f32 f64 func i16 i32 "
+                "i64 i8 norm prange static u16 u32 u64 u8 vec zeros"
+            ),
+        },
+    )
 
 __all__ = [
     "Array",
     "GradArray",
+    "GraphStatus",
     "NumericKernel",
     "array",
     "atomic_add",
     "atomic_max",
     "atomic_min",
     "bool_",
+    "checkpoint",
     "cross",
     "dot",
     "f32",

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import linecache
+import os
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path, PurePath
-from typing import Any
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING, Any
 
-from whorl.artifacts import Artifact
 from whorl.fingerprint.digest import hash_hex
-from whorl.jit import Program, Target
-from whorl.reads import Inputs
+from whorl.jit.target import Target
+from whorl.late import dataclass
 from whorl.settings import current
 
 from .launch import Parts, launcher
 from .machine import can_run, host_level
 from .record import ABI
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whorl.artifacts import Artifact
+    from whorl.jit import Program
+    from whorl.reads import Inputs
 
 __all__ = ["KernelCompiler"]
 
@@ -75,22 +79,23 @@ class KernelCompiler:
 
 def _first_line(code: types.CodeType) -> str:
     """Where a function begins, for people: file, number, text."""
-    text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
-    return f"{PurePath(code.co_filename).name}:{code.co_firstlineno}: `{text}`"
+    from linecache import getline
+
+    text = getline(code.co_filename, code.co_firstlineno).strip()
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: `{text}`"
 
 
 @cache
 def _toolchain() -> str:
     """LLVM's version and this package's; of a checkout, what its files hold."""
-    package = Path(__file__).parents[1]
-    own = _installed_version(package)
+    kernels = os.path.dirname(__file__)
+    own = _installed_version(os.path.dirname(kernels))
     if own is None:
-        texts = [path.read_bytes() for path in sorted(package.glob("kernels/**/*.py"))]
-        own = hash_hex(b"".join(texts))[:16]
-    found = find_spec("llvmlite")
+        own = hash_hex(b"".join(_texts(kernels)))[:16]
+    found = PathFinder.find_spec("llvmlite")
     if found is None or not found.submodule_search_locations:
         return f"whorl {own}, no llvmlite"
-    llvmlite = _installed_version(Path(found.submodule_search_locations[0]))
+    llvmlite = _installed_version(found.submodule_search_locations[0])
     if llvmlite is None:
         from importlib.metadata import version
 
@@ -98,10 +103,22 @@ def _toolchain() -> str:
     return f"whorl {own}, llvmlite {llvmlite}"
 
 
-def _installed_version(package: Path) -> str | None:
+def _texts(directory: str) -> Iterator[bytes]:
+    """What the Python files below a directory hold, in the order of their names."""
+    for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _texts(entry.path)
+        elif entry.name.endswith(".py"):
+            with open(entry.path, "rb") as file:
+                yield file.read()
+
+
+def _installed_version(package: str) -> str | None:
     """The version that stands beside an installed package: `importlib.metadata` takes 20 ms."""
-    for entry in package.parent.glob(f"{package.name}-*.dist-info"):
-        return entry.stem.partition("-")[2]
+    beside, name = os.path.split(package)
+    for entry in os.listdir(beside):
+        if entry.startswith(f"{name}-") and entry.endswith(".dist-info"):
+            return entry.removesuffix(".dist-info").partition("-")[2]
     return None
 
 

@@ -8,14 +8,17 @@ has been looked up, every call has been followed, and every conversion is writte
     Array               where an array is: address, extents and strides, each an expression
     expressions         Const Get Slot Extent Stride Op Both Element Component
     statements          Set Store SetComponent Atomic If For While Scope Leave Next Parallel
-                        Raise Print Call
+                        Raise Print Call Checkpoint Yield
     Function            the whole: slots it is launched with, body, results
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from whorl.errors import KernelError
+from whorl.late import dataclass, field
 
 from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Type, VectorType
 
@@ -25,6 +28,7 @@ __all__ = [
     "Block",
     "Both",
     "Call",
+    "Checkpoint",
     "Component",
     "Const",
     "Element",
@@ -36,6 +40,7 @@ __all__ = [
     "If",
     "Leave",
     "Local",
+    "Mark",
     "Next",
     "Op",
     "Parallel",
@@ -54,6 +59,7 @@ __all__ = [
     "Stride",
     "Subroutine",
     "While",
+    "Yield",
 ]
 
 
@@ -273,12 +279,16 @@ class For:
 
 @dataclass(slots=True, eq=False)
 class While:
-    """A loop with a test at its head; the test may need statements of its own."""
+    """A loop with a test at its head; the test may need statements of its own.
+
+    If it is sure, the first round runs without the test.
+    """
 
     label: str
     before: Block
     test: Expr
     body: Block
+    is_sure: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -359,9 +369,36 @@ class Call:
     results: tuple[Local, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark:
+    """The label of a checkpoint: its value, where it is found again, and how to speak of it."""
+
+    value: int  # of a member of an enum: its number
+    plain: Any  # the label as data: where the source's own object is found
+    words: str
+    error: Callable[[str, str], KernelError]  # about the place in the source
+    names: dict[Local, str]  # what the variables are called there
+
+
+@dataclass(slots=True, eq=False)
+class Checkpoint:
+    """A block with which a launch can be resumed."""
+
+    mark: Mark
+    body: Block
+
+
+@dataclass(slots=True, eq=False)
+class Yield:
+    """End the launch at a checkpoint, if the flag is not zero."""
+
+    mark: Mark
+    flag: Element
+
+
 Stmt: TypeAlias = (
     Set | Store | SetComponent | Atomic | If | For | While | Scope | Leave | Next | Parallel
-    | Raise | Print | Call
+    | Raise | Print | Call | Checkpoint | Yield
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 
@@ -382,8 +419,11 @@ class Function:
     result: Result = None
     sites: list[Site] = field(default_factory=list)
     subroutines: list[Subroutine] = field(default_factory=list)
+    has_checkpoints: bool = False  # in the source: static branches may have removed them
+    resumed: list[tuple[Mark, Block]] = field(default_factory=list)
+    """The checkpoints in order, and what is worked out again before one is resumed from."""
 
     @property
     def blocks(self) -> list[Block]:
-        """Its own, and those of its subroutines."""
+        """Its own, and those of its subroutines. What `resumed` holds is part of its own."""
         return [self.body, *(subroutine.body for subroutine in self.subroutines)]

@@ -2,41 +2,92 @@
 
 from __future__ import annotations
 
+import sys
 import types
+import weakref
 from collections.abc import Callable
-from typing import Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
+from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
-from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
-from whorl.jit.specialization import Specialization
-from whorl.settings import current
+from whorl.jit.kernel import CacheMode, Choices, check_choices
+from whorl.jit.specialization import KnownShape, Specialization
+from whorl.settings import Settings, current
 from whorl.store import Cache
 
+from .bound import BoundKernel
 from .compiler import KernelCompiler
+from .labels import labels_of, number_of
 from .machine import assembly, binding, check_level, optimised_text
 from .native import NativeTables, alive, native_classes
+
+if TYPE_CHECKING:
+    from whorl.jit.drift import OnDrift
 
 __all__ = ["NumericKernel", "kernel"]
 
 Form = Literal["ir", "llvm", "optimised", "asm"]
+ANY_NUMBER: Final = 0x04 | 0x08  # flags of code: *args, **kwargs
 
 
-@exclude("_python_calls", "tables")
+class _Recent(NamedTuple):
+    """What was launched before, and how it was found; the facts hold what they are about."""
+
+    arity: int  # arguments that need no binding; -1: all need it
+    settings: Settings
+    level: str | None
+    debug: bool | None
+    target: Target
+    shape: KnownShape
+    facts: Any
+    found: Any
+    launch: Callable[..., Any]
+
+    def launch_for(self, values: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """What is launched for these values; None if their facts are not known."""
+        facts = self.shape.replay(values, self.target.properties)
+        if facts == self.facts:
+            return self.launch
+        found = self.shape.by_facts.get(facts)
+        return None if found is None else found[0].loaded.get(self.target.device)
+
+
+@exclude("_has_checkpoints", "_python_calls", "_reaching", "_recent", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
     compiler: KernelCompiler
+    _recent: _Recent | None
     family: type[NumericKernel]  # this class, whichever kind of it an object is
 
     def __init__(self, *args: Any) -> None:
         self.tables = NativeTables()
         self._python_calls = 0
+        self._reaching: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+        self._has_checkpoints = False  # one of the specializations that were loaded
         super().__init__(*args)
         alive.add(self)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        if self._has_checkpoints or self._may_have_checkpoints(instance):
+            return BoundKernel(self, instance)
+        return types.MethodType(self, instance)
+
+    def _may_have_checkpoints(self, instance: object) -> bool:
+        """Whether the code could come to one: known for each class after the first look."""
+        cls = type(instance)
+        found = self._reaching.get(cls)
+        if found is None:
+            from .reach import reached
+
+            found = self._reaching[cls] = reached(self.function, (instance,)).has_checkpoints
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and run."""
@@ -44,32 +95,104 @@ class NumericKernel(Kernel):
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         """The way of a call that is not, or not yet, taken natively."""
-        if current().interpret.value:
+        settings = current()
+        if settings.interpret.value:
             return self.interpret(*args, **kwargs)
-        result = Kernel.__call__(self, *args, **kwargs)
+        launch, values = None, args
+        recent = self._recent
+        if recent is not None and self._is_as_it_was(recent, settings):
+            if kwargs or len(args) != recent.arity:
+                values = self._binding.bind(*args, **kwargs)
+            launch = recent.launch_for(values)
+        result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
         self._python_calls += 1
-        if self._python_calls >= self.tables.try_at and not listeners and not audits:
-            self._make_native(*args, **kwargs)
-            self.tables.try_at = self._python_calls + self.tables.pause
+        if self._python_calls >= self.tables.try_at and self._is_plain(args, kwargs):
+            self.tables.tried(self._python_calls, is_made=self._make_native(*args))
         return result
 
-    def _make_native(self, *args: Any, **kwargs: Any) -> None:
-        """Let calls like this one enter natively from now on, where that can be."""
+    def _is_as_it_was(self, recent: _Recent, settings: Settings) -> bool:
+        """Whether a call can be looked for where an earlier one was found."""
+        compiler = self.compiler
+        return (
+            settings is recent.settings
+            and compiler.level is recent.level
+            and compiler.debug is recent.debug
+            and self.function.__code__ is self._code
+            and sys.modules.get(self._home) is self._module
+            and not listeners
+            and not audits
+        )
+
+    def _is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call like this one could be native: others go on to Python anyway."""
+        is_whole = not kwargs and len(args) == self.function.__code__.co_argcount
+        return is_whole and not listeners and not audits
+
+    def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+        """Launch it from a checkpoint on: its block, and all that follows.
+
+        Nothing before the block runs. It is as valid in another process as in this one.
+
+        >>> import numpy as np, whorl
+        >>> @whorl.kernel
+        ... def steps(x, stop):
+        ...     x[0] += 1
+        ...     with whorl.checkpoint(7, yield_on=stop):
+        ...         x[1] += 1
+        ...     x[2] += 1
+        >>> x, stop = np.zeros(3), np.ones((), np.int32)
+        >>> status = steps(x, stop)
+        >>> stop[()] = 0
+        >>> steps.resume(x, stop, from_checkpoint=status.checkpoint)
+        GraphStatus(yielded=False, checkpoint=None)
+        >>> x.tolist()
+        [1.0, 2.0, 1.0]
+        """
+        if current().interpret.value:
+            return self.interpret_resumed(*args, from_checkpoint=from_checkpoint, **kwargs)
+        launch, values, specialization, target = self._prepared(*args, **kwargs)
+        plain = specialization.artifact.metadata["checkpoints"]
+        if plain is None:
+            raise NoCheckpoints(self._name)
+        labels = labels_of(plain, self.world(values, target))
+        return launch(*values, number_of(from_checkpoint, labels, self._name))
+
+    def _make_native(self, *args: Any) -> bool:
+        """Let calls like this one enter natively from now on; whether they do."""
         epoch = self.tables.epoch
-        values = self._binding.bind(*args, **kwargs)
+        values = self._binding.bind(*args)
         target = self.compiler.target()
         for known in self._shapes.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             if found is not None and self.choices.cache != "process":
+                self.tables.pack(self, found[0], target.device)
+                self._remember_recent(known, values, target, found)
                 world = self.world(values, target)
-                self.tables.add(self, known, world, found, epoch)
-                return
+                return self.tables.add(self, known, world, found, epoch)
+        return False
+
+    def _remember_recent(
+        self, known: KnownShape, values: tuple[Any, ...], target: Target, found: Any
+    ) -> None:
+        """Let calls of the same facts be launched without looking for what they need."""
+        code, settings, compiler = self.function.__code__, current(), self.compiler
+        facts = known.replay(values, target.properties)
+        launch = found[0].loaded.get(target.device)
+        if launch is None or known.by_facts.get(facts) is not found:
+            return
+        if self.choices.cache != "disk" or compiler.target() is not target:
+            return
+        arity = -1 if code.co_kwonlyargcount or code.co_flags & ANY_NUMBER else code.co_argcount
+        self._recent = _Recent(
+            arity, settings, compiler.level, compiler.debug, target, known, facts, found, launch
+        )
 
     def _again(self, choices: Choices) -> Kernel:
         return _made(self.function, self.compiler, choices, self._own_cache)
 
     def _forget(self) -> None:
         super()._forget()
+        self._recent = None
         self.tables.drop(self)
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:
@@ -82,8 +205,24 @@ class NumericKernel(Kernel):
         >>> double.interpret(21)
         42
         """
+        from .reach import reached
+
         with np.errstate(all="ignore"):
-            return _as_python(self.function(*args, **kwargs))
+            found = reached(self.function, (*args, *kwargs.values()))
+            if not found.graph:
+                return _as_python(self.function(*args, **kwargs))
+            from .interpreter import interpreted  # graphs are walked
+
+            return _as_python(interpreted(self.function, args, kwargs, found, self._name))
+
+    def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+        """What `resume` does, as plain Python."""
+        from .interpreter import interpreted
+        from .reach import reached
+
+        with np.errstate(all="ignore"):
+            found = reached(self.function, (*args, *kwargs.values()))
+            return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
 
     def inspect(self, form: Form = "ir", which: int = -1) -> str:
         """The program of a specialization: as "ir", "llvm", "optimised" LLVM, or "asm".
@@ -108,6 +247,7 @@ class NumericKernel(Kernel):
     def _made_callable(self, specialization: Specialization, target: Target) -> Any:
         launch, parts = self.compiler.load_for(specialization.artifact, self.function)
         self.tables.parts[specialization] = parts
+        self._has_checkpoints |= parts.checkpoints is not None
         return launch
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 import numpy as np
+
+from whorl.late import dataclass
 
 __all__ = [
     "Array",

@@ -1,7 +1,8 @@
 """An artifact and the function it was made of in, a callable out that packs the launch record.
 
-The callable is generated: one line per slot. It reads each slot by the path the compile found
-it at, packs the record, calls the machine code, and unpacks the results.
+The callable is generated. It reads each slot by the path the compile found it at, and calls
+another one with the values: that packs the record, calls the machine code, and unpacks the
+results. The second can be a builtin function that does the same; see `packing`.
 """
 
 from __future__ import annotations
@@ -11,21 +12,22 @@ import ctypes
 import struct
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
+from whorl.late import dataclass, replace
 from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
 from whorl.reads.trace import Plain
 
+from .labels import status_of
 from .machine import load_object
-from .record import ENTRY, STATUS, offsets, words_of
+from .record import CHECKPOINT, ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
-__all__ = ["Parts", "launcher", "plain_slots", "slots_from"]
+__all__ = ["Parts", "launcher", "plain_slots", "reading", "slots_from"]
 
 PRINTER: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
@@ -43,7 +45,10 @@ class Parts:
     failed: Callable[[bytes], None]
     is_parallel: bool
     releases: bool
+    lean: frozenset[int]  # the slots of arrays whose extents are not used
+    checkpoints: Plain  # their labels; None if it has none, not even in static branches
     kept: object  # the code and the printer, as long as they are needed
+    from_slots: Callable[..., Any] | None = None  # launches with the values of all slots
 
 
 # -- slots as plain data ----------------------------------------------------------------
@@ -101,16 +106,47 @@ def launcher(
         partial(_raise, sites),
         told["parallel"],
         told["nogil"] or told["prints"],
+        frozenset(told.get("lean", ())),  # artifacts of an older version do not say
+        told["checkpoints"],
         (engine, printer),
     )
-    scope = _scope(parts, function)
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    exec(_source(parts, names, scope, can_fail=bool(sites)), scope)
-    return scope["launch"], parts
+    scope = _scope(parts, function, names)
+    if parts.checkpoints is not None:
+        exec(_source_with_checkpoints(parts, names, scope, can_fail=bool(sites)), scope)
+        return scope["launch"], parts
+    exec(_source(parts, can_fail=bool(sites)), scope)
+    parts = replace(parts, from_slots=scope["launch"])
+    return reading(parts, function, scope["launch"]), parts
 
 
-def _scope(parts: Parts, function: types.FunctionType) -> dict[str, Any]:
+def reading(
+    parts: Parts, function: types.FunctionType, launch: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A callable with a kernel's arguments, of one with the values of its slots."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = _given(names)
+    scope: dict[str, Any] = {
+        "launch": launch,
+        "find": lambda path: World(function, {}).find(path),
+        "kept": parts,
+    }
+    slots = [_reading(path, names, scope, f"s{i}") for i, (path, _) in enumerate(parts.slots)]
+    if slots == given:
+        return launch
+    exec(f"def read({', '.join(given)}):\n    return launch({', '.join(slots)})", scope)
+    made: Callable[..., Any] = scope["read"]
+    return made
+
+
+def _given(names: tuple[str, ...]) -> list[str]:
+    """What a kernel's arguments are called in the text."""
+    return [f"p{i}" for i in range(len(names))]
+
+
+def _scope(parts: Parts, function: types.FunctionType, names: tuple[str, ...]) -> dict[str, Any]:
     """What the generated callable uses."""
     prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
     formats = "".join(_format(type) for _, type in parts.slots)
@@ -121,32 +157,68 @@ def _scope(parts: Parts, function: types.FunctionType) -> dict[str, Any]:
         "unpack": struct.Struct("<" + "".join(results)).unpack_from,
         "buffer": (ctypes.c_char * head.size).from_buffer_copy,
         "entry": prototype(None, ctypes.c_void_p)(parts.address),
-        "threads": thread_count if parts.is_parallel else _one,
-        "parallel": parallel_address if parts.is_parallel else _zero,
+        "threads": thread_count,
+        "parallel": parallel_address,
         "printer": parts.printer,
         "failed": parts.failed,
         "not_packed": partial(_not_packed, parts.slots),
         "build": build,
         "struct_error": struct.error,
+        "addressof": ctypes.addressof,
+        "beginning": (ctypes.c_char * 0).from_buffer,
         "find": lambda path: World(function, {}).find(path),
+        "number": struct.Struct("<q").unpack_from,
+        "ended": lambda number, values: status_of(
+            parts.checkpoints, number, World(function, dict(zip(names, values, strict=True)))
+        ),
         "kept": parts,
     }
 
 
-def _source(parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_fail: bool) -> str:
-    """The text of the callable: a line for each slot, then pack, enter, unpack."""
+def _source(parts: Parts, *, can_fail: bool) -> str:
+    """The text of the callable with the values of all slots: pack, enter, unpack."""
     _, results = offsets([type for _, type in parts.slots])
-    status = f"packed[{STATUS * 8} : {STATUS * 8 + 32}]"
-    slots = [f"s{i}" for i in range(len(parts.slots))]
-    words = [_words(name, type) for name, (_, type) in zip(slots, parts.slots, strict=True)]
+    slots = _slots(parts)
+    lines = [f"def launch({', '.join(slots)}):", *_entering(parts, "0", can_fail=can_fail)]
+    if parts.result is not None:
+        lines.append(f"    return build(unpack(packed, {results * 8}))")
+    return "\n".join(lines)
+
+
+def _source_with_checkpoints(
+    parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_fail: bool
+) -> str:
+    """The text of a callable that says where it has ended, and can begin at a checkpoint."""
+    given = _given(names)
+    values = "".join(f"{name}, " for name in given)
     reads = [
         f"    {name} = {_reading(path, names, scope, name)}"
-        for name, (path, _) in zip(slots, parts.slots, strict=True)
+        for name, (path, _) in zip(_slots(parts), parts.slots, strict=True)
     ]
-    record = ", ".join(("threads(), parallel(), printer, 0, 0, 0, 0, 0", *words))
     lines = [
-        f"def launch({', '.join(f'p{i}' for i in range(len(names)))}):",
+        f"def launch({', '.join((*given, 'start=0'))}):",
         *reads,
+        *_entering(parts, "start", can_fail=can_fail),
+        f"    return ended(number(packed, {CHECKPOINT * 8})[0], ({values}))",
+    ]
+    return "\n".join(lines)
+
+
+def _slots(parts: Parts) -> list[str]:
+    """What the values of a kernel's slots are called in the text."""
+    return [f"s{i}" for i in range(len(parts.slots))]
+
+
+def _entering(parts: Parts, begin: str, *, can_fail: bool) -> list[str]:
+    """The lines that pack the record of all slots, enter the kernel, and raise if it failed."""
+    slots = _slots(parts)
+    words = [
+        _words(name, type, is_lean=number in parts.lean)
+        for number, (name, (_, type)) in enumerate(zip(slots, parts.slots, strict=True))
+    ]
+    outside = "threads(), parallel()" if parts.is_parallel else "1, 0"
+    record = ", ".join((f"{outside}, printer, 0, 0, 0, 0, {begin}", *words))
+    lines = [
         "    try:",
         f"        packed = buffer(pack({record}))",
         "    except struct_error as error:",
@@ -154,10 +226,9 @@ def _source(parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_
         "    entry(packed)",
     ]
     if can_fail:
+        status = f"packed[{STATUS * 8} : {STATUS * 8 + 32}]"
         lines += [f"    if any({status}[:8]):", f"        failed({status})"]
-    if parts.result is not None:
-        lines.append(f"    return build(unpack(packed, {results * 8}))")
-    return "\n".join(lines)
+    return lines
 
 
 def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
@@ -171,14 +242,6 @@ def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
         else:
             return mapped.addresses[ENTRY], mapped
     return load_object(bytes(artifact.payloads["object"]), ENTRY, level)
-
-
-def _one() -> int:
-    return 1
-
-
-def _zero() -> int:
-    return 0
 
 
 def _reading(path: Path, names: tuple[str, ...], scope: dict[str, Any], name: str) -> str:
@@ -209,10 +272,14 @@ def _walk(path: Path, value: Any) -> Any:
     return value
 
 
-def _words(name: str, type: Scalar | ArrayType) -> str:
+def _words(name: str, type: Scalar | ArrayType, *, is_lean: bool) -> str:
     if isinstance(type, Scalar):
         return name
-    parts = [f"{name}.ctypes.data"]
+    # A buffer that can be written says where it is at a quarter of the cost.
+    is_buffer = type.layout == "C" and type.writeable
+    parts = [f"addressof(beginning({name}))" if is_buffer else f"{name}.ctypes.data"]
+    if is_lean:
+        return ", ".join([*parts, *["0"] * (words_of(type) - 1)])
     if type.ndim:
         parts.append(f"*{name}.shape")
     if type.has_strides:

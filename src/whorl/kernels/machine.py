@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import platform
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.errors import BadSetting
+from whorl.locks import Lock
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -23,13 +23,14 @@ __all__ = [
     "binding",
     "can_run",
     "host_level",
+    "load_functions",
     "load_object",
     "machine_code",
     "optimised",
 ]
 
 X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
-_lock: Final = threading.Lock()  # LLVM's pass managers are not for two threads at once
+_lock: Final = Lock()  # LLVM's pass managers are not for two threads at once
 
 
 @functools.cache
@@ -112,27 +113,27 @@ def _frame(level: str) -> tuple[str, str]:
     return before, after
 
 
-def optimised(text: str, level: str) -> llvm.ModuleRef:
-    """A module after LLVM's passes at -O3."""
+def optimised(text: str, level: str, effort: int = 3) -> llvm.ModuleRef:
+    """A module after LLVM's passes at -O3; at less effort, loops are left as they are."""
     llvm, machine = binding(), _machine(level)
     before, after = _frame(level)
     module = llvm.parse_assembly(f"{before}{text}{after}")
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
-    options.loop_interleaving = True
-    options.loop_unrolling = True
+    options = llvm.create_pipeline_tuning_options(speed_level=effort)
+    options.loop_vectorization = effort == 3
+    options.slp_vectorization = effort == 3
+    options.loop_interleaving = effort == 3
+    options.loop_unrolling = effort == 3
     builder = llvm.create_pass_builder(machine, options)
     manager = builder.getModulePassManager()
     manager.run(module, builder)
     return module
 
 
-def machine_code(text: str, level: str) -> bytes:
+def machine_code(text: str, level: str, effort: int = 3) -> bytes:
     """The object file of a module's text."""
     with _lock:
-        return bytes(_machine(level).emit_object(optimised(text, level)))
+        return bytes(_machine(level).emit_object(optimised(text, level, effort)))
 
 
 def assembly(text: str, level: str) -> str:
@@ -149,12 +150,20 @@ def optimised_text(text: str, level: str) -> str:
 
 def load_object(code: bytes, name: str, level: str) -> tuple[int, object]:
     """The address of a function of an object file, and what keeps it in memory."""
+    addresses, engine = load_functions(code, (name,), level)
+    return addresses[name], engine
+
+
+def load_functions(
+    code: bytes, names: tuple[str, ...], level: str
+) -> tuple[dict[str, int], object]:
+    """The addresses of functions of an object file, and what keeps it in memory."""
     llvm = binding()
     with _lock:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return engine.get_function_address(name), engine
+        return {name: engine.get_function_address(name) for name in names}, engine
 
 
 def _load_machine() -> llvm.TargetMachine:

@@ -8,25 +8,31 @@ fits. Whatever a table does not check (settings, a fork) drops all tables.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import logging
 import os
 import weakref
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from whorl.launch.callable import make_native, native_base, set_entry
+from whorl.late import dataclass
+from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
-from whorl.launch.routine import api_table, routine_address
-from whorl.launch.table import Launch, NotNative, Once, SlotWords, Table, table_of
+from whorl.launch.members import BARE
+from whorl.launch.routine import Routines, api_table, routines
+from whorl.launch.selector import Header, header_of
+from whorl.launch.table import Chosen, Launch, NotNative, Once, SlotWords, Table, table_of
+from whorl.lazy import logger
 from whorl.reads import Shape, World
 from whorl.reads.replay import live_facts
 from whorl.settings import Settings, on_change
 
+from .graph import GraphStatus
+from .labels import ENDED, labels_of
 from .launch import Parts
-from .machine import host_level, machine_code
-from .record import offsets
+from .machine import host_level, load_functions, machine_code
+from .packing import packed_launch, result_plan
+from .record import CHECKPOINT, offsets
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
@@ -37,11 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeTables", "native_classes"]
 
-log = logging.getLogger("whorl.launch")
+log = logger("whorl.launch")
 
 CALLS_IN_PYTHON: Final = 3  # before the native way is made
-LONGEST_PAUSE: Final = 64
-MOST: Final = 16  # tables of one kernel
+LONGEST_PAUSE: Final = 4096
+MOST: Final = 32  # tables of one kernel
+MOST_ALIKE: Final = 8  # of one specialization: for objects of several classes, say
 _PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
 
 
@@ -80,11 +87,11 @@ class NativeTables:
 
     def __init__(self) -> None:
         self._tables: tuple[Table, ...] = ()  # another one after each change
-        self._tabled: dict[int, int] = {}  # how many tables a specialization has
-        self._kept: list[Any] = []  # a launch in another thread may still use these
+        self._shown: list[_Shown] = []  # the last is what calls find; others are still used
         self._slow: Any = None
         self.parts: weakref.WeakKeyDictionary[Specialization, Parts]  # of what is loaded
         self.parts = weakref.WeakKeyDictionary()
+        self._packed: weakref.WeakSet[Specialization] = weakref.WeakSet()
         self.epoch = 0  # how often they were dropped
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
         self.pause = 1  # calls from one try to the next, more after each in vain
@@ -93,19 +100,28 @@ class NativeTables:
         """Let every call go on to Python."""
         self.epoch += 1
         self.pause = 1
-        self._tabled = {}
         if self._tables:
             self._tables = ()
             self._show(kernel)
 
-    def add(
-        self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
-    ) -> None:
-        """Make a table for calls like this one, if that can be; try less often if it cannot."""
-        is_made = self._add(kernel, known, world, found, epoch)
+    def tried(self, calls: int, *, is_made: bool) -> None:
+        """Try again at the next call in Python if a table was made, and ever later if not."""
         self.pause = 1 if is_made else min(2 * self.pause, LONGEST_PAUSE)
+        self.try_at = calls + self.pause
 
-    def _add(
+    def pack(self, kernel: NumericKernel, specialization: Specialization, device: str) -> None:
+        """Let the calls of a specialization that are checked in Python be launched by a builtin."""
+        parts = self.parts.get(specialization)
+        if parts is None or specialization in self._packed:
+            return
+        self._packed.add(specialization)
+        found = _routines(kernel)
+        if found is not None:
+            python = specialization.loaded[device]
+            made = packed_launch(parts, kernel.function, python, found.packed, _api())
+            specialization.loaded[device] = made
+
+    def add(
         self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
     ) -> bool:
         """Make a table for calls like this one, if that can be; whether it was.
@@ -113,39 +129,44 @@ class NativeTables:
         `found` is what the facts of the call lead to, and the epoch that in which they were taken.
         """
         specialization = found[0]
-        number = id(specialization)
-        if len(self._tables) >= MOST or self._tabled.get(number, 0) >= 2:
-            return False
-        self._tabled[number] = self._tabled.get(number, 0) + 1
         classes = native_classes(kernel.family)
         parts = self.parts.get(specialization)
         if classes is None or parts is None:
             return False
-        level = host_level()
         try:
             once = Once(world)
             table = _table(known.shape, once, parts)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(live_facts(known.shape, cast("World", once))) is not found:
                 raise NotNative("what it reads has changed meanwhile")
-            address = routine_address(kernel._cache, level, lambda text: machine_code(text, level))
+            found_routines = _routines(kernel)
         except NotNative as reason:
             log.debug("%s is launched in Python: %s", kernel._name, reason)
             return False
         except Exception:  # a call that has its result already must not fail for this
             log.warning("%s cannot be launched natively", kernel._name, exc_info=True)
             return False
-        if address is None or self.epoch != epoch:
+        if found_routines is None or found_routines.launch is None or self.epoch != epoch:
             return False
-        table.kept.append((specialization, parts))
-        self._tables = (*self._tables, table)
-        self._address = address
+        if any(each.form == table.form for each in self._tables):
+            return False  # the call came another way: by keyword, or while somebody listened
+        table.owner = parts
+        room, is_full = self._with_room(parts)
+        self._tables = (*room, table)
+        self._address = found_routines.launch
         self._show(kernel)
         kernel.__class__ = classes.native  # which has the same layout
         if self.epoch != epoch:  # another thread has dropped them since
             self.drop(kernel)
             return False
-        return True
+        return not is_full
+
+    def _with_room(self, parts: Parts) -> tuple[tuple[Table, ...], bool]:
+        """The tables without the oldest that have to go for a new one; whether there were any."""
+        tables = self._tables
+        alike = [table for table in tables if table.owner is parts]
+        gone = alike[:1] if len(alike) >= MOST_ALIKE else list(tables[: len(tables) >= MOST])
+        return tuple(table for table in tables if table not in gone), bool(gone)
 
     def _show(self, kernel: NumericKernel) -> None:
         """Let the kernel's calls find the tables as they are now."""
@@ -155,11 +176,35 @@ class NativeTables:
         shown = None
         while shown is not self._tables:  # another thread may change them meanwhile
             shown = self._tables
-            addresses = [table.address for table in shown]
-            words = (ctypes.addressof(api), id(self._slow), len(addresses), *addresses)
-            header = (ctypes.c_int64 * len(words))(*words)
-            self._kept.append((header, api, shown))
-            set_entry(kernel, self._address, ctypes.addressof(header))
+            count = shown[0].arguments if shown else 0
+            marked = [(table.address, table.marks) for table in shown]
+            header = header_of(ctypes.addressof(api), id(self._slow), count, marked)
+            made = _Shown(header, shown, api)
+            set_entry(kernel, self._address, header.address)
+            self._shown.append(made)
+        self._let_go(kernel)
+
+    def _let_go(self, kernel: NumericKernel) -> None:
+        """Forget the headers, and with them tables, that no call uses and none will find.
+
+        A call counts itself in its header as long as it needs anything of it, under the lock of
+        the interpreter. A header is shown once, before it is in the list: one that is in the list
+        and not shown any more is never found again.
+        """
+        listed = list(self._shown)  # before it is asked which one is found: see above
+        found = entry_header(kernel)
+        for each in listed:
+            if each.header.address != found and not each.header.is_used:
+                with contextlib.suppress(ValueError):  # another thread has done so
+                    self._shown.remove(each)
+
+
+class _Shown(NamedTuple):
+    """A header, and what it leads to."""
+
+    header: Header
+    tables: tuple[Table, ...]
+    api: Any
 
 
 class _Slow:
@@ -177,6 +222,16 @@ class _Slow:
         return kernel.call_in_python(*args, **kwargs)
 
 
+def _routines(kernel: NumericKernel) -> Routines | None:
+    level = host_level()
+    return routines(
+        kernel._cache,
+        level,
+        lambda text: machine_code(text, level, effort=2),  # as quick, made sooner
+        lambda code, names: load_functions(code, names, level),
+    )
+
+
 @cache
 def _api() -> Any:
     return api_table()
@@ -185,14 +240,18 @@ def _api() -> Any:
 def _table(shape: Shape, world: Once, parts: Parts) -> Table:
     first, results = offsets([type for _, type in parts.slots])
     slots = {
-        path: _slot_words(type, word) for (path, type), word in zip(parts.slots, first, strict=True)
+        path: _slot_words(type, word, is_lean=number in parts.lean)
+        for number, ((path, type), word) in enumerate(zip(parts.slots, first, strict=True))
     }
     template = (ctypes.c_int64 * 8)(
         thread_count() if parts.is_parallel else 1,
         parallel_address() if parts.is_parallel else 0,
         parts.printer,
     )
-    count, plan = _results(parts.result, results)
+    count, plan = result_plan(parts.result, results)
+    if parts.checkpoints is not None:
+        labels = labels_of(parts.checkpoints, cast("World", world))
+        plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
     launch = Launch(
         parts.address,
         ctypes.addressof(template),
@@ -206,25 +265,10 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
     return table
 
 
-def _slot_words(type: Scalar | ArrayType, word: int) -> SlotWords:
+def _slot_words(type: Scalar | ArrayType, word: int, *, is_lean: bool) -> SlotWords:
     if isinstance(type, ArrayType):
-        return SlotWords("array", word, type.has_strides)
+        return SlotWords("array", word, BARE if is_lean else int(type.has_strides))
     return SlotWords(_PYTHON[type.kind] if type.weak else "scalar", word)
-
-
-def _results(result: Any, word: int) -> tuple[int, Any]:
-    if result is None:
-        return 0, None
-    if result[0] == "number":
-        return 1, (result[1], result[2], word)
-    plan = []
-    for i, part in enumerate(result[1]):
-        if part is None or part[0] != "number":
-            raise NotNative("it returns tuples in tuples")
-        plan.append((part[1], part[2], word + i))
-    if not plan:
-        raise NotNative("it returns an empty tuple")
-    return len(plan), tuple(plan)
 
 
 # -- what drops all tables --------------------------------------------------------------

@@ -19,7 +19,7 @@ from .launch import plain_slots, plain_type
 from .lowering import lower
 from .machine import machine_code
 from .passes import run_passes
-from .record import ABI
+from .record import ABI, lean_slots
 from .text import text_of
 from .types import Scalar
 from .walk import statements_of
@@ -50,6 +50,8 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
+        "lean": lean_slots(text, [slot.type for slot in function.slots]),
+        "checkpoints": _plain_labels(function),
     }
     code = machine_code(text, level)
     payloads = {"object": code, "llvm": text.encode(), "ir": shown.encode()}
@@ -82,6 +84,13 @@ def _plain_result(result: ir.Result) -> Plain:
         case tuple():
             return ("tuple", tuple(_plain_result(part) for part in result))
     return None
+
+
+def _plain_labels(function: ir.Function) -> Plain:
+    """The labels of the checkpoints in order; None if the source has none."""
+    if not function.has_checkpoints:
+        return None
+    return tuple(mark.plain for mark, _ in function.resumed)
 
 
 def _dump(name: str, function: ir.Function) -> None:

@@ -5,6 +5,8 @@
     word 2      the address of the function that prints
     word 3      0, or one more than the site that failed
     word 4-6    the values that the site's message shows
+    word 7      the checkpoint to resume from, counted from one, or 0; afterwards the one at which
+                the launch has yielded, or 0
     word 8-     the slots, in order: a number is one word; an array is its address, its extents,
                 and, where the layout does not say them, its strides in bytes
     then        the results, one word each
@@ -15,29 +17,34 @@ changes it changes `ABI`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .types import ArrayType, Scalar
 
 __all__ = [
     "ABI",
+    "CHECKPOINT",
     "ENTRY",
     "FIRST_SLOT",
     "PARALLEL",
     "PRINT",
     "STATUS",
     "THREADS",
+    "lean_slots",
     "offsets",
     "words_of",
 ]
 
-ABI: Final = 1
+ABI: Final = 2
 ENTRY: Final = "whorl_kernel"  # the name of the function that takes the record
 THREADS: Final = 0
 PARALLEL: Final = 1
 PRINT: Final = 2
 STATUS: Final = 3
+CHECKPOINT: Final = 7
 FIRST_SLOT: Final = 8
 
 
@@ -59,3 +66,33 @@ def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:
         found.append(at)
         at += words_of(type)
     return found, at
+
+
+_NAME: Final = re.compile(r"%[\w.]+")
+_PLACE: Final = re.compile(r"(%[\w.]+) = getelementptr inbounds i64, ptr %[\w.]+, i64 (\d+)\n")
+_LOAD: Final = re.compile(r"(%[\w.]+) = load [^,\n]+, ptr (%[\w.]+)\n")
+
+
+def lean_slots(text: str, types: Sequence[Scalar | ArrayType]) -> tuple[int, ...]:
+    """The arrays of which a program uses nothing but the address, by its module's text.
+
+    A launch does not look up their extents and strides, and leaves these words as they are.
+    """
+    used = {word for body in text.split("\ndefine ") for word in _words_used(body)}
+    first, _ = offsets(types)
+    return tuple(
+        number
+        for number, (type, word) in enumerate(zip(types, first, strict=True))
+        if isinstance(type, ArrayType) and used.isdisjoint(range(word + 1, word + words_of(type)))
+    )
+
+
+def _words_used(body: str) -> Iterator[int]:
+    """The words that one function uses: all that it computes a place of, but those that it loads
+    and does nothing with. A number of another array may be among them."""
+    counts = Counter(_NAME.findall(body))
+    loaded = {place: value for value, place in _LOAD.findall(body)}
+    for place, word in _PLACE.findall(body):
+        is_only_loaded = counts[place] == 2 and place in loaded
+        if not is_only_loaded or counts[loaded[place]] > 1:
+            yield int(word)

@@ -8,17 +8,17 @@ one thread; that is said once.
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
 import sys
 from functools import cache
 from typing import Final
 
+from whorl.lazy import logger
 from whorl.settings import current
 
 __all__ = ["Runtime", "find_runtime", "parallel_address", "thread_count"]
 
-log = logging.getLogger("whorl.kernels")
+log = logger("whorl.kernels")
 
 _NAMES: Final = {
     "linux": ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import linecache
 import types
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NoReturn
 
 from whorl.errors import KernelError
 from whorl.fingerprint.source import code_digest
+from whorl.late import dataclass
 
 __all__ = ["Source", "source_tree"]
 

@@ -30,6 +30,9 @@ def text_of(function: ir.Function) -> str:
         lines.append(f"  def {each.name}({params}):")
         lines += [f"    {line}" for line in _block(each.body, names)]
         lines.append(f"    return {', '.join(map(names, each.results)) or 'None'}")
+    for mark, block in function.resumed:
+        lines.append(f"  resume {mark.words}:")
+        lines += [f"    {line}" for line in _block(block, names)]
     lines += [f"  {line}" for line in _block(function.body, names)]
     lines.append(f"  return {_result(function.result, names)}")
     return "\n".join(lines) + "\n"
@@ -124,8 +127,8 @@ def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
             how = "".join(f", {each.name} {names(each.local)}" for each in reductions)
             yield f"{label}: parallel {names(local)} in range({bounds}){how}:"
             yield from _indented(body, names)
-        case ir.While(label, before, test, body):
-            yield f"{label}: while:"
+        case ir.While(label, before, test, body, is_sure):
+            yield f"{label}: {'do while' if is_sure else 'while'}:"
             if before:
                 yield from _indented(before, names)
             yield f"  until not {_expr(test, names)}"
@@ -143,5 +146,10 @@ def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
             given = ", ".join(_expr(arg, names) for arg in args)
             into = f"{', '.join(map(names, results))} = " if results else ""
             yield f"{into}{callee.name}({given})"
+        case ir.Checkpoint(mark, body):
+            yield f"checkpoint {mark.words}:"
+            yield from _indented(body, names)
+        case ir.Yield(mark, flag):
+            yield f"yield {mark.words} if {_expr(flag, names)} != 0"
         case ir.Print(site, values):
             yield f"print site {site} ({', '.join(_expr(value, names) for value in values)})"

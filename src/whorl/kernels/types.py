@@ -7,11 +7,12 @@ weak. What strong types become together is asked of NumPy itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+
+from whorl.late import dataclass, replace
 
 __all__ = [
     "BOOL",

@@ -8,9 +8,12 @@ from . import ir
 
 __all__ = [
     "blocks_of",
+    "every_expression",
     "expressions_of",
     "has_atomics",
     "locals_in",
+    "parts_of",
+    "set_in",
     "statements_in",
     "statements_of",
 ]
@@ -24,6 +27,8 @@ def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
         case ir.While(before=before, body=body):
             return before, body
         case ir.For(body=body) | ir.Scope(body=body) | ir.Parallel(body=body):
+            return (body,)
+        case ir.Checkpoint(body=body):
             return (body,)
     return ()
 
@@ -57,6 +62,8 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return (statement.start, statement.stop, statement.step)
         case ir.Raise(_, values) | ir.Print(_, values) | ir.Call(_, values):
             return values
+        case ir.Yield(_, flag):
+            return (flag,)
     return ()
 
 

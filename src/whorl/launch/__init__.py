@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from .image import Image, Unlinkable, link
-from .mapped import Mapped, Unmappable, map_image
+from typing import TYPE_CHECKING
 
-__all__ = ["Image", "Mapped", "Unlinkable", "Unmappable", "link", "map_image"]
+from whorl.lazy import attach
+
+if TYPE_CHECKING:
+    from .image import Image, Unlinkable, link
+    from .mapped import Mapped, Unmappable, map_image
+    from .routine import NativeLaunch, status
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "image": "Image Unlinkable link",
+            "mapped": "Mapped Unmappable map_image",
+            "routine": "NativeLaunch status",
+        },
+    )
+
+__all__ = [
+    "Image", "Mapped", "NativeLaunch", "Unlinkable", "Unmappable", "link", "map_image", "status",
+]  # fmt: skip

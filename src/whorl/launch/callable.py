@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .layout import layout
 
-__all__ = ["make_native", "native_base", "set_entry"]
+__all__ = ["entry_header", "make_native", "native_base", "set_entry"]
 
 _T_PYSSIZET, _READONLY = 19, 1
 _TP_CALL, _TP_MEMBERS, _TP_TRAVERSE, _TP_CLEAR = 50, 72, 71, 51
@@ -90,3 +90,8 @@ def set_entry(instance: object, entry: int, header: int) -> None:
     at = id(instance) + layout().base_size
     ctypes.c_uint64.from_address(at + 8).value = header
     ctypes.c_uint64.from_address(at).value = entry
+
+
+def entry_header(instance: object) -> int:
+    """The address of the header that calls of an instance find."""
+    return int(ctypes.c_uint64.from_address(id(instance) + layout().base_size + 8).value)

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from whorl.late import dataclass
 from whorl.reads.trace import Plain
 
-__all__ = ["EXTERNALS", "PAGE", "Image", "Unlinkable", "link"]
+__all__ = ["EXTERNALS", "PAGE", "PYTHON", "Image", "Unlinkable", "link"]
 
 PAGE: Final = 4096
 
@@ -35,6 +35,8 @@ EXTERNALS: Final = frozenset(
     (*_FLOATS, *(f"{name}f" for name in _FLOATS), "memset", "memcpy", "memmove", "memcmp")
 )
 """The outside functions that an image may call: those of the C library."""
+PYTHON: Final = frozenset(("PyTuple_GetItem", "PyBytes_AsString"))
+"""And those of Python, by which the packer finds all others."""
 
 # The parts of the ELF format that are needed: names as in its specification.
 _SHF_ALLOC: Final = 2
@@ -183,7 +185,7 @@ def _relocations(
             kind, symbol = info & 0xFFFFFFFF, symbols[info >> 32]
             if kind not in (_PC32, _PLT32) and kind not in _GOT:
                 raise Unlinkable(f"it has a relocation of kind {kind}")
-            if symbol.section == 0 and symbol.name not in EXTERNALS:
+            if symbol.section == 0 and symbol.name not in EXTERNALS | PYTHON:
                 raise Unlinkable(f"it needs {symbol.name}, which is no function of the C library")
             if symbol.section and symbol.section not in places:
                 raise Unlinkable(f"it refers to {symbol.name}, which is not part of it")

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+
+from whorl.late import dataclass
+
+from .instances import (
+    DictLayout,
+    InstanceLayout,
+    descriptor_layout,
+    dict_layout,
+    instance_layout,
+)
 
 __all__ = ["Layout", "NotKnown", "layout"]
 
@@ -38,16 +47,26 @@ class Layout:
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
-    dict_keys: int  # of a dict, the table of its keys; 0: not known
-    keys_kind: int  # of such a table: one byte, 0 if it has keys that are no texts
+    descriptor: int  # of a slot's descriptor, what defines it; 0: not known
+    inside: DictLayout
+    instance: InstanceLayout
+    ints: str  # how a small int says its size: "sized", "tagged", or "" for not known
+    none: str  # a new reference to None: "for ever", "counted" in its first word, or "call"
     base_size: int  # of an object without anything
 
     @property
     def name(self) -> str:
         """What stands for this layout in a key."""
         version = "{}.{}".format(*sys.version_info[:2])
-        offsets = ",".join(str(getattr(self, field)) for field in self.__slots__)
+        offsets = ",".join(_flat(getattr(self, field)) for field in self.__slots__)
         return f"cpython-{version}-{offsets}"
+
+
+def _flat(value: Any) -> str:
+    fields = getattr(value, "__slots__", None)
+    if fields is None:
+        return str(value).replace(" ", "-")
+    return ",".join(_flat(getattr(value, field)) for field in fields)
 
 
 @cache
@@ -59,7 +78,9 @@ def layout() -> Layout:
         raise NotKnown("this is not a 64-bit little-endian machine")
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise NotKnown("this interpreter runs without a global lock")
-    dict_keys, keys_kind = _dict_offsets()
+    inside = dict_layout()
+    if inside is None:
+        raise NotKnown("a dict is not laid out as expected")
     found = Layout(
         type=_offset(_Marked(), id(_Marked), "the class of an object"),
         float_value=_offset(1.2345e67, _bits(1.2345e67), "a float's value"),
@@ -73,40 +94,51 @@ def layout() -> Layout:
         type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
         type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
-        dict_keys=dict_keys,
-        keys_kind=keys_kind,
+        descriptor=descriptor_layout(),
+        inside=inside,
+        instance=instance_layout(inside),
+        ints=_ints(),
+        none=_none(),
         base_size=object.__basicsize__,
     )
     _check(found)
     return found
 
 
-_KEYS, _KIND = 4 * 8, 10
+_INTS: Final = (0, 1, -1, 5, -7, 2**15, 2**30 - 1, 1 - 2**30, 2**30, -(2**30), 2**62, -(2**63))
+INT_SIZE, INT_DIGIT = 16, 24
 
 
-def _dict_offsets() -> tuple[int, int]:
-    """Where a dict says whether all of its keys are texts; (0, 0) if it is not as expected.
-
-    Looking up a text among other texts runs no code of anybody.
-    """
-    if sys.version_info >= (3, 15) or dict.__basicsize__ != 48:
-        return 0, 0
-    shared = _Open()
-    shared.one = 1
-    mixed, texts = {1: 2, "one": 3}, {"one": 1, "two": 2}
-    for held, kind in ((mixed, 0), (texts, 1), (vars(shared), 2)):
-        words = _words(held, 48)
-        if words[2] != len(held) or bool(words[5]) != (kind == 2) or words[4] % 8 or not words[4]:
-            return 0, 0
-        if ctypes.c_uint8.from_address(words[4] + _KIND).value != kind:
-            return 0, 0
-    texts[2] = 3  # type: ignore[index] # not a text, on purpose
-    keys = ctypes.c_int64.from_address(id(texts) + _KEYS).value
-    return (0, 0) if ctypes.c_uint8.from_address(keys + _KIND).value else (_KEYS, _KIND)
+def _ints() -> str:
+    """How an int says how large it is: by a signed count of digits, or by a tag."""
+    if sys.int_info.bits_per_digit != 30 or sys.int_info.sizeof_digit != 4:
+        return ""
+    for kind in ("sized", "tagged"):
+        if all(
+            _small_int(value, kind) == (value if abs(value) < 2**30 else None) for value in _INTS
+        ):
+            return kind
+    return ""
 
 
-class _Open:
-    one: int
+def _small_int(value: int, kind: str) -> int | None:
+    """An int of at most one digit as the launcher reads it; None for others."""
+    size = ctypes.c_int64.from_address(id(value) + INT_SIZE).value
+    digit = ctypes.c_uint32.from_address(id(value) + INT_DIGIT).value if value else 0
+    if kind == "sized":
+        return size * digit if -1 <= size <= 1 else None
+    return (1 - (size & 3)) * digit if 0 <= size < 16 else None
+
+
+def _none() -> str:
+    """How a new reference to None is made: not at all where it lives for ever."""
+    before = sys.getrefcount(None)
+    more = [None] * 1000
+    if sys.getrefcount(None) - before < len(more) // 2:
+        return "for ever"
+    thing = object()
+    is_first = ctypes.c_int64.from_address(id(thing)).value == sys.getrefcount(thing) - 1
+    return "call" if hasattr(sys, "gettotalrefcount") or not is_first else "counted"
 
 
 class _Marked:

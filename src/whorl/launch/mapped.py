@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from .image import EXTERNALS, PAGE, Image
+from .image import EXTERNALS, PAGE, PYTHON, Image
 
 __all__ = ["Mapped", "Unmappable", "map_image"]
 
@@ -62,6 +62,10 @@ def _library() -> Any:
     return library
 
 
+def _python() -> Any:
+    return ctypes.pythonapi
+
+
 @cache
 def _mathematics() -> Any:
     return ctypes.CDLL("libm.so.6")
@@ -69,9 +73,9 @@ def _mathematics() -> Any:
 
 def _address(name: str) -> int:
     """Where an outside function is; only those of the C library are looked for."""
-    if name not in EXTERNALS:
+    if name not in EXTERNALS | PYTHON:
         raise Unmappable(f"it needs {name!r}, which is no function of the C library")
-    for library in (_library, _mathematics):
+    for library in (_python,) if name in PYTHON else (_library, _mathematics):
         try:
             found = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
         except (AttributeError, OSError):

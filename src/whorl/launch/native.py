@@ -5,48 +5,55 @@ specializations. A table is a list of operations: load something into a register
 put what the kernel needs into the launch record. The first table whose checks all hold launches
 its kernel; if none does, the call goes on to Python.
 
-    header   api, slow, count, specialization...
+    header   api, slow, calls that are inside, tables if nothing tells more, marks, their number,
+             places, their mask, arguments               see `selector` for the last five
     special  arguments, registers, words, entry, template, operations, their number, results,
              failed, releases the lock
     operation  kind, from, to, a, b, c, d, e          eight words each
 
-    ARRAY    an exact ndarray: dtype a, dimensions b, flags & low half of c == its high half;
-             e: with strides
-    SLOTTED  the same for the member at offset d of what is in a register
-    KEYED    the same for the value of key d in the dict that is in a register
+    ARRAYS   arguments and registers that are exact ndarrays: dtype a, dimensions b, flags & low
+             half of c == its high half; e: what of it is put down. To: how many; d: the entries
+    SLOTTED  the same for members at offsets from what is in a register
+    KEYED    the same for attributes of what is held in registers
     INT      an exact int that fits into 64 bits      FLOAT  an exact float
-    BOOL     True or False                            SCALAR an object of class a: b bytes at c
+    BOOL     True or False                            SCALAR an object of class a: word at c & b
     ATTR     the attribute named a, as `getattr`      SLOT   the member at offset b; a: keep it
     TYPE     an object of class a                     SAME   the very object a
-    CLASS    class a, and it is as it was: version b  DICT   the instance dict of an object
-    KEY      the value of key b; a: keep it           EQUAL  the object in register b
-    STAYS    in dict a, the key b leads to the very object c
-    GLOBAL   in dict a, the key b                     CODE   a function with the code a
-    ITEM     the item of key a, as Python would       CONST  the object a
-    NOKEY    in dict a, no key b                      CELL   the word at a is b
+    CLASS    class a, and it is as it was: version b  EQUAL  the object in register b
+    HOLD     the same, and where it keeps attributes: dict at c, inline values at d; 5 registers
+    KEY      of what is held, attribute b, at its numbers c; a: keep it
+    STAYS    in dict a, the key b leads to the very object c; d: its number
+    GLOBAL   in dict a, the key b, at its number c; d: keep it
+    CODE     a function with the code a               CONST  the object a
+    ITEM     the item of key a, as Python would       NOKEY  in dict a, no key b
     EQINT    an exact int of value b                  EQFLOAT  an exact float of bits b
-    TEXTS    a dict of which all keys are texts
+    CELLS    three times, from `from` on: the word at an address is this
 
 Every address comes from a table, so the routine is the same bytes in every process of one
-layout: it is compiled once, kept in the store, and mapped.
+layout: it is compiled once, kept in the store, and mapped. Nothing but ATTR and ITEM runs code of
+the user: dicts are read only while all of their keys are texts.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from .layout import Layout
+from .layout import INT_DIGIT, INT_SIZE, Layout
+from .members import ARRAYS, ATTRIBUTES, inline_text
+from .packed import PACKED_TEXT, PLAN
+from .results import RESULTS, none_text
+from .selector import ARRAY_FLAGS, FACTORS, SELECT
 
-__all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "launcher_text"]
+__all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "routine_text"]
 
 ENTRY: Final = "whorl_launch"
 KINDS: Final = {
     name: number
     for number, name in enumerate(
         (
-            "ARRAY", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
-            "CODE", "ITEM", "CONST", "NOKEY", "CELL", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
-            "CLASS", "DICT", "KEY", "EQUAL", "STAYS", "TEXTS",
+            "ARRAYS", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
+            "CODE", "ITEM", "CONST", "NOKEY", "CELLS", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
+            "CLASS", "HOLD", "KEY", "EQUAL", "STAYS",
         )
     )
 }  # fmt: skip
@@ -59,37 +66,15 @@ API: Final = (
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError", "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
-    "PyObject_GenericGetDict", "PyErr_GivenExceptionMatches",
+    "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
+    "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
 _STATUS_WORD: Final = 3
 
 
-def launcher_text(at: Layout) -> str:
-    """The routine for a layout."""
-    numbers = {f"api_{name}": i for i, name in enumerate(API)}
-    return _TEXT.format(
-        header=at.base_size + 8,
-        type=at.type,
-        float_value=at.float_value,
-        data=at.array_data,
-        ndim=at.array_ndim,
-        shape=at.array_shape,
-        strides=at.array_strides,
-        dtype=at.array_dtype,
-        flags=at.array_flags,
-        code=at.function_code,
-        type_version=at.type_version,
-        dict_keys=at.dict_keys,
-        keys_kind=at.keys_kind,
-        status=_STATUS_WORD,
-        **numbers,
-        **{f"k_{name}": number for name, number in KINDS.items()},
-    )
-
-
-_TEXT: Final = """
+_EVERY: Final = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 define internal ptr @api(ptr %table, i64 %number) alwaysinline {{
@@ -103,7 +88,54 @@ define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
   %found = load i64, ptr %place
   ret i64 %found
 }}
+""" + RESULTS + PACKED_TEXT  # fmt: skip
+_NUMBERS: Final[dict[str, object]] = {
+    "status": _STATUS_WORD,
+    **PLAN,
+    **{f"api_{name}": i for i, name in enumerate(API)},
+}
 
+
+def routine_text(at: Layout | None) -> str:
+    """The launcher for a layout, and the packer; the packer alone if no layout is known."""
+    every = _EVERY.replace("{none_counted}", none_text("call" if at is None else at.none))
+    return every.format(**_NUMBERS) + ("" if at is None else _launcher_text(at))
+
+
+def _launcher_text(at: Layout) -> str:
+    text = "".join((_BASICS, _INTS[at.ints], ARRAYS, ATTRIBUTES, SELECT, _TRY, _ENTRY))
+    return text.replace("{inline_values}", inline_text(at)).format(
+        header=at.base_size + 8,
+        type=at.type,
+        float_value=at.float_value,
+        data=at.array_data,
+        ndim=at.array_ndim,
+        shape=at.array_shape,
+        strides=at.array_strides,
+        dtype=at.array_dtype,
+        flags=at.array_flags,
+        code=at.function_code,
+        type_version=at.type_version,
+        dict_keys=at.inside.keys,
+        dict_values=at.inside.values,
+        keys_kind=at.inside.kind,
+        keys_index_bits=at.inside.index_bits,
+        keys_count=at.inside.count,
+        keys_start=at.inside.start,
+        class_keys=at.instance.class_keys,
+        values_start=at.instance.values,
+        inline_pointer=at.instance.pointer,
+        inline_valid=at.instance.valid,
+        int_size=INT_SIZE,
+        int_digit=INT_DIGIT,
+        **ARRAY_FLAGS,
+        **FACTORS,
+        **_NUMBERS,
+        **{f"k_{name}": number for name, number in KINDS.items()},
+    )
+
+
+_BASICS: Final = """
 define internal ptr @at(ptr %object, i64 %offset) alwaysinline {{
   %place = getelementptr inbounds i8, ptr %object, i64 %offset
   ret ptr %place
@@ -133,121 +165,81 @@ end:
   ret void
 }}
 
-define internal ptr @number(ptr %api, i64 %kind, ptr %place) {{
+define internal i1 @is_as_it_was(ptr %object, ptr %class, i64 %version) alwaysinline {{
 entry:
-  switch i64 %kind, label %long [ i64 0, label %double i64 1, label %float i64 2, label %bool
-    i64 3, label %i8 i64 4, label %i16 i64 5, label %i32 i64 7, label %u8 i64 8, label %u16
-    i64 9, label %u32 i64 10, label %u64 ]
-double:
-  %d = load double, ptr %place
-  br label %make_float
-float:
-  %f = load float, ptr %place
-  %fd = fpext float %f to double
-  br label %make_float
-make_float:
-  %value = phi double [ %d, %double ], [ %fd, %float ]
-  %from_double = call ptr @api(ptr %api, i64 {api_PyFloat_FromDouble})
-  %made_float = call ptr %from_double(double %value)
-  ret ptr %made_float
-bool:
-  %b = load i8, ptr %place
-  %wide = zext i8 %b to i64
-  %from_bool = call ptr @api(ptr %api, i64 {api_PyBool_FromLong})
-  %made_bool = call ptr %from_bool(i64 %wide)
-  ret ptr %made_bool
-i8:
-  %v8 = load i8, ptr %place
-  %s8 = sext i8 %v8 to i64
-  br label %make_long
-i16:
-  %v16 = load i16, ptr %place
-  %s16 = sext i16 %v16 to i64
-  br label %make_long
-i32:
-  %v32 = load i32, ptr %place
-  %s32 = sext i32 %v32 to i64
-  br label %make_long
-u8:
-  %w8 = load i8, ptr %place
-  %z8 = zext i8 %w8 to i64
-  br label %make_long
-u16:
-  %w16 = load i16, ptr %place
-  %z16 = zext i16 %w16 to i64
-  br label %make_long
-u32:
-  %w32 = load i32, ptr %place
-  %z32 = zext i32 %w32 to i64
-  br label %make_long
-long:
-  %v64 = load i64, ptr %place
-  br label %make_long
-make_long:
-  %integer = phi i64 [ %s8, %i8 ], [ %s16, %i16 ], [ %s32, %i32 ], [ %z8, %u8 ], [ %z16, %u16 ],
-    [ %z32, %u32 ], [ %v64, %long ]
-  %from_long = call ptr @api(ptr %api, i64 {api_PyLong_FromLongLong})
-  %made_long = call ptr %from_long(i64 %integer)
-  ret ptr %made_long
-u64:
-  %w64 = load i64, ptr %place
-  %from_unsigned = call ptr @api(ptr %api, i64 {api_PyLong_FromUnsignedLongLong})
-  %made_unsigned = call ptr %from_unsigned(i64 %w64)
-  ret ptr %made_unsigned
+  %found = call ptr @class_of(ptr %object)
+  %is_class = icmp eq ptr %found, %class
+  br i1 %is_class, label %look, label %no
+look:
+  %place = call ptr @at(ptr %class, i64 {type_version})
+  %half = load i32, ptr %place
+  %wide = zext i32 %half to i64
+  %is_version = icmp eq i64 %wide, %version
+  ret i1 %is_version
+no:
+  ret i1 false
 }}
 
-; What is returned: -1 None, -2 one number, otherwise a tuple of so many; kind and word of each.
-define internal ptr @result(ptr %api, ptr %results, ptr %record) {{
-entry:
-  %count = call i64 @word(ptr %results, i64 0)
-  switch i64 %count, label %several [ i64 -1, label %nothing i64 -2, label %one ]
-nothing:
-  %none = call ptr @api(ptr %api, i64 {api_none})
-  %incref = call ptr @api(ptr %api, i64 {api_Py_IncRef})
-  call void %incref(ptr %none)
-  ret ptr %none
-one:
-  %kind = call i64 @word(ptr %results, i64 1)
-  %number = call i64 @word(ptr %results, i64 2)
-  %place = getelementptr inbounds i64, ptr %record, i64 %number
-  %made = call ptr @number(ptr %api, i64 %kind, ptr %place)
-  ret ptr %made
-several:
-  %new = call ptr @api(ptr %api, i64 {api_PyTuple_New})
-  %tuple = call ptr %new(i64 %count)
-  %is_none = icmp eq ptr %tuple, null
-  br i1 %is_none, label %failed, label %head
-head:
-  %i = phi i64 [ 0, %several ], [ %next, %stored ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %round, label %end
-round:
-  %twice = shl i64 %i, 1
-  %first = add i64 %twice, 1
-  %second = add i64 %twice, 2
-  %kind_i = call i64 @word(ptr %results, i64 %first)
-  %word_i = call i64 @word(ptr %results, i64 %second)
-  %place_i = getelementptr inbounds i64, ptr %record, i64 %word_i
-  %item = call ptr @number(ptr %api, i64 %kind_i, ptr %place_i)
-  %is_bad = icmp eq ptr %item, null
-  br i1 %is_bad, label %dropped, label %stored
-stored:
-  %set = call ptr @api(ptr %api, i64 {api_PyTuple_SetItem})
-  %ignored = call i32 %set(ptr %tuple, i64 %i, ptr %item)
-  %next = add i64 %i, 1
-  br label %head
-dropped:
-  %decref = call ptr @api(ptr %api, i64 {api_Py_DecRef})
-  call void %decref(ptr %tuple)
-  br label %failed
-end:
-  ret ptr %tuple
-failed:
-  ret ptr null
+define internal i1 @called_for_int(ptr %api, ptr %object, ptr %out) noinline {{
+  %overflow = alloca i32
+  %as_long = call ptr @api(ptr %api, i64 {api_PyLong_AsLongLongAndOverflow})
+  %long = call i64 %as_long(ptr %object, ptr %overflow)
+  store i64 %long, ptr %out
+  %has_overflown = load i32, ptr %overflow
+  %fits = icmp eq i32 %has_overflown, 0
+  ret i1 %fits
 }}
+"""
 
+_INT_HEAD: Final = """
+; The value of an exact int, in %out; whether there is one, in 64 bits.
+define internal i1 @int_of(ptr %api, ptr %object, ptr %out) alwaysinline {{
+entry:
+  %class = call ptr @class_of(ptr %object)
+  %int = call ptr @api(ptr %api, i64 {api_int})
+  %is_int = icmp eq ptr %class, %int
+  br i1 %is_int, label %look, label %no
+no:
+  ret i1 false
+large:
+  %is_called = call i1 @called_for_int(ptr %api, ptr %object, ptr %out)
+  ret i1 %is_called
+look:
+"""
+_INT_SMALL: Final = """
+small:
+  %digit_place = call ptr @at(ptr %object, i64 {int_digit})
+  %digit = load i32, ptr %digit_place
+  %digit_wide = zext i32 %digit to i64
+  %value = mul i64 %digit_wide, %sign
+  store i64 %value, ptr %out
+  ret i1 true
+}}
+"""
+_INTS: Final = {
+    "sized": _INT_HEAD + """
+  %size_place = call ptr @at(ptr %object, i64 {int_size})
+  %sign = load i64, ptr %size_place
+  %shifted = add i64 %sign, 1
+  %is_small = icmp ult i64 %shifted, 3
+  br i1 %is_small, label %small, label %large
+""" + _INT_SMALL,
+    "tagged": _INT_HEAD + """
+  %tag_place = call ptr @at(ptr %object, i64 {int_size})
+  %tag = load i64, ptr %tag_place
+  %low = and i64 %tag, 3
+  %sign = sub i64 1, %low
+  %is_small = icmp ult i64 %tag, 16
+  br i1 %is_small, label %small, label %large
+""" + _INT_SMALL,
+    "": _INT_HEAD + "  br label %large\n}}\n",
+}  # fmt: skip
+
+
+_TRY: Final = """
 ; Tries one specialization. 0: it does not fit; 1: the result, or an error, is in %out.
-define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out) {{
+define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out)
+    alwaysinline "no-builtins" {{
 entry:
   %wanted = call i64 @word(ptr %special, i64 0)
   %fits = icmp eq i64 %wanted, %count
@@ -255,22 +247,28 @@ entry:
 begin:
   %registers_count = call i64 @word(ptr %special, i64 1)
   %words = call i64 @word(ptr %special, i64 2)
-  %entry_point = call ptr @api(ptr %special, i64 3)
-  %template = call ptr @api(ptr %special, i64 4)
   %operations = call ptr @api(ptr %special, i64 5)
   %last = call i64 @word(ptr %special, i64 6)
-  %results = call ptr @api(ptr %special, i64 7)
   %registers = alloca ptr, i64 %registers_count
   %owned = alloca ptr, i64 %registers_count
   %record = alloca i64, i64 %words, align 16
-  %overflow = alloca i32
-  %args_size = shl i64 %count, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %registers, ptr %args, i64 %args_size, i1 false)
+  %number = alloca i64
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
-  br label %head
+  br label %copy_head
+copy_head:  ; a call of memcpy would take longer
+  %copied = phi i64 [ 0, %begin ], [ %copied_more, %copy ]
+  %is_copied = icmp eq i64 %copied, %count
+  br i1 %is_copied, label %head, label %copy
+copy:
+  %given_place = getelementptr inbounds ptr, ptr %args, i64 %copied
+  %given = load ptr, ptr %given_place
+  %given_register = getelementptr inbounds ptr, ptr %registers, i64 %copied
+  store ptr %given, ptr %given_register
+  %copied_more = add i64 %copied, 1
+  br label %copy_head
 head:
-  %i = phi i64 [ 0, %begin ], [ %after, %next ]
-  %kept = phi i64 [ 0, %begin ], [ %kept_after, %next ]
+  %i = phi i64 [ 0, %copy_head ], [ %after, %next ]
+  %kept = phi i64 [ 0, %copy_head ], [ %kept_after, %next ]
   %more = icmp slt i64 %i, %last
   br i1 %more, label %round, label %launch
 round:
@@ -284,104 +282,31 @@ round:
   %source_place = getelementptr inbounds ptr, ptr %registers, i64 %from
   %target = getelementptr inbounds i64, ptr %record, i64 %to
   %register = getelementptr inbounds ptr, ptr %registers, i64 %to
-  switch i64 %kind, label %fail [ i64 {k_ARRAY}, label %array i64 {k_INT}, label %int
+  switch i64 %kind, label %fail [ i64 {k_ARRAYS}, label %arrays i64 {k_INT}, label %int
     i64 {k_FLOAT}, label %float i64 {k_BOOL}, label %bool i64 {k_SCALAR}, label %scalar
     i64 {k_ATTR}, label %attr i64 {k_SLOT}, label %slot i64 {k_TYPE}, label %class
     i64 {k_SAME}, label %identity i64 {k_GLOBAL}, label %global i64 {k_CODE}, label %code
     i64 {k_ITEM}, label %item i64 {k_CONST}, label %const i64 {k_NOKEY}, label %nokey
-    i64 {k_CELL}, label %cell i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
+    i64 {k_CELLS}, label %cells i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
     i64 {k_SLOTTED}, label %slotted i64 {k_KEYED}, label %keyed i64 {k_CLASS}, label %version
-    i64 {k_DICT}, label %dict i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal
-    i64 {k_STAYS}, label %stays
-    i64 {k_TEXTS}, label %texts ]
+    i64 {k_HOLD}, label %hold i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal
+    i64 {k_STAYS}, label %stays ]
 
 slotted:
   %slotted_owner = load ptr, ptr %source_place
-  %slotted_offset = call i64 @word(ptr %op, i64 6)
-  %slotted_place = call ptr @at(ptr %slotted_owner, i64 %slotted_offset)
-  %slotted_object = load ptr, ptr %slotted_place
-  %slotted_empty = icmp eq ptr %slotted_object, null
-  br i1 %slotted_empty, label %fail, label %found_array
+  br label %arrays
+arrays:
+  %arrays_owner = phi ptr [ %registers, %round ], [ %slotted_owner, %slotted ]
+  %are_arrays = call i1 @arrays(ptr %arrays_owner, ptr %op, ptr %ndarray, ptr %record)
+  br i1 %are_arrays, label %next, label %fail
 keyed:
-  %keyed_dict = load ptr, ptr %source_place
-  %keyed_key = call ptr @api(ptr %op, i64 6)
-  %get_keyed = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
-  %keyed_object = call ptr %get_keyed(ptr %keyed_dict, ptr %keyed_key)
-  %keyed_empty = icmp eq ptr %keyed_object, null
-  br i1 %keyed_empty, label %error, label %found_array
-array:
-  %plain_object = load ptr, ptr %source_place
-  br label %found_array
-found_array:
-  %array_object = phi ptr [ %plain_object, %array ], [ %slotted_object, %slotted ],
-    [ %keyed_object, %keyed ]
-  %array_class = call ptr @class_of(ptr %array_object)
-  %is_array = icmp eq ptr %array_class, %ndarray
-  br i1 %is_array, label %array_checks, label %fail
-array_checks:
-  %dtype_place = call ptr @at(ptr %array_object, i64 {dtype})
-  %dtype_found = load ptr, ptr %dtype_place
-  %is_dtype = icmp eq ptr %dtype_found, %a
-  %ndim_place = call ptr @at(ptr %array_object, i64 {ndim})
-  %ndim_found = load i32, ptr %ndim_place
-  %ndim_wide = sext i32 %ndim_found to i64
-  %is_ndim = icmp eq i64 %ndim_wide, %b
-  %mask_and_bits = call i64 @word(ptr %op, i64 5)
-  %mask = and i64 %mask_and_bits, 4294967295
-  %bits = lshr i64 %mask_and_bits, 32
-  %flags_place = call ptr @at(ptr %array_object, i64 {flags})
-  %flags_found = load i32, ptr %flags_place
-  %flags_wide = zext i32 %flags_found to i64
-  %flags_masked = and i64 %flags_wide, %mask
-  %is_flags = icmp eq i64 %flags_masked, %bits
-  %both = and i1 %is_dtype, %is_ndim
-  %all = and i1 %both, %is_flags
-  br i1 %all, label %array_data, label %fail
-array_data:
-  %data_place = call ptr @at(ptr %array_object, i64 {data})
-  %data = load i64, ptr %data_place
-  store i64 %data, ptr %target
-  %shape_place = call ptr @at(ptr %array_object, i64 {shape})
-  %shape = load ptr, ptr %shape_place
-  %strides_place = call ptr @at(ptr %array_object, i64 {strides})
-  %strides = load ptr, ptr %strides_place
-  %with_strides = call i64 @word(ptr %op, i64 7)
-  %has_strides = icmp ne i64 %with_strides, 0
-  br label %axis_head
-axis_head:
-  %axis = phi i64 [ 0, %array_data ], [ %axis_after, %axis_next ]
-  %axis_more = icmp slt i64 %axis, %b
-  br i1 %axis_more, label %axis_round, label %keep
-axis_round:
-  %extent = call i64 @word(ptr %shape, i64 %axis)
-  %axis_after = add i64 %axis, 1
-  %extent_place = getelementptr inbounds i64, ptr %target, i64 %axis_after
-  store i64 %extent, ptr %extent_place
-  br i1 %has_strides, label %axis_stride, label %axis_next
-axis_stride:
-  %stride = call i64 @word(ptr %strides, i64 %axis)
-  %stride_number = add i64 %axis_after, %b
-  %stride_place = getelementptr inbounds i64, ptr %target, i64 %stride_number
-  store i64 %stride, ptr %stride_place
-  br label %axis_next
-axis_next:
-  br label %axis_head
-keep:
-  br label %next
+  %are_members = call i1 @members(ptr %api, ptr %source_place, ptr %op, ptr %ndarray, ptr %record)
+  br i1 %are_members, label %next, label %error
 
 int:
   %int_object = load ptr, ptr %source_place
-  %int_class = call ptr @class_of(ptr %int_object)
-  %int_type = call ptr @api(ptr %api, i64 {api_int})
-  %is_int = icmp eq ptr %int_class, %int_type
-  br i1 %is_int, label %int_value, label %fail
-int_value:
-  %as_long = call ptr @api(ptr %api, i64 {api_PyLong_AsLongLongAndOverflow})
-  %long = call i64 %as_long(ptr %int_object, ptr %overflow)
-  %has_overflown = load i32, ptr %overflow
-  %fits_long = icmp eq i32 %has_overflown, 0
-  store i64 %long, ptr %target
-  br i1 %fits_long, label %next, label %fail
+  %is_int = call i1 @int_of(ptr %api, ptr %int_object, ptr %target)
+  br i1 %is_int, label %next, label %fail
 
 float:
   %float_object = load ptr, ptr %source_place
@@ -414,8 +339,9 @@ scalar:
 scalar_value:
   %scalar_offset = call i64 @word(ptr %op, i64 5)
   %scalar_place = call ptr @at(ptr %scalar_object, i64 %scalar_offset)
-  store i64 0, ptr %target
-  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %scalar_place, i64 %b, i1 false)
+  %scalar_word = load i64, ptr %scalar_place
+  %scalar_masked = and i64 %scalar_word, %b
+  store i64 %scalar_masked, ptr %target
   br label %next
 
 attr:
@@ -429,7 +355,7 @@ item:
   %item_found = call ptr %get_item(ptr %item_owner, ptr %a)
   br label %taken
 taken:
-  %found = phi ptr [ %attr_found, %attr ], [ %item_found, %item ], [ %dict_found, %dict ]
+  %found = phi ptr [ %attr_found, %attr ], [ %item_found, %item ]
   %is_absent = icmp eq ptr %found, null
   br i1 %is_absent, label %error, label %own
 own:
@@ -458,38 +384,25 @@ error_raise:
   store ptr null, ptr %out
   ret i1 true
 
-texts:
-  %texts_dict = load ptr, ptr %source_place
-  %texts_keys_place = call ptr @at(ptr %texts_dict, i64 {dict_keys})
-  %texts_keys = load ptr, ptr %texts_keys_place
-  %texts_kind_place = call ptr @at(ptr %texts_keys, i64 {keys_kind})
-  %texts_kind = load i8, ptr %texts_kind_place
-  %is_texts = icmp ne i8 %texts_kind, 0
-  br i1 %is_texts, label %next, label %fail
-
 version:
   %version_owner = load ptr, ptr %source_place
-  %version_class = call ptr @class_of(ptr %version_owner)
-  %is_version_class = icmp eq ptr %version_class, %a
-  br i1 %is_version_class, label %version_value, label %fail
-version_value:
-  %version_place = call ptr @at(ptr %version_class, i64 {type_version})
-  %version_found = load i32, ptr %version_place
-  %version_wide = zext i32 %version_found to i64
-  %is_version = icmp eq i64 %version_wide, %b
+  %is_version = call i1 @is_as_it_was(ptr %version_owner, ptr %a, i64 %b)
   br i1 %is_version, label %next, label %fail
-
-dict:
-  %dict_owner = load ptr, ptr %source_place
-  %get_dict = call ptr @api(ptr %api, i64 {api_PyObject_GenericGetDict})
-  %dict_found = call ptr %get_dict(ptr %dict_owner, ptr null)
-  br label %taken
+hold:
+  %hold_object = load ptr, ptr %source_place
+  %is_hold_class = call i1 @is_as_it_was(ptr %hold_object, ptr %a, i64 %b)
+  br i1 %is_hold_class, label %hold_places, label %fail
+hold_places:
+  %hold_dict = call i64 @word(ptr %op, i64 5)
+  %hold_inline = call i64 @word(ptr %op, i64 6)
+  %is_held = call i1 @hold(ptr %hold_object, ptr %a, i64 %hold_dict, i64 %hold_inline,
+    ptr %register)
+  br i1 %is_held, label %next, label %fail
 
 key_of:
-  %key_dict = load ptr, ptr %source_place
   %key_key = call ptr @api(ptr %op, i64 4)
-  %get_key = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
-  %key_found = call ptr %get_key(ptr %key_dict, ptr %key_key)
+  %key_numbers = call i64 @word(ptr %op, i64 5)
+  %key_found = call ptr @member(ptr %api, ptr %source_place, ptr %key_key, i64 %key_numbers)
   %is_no_key = icmp eq ptr %key_found, null
   br i1 %is_no_key, label %error, label %member
 slot:
@@ -498,19 +411,26 @@ slot:
   %slot_loaded = load ptr, ptr %slot_place
   %is_empty = icmp eq ptr %slot_loaded, null
   br i1 %is_empty, label %fail, label %member
+global:
+  %global_key = call ptr @api(ptr %op, i64 4)
+  %global_number = call i64 @word(ptr %op, i64 5)
+  %global_keep = call ptr @api(ptr %op, i64 6)
+  %global_found = call ptr @looked_up(ptr %api, ptr %a, ptr %global_key, i64 %global_number)
+  %is_no_global = icmp eq ptr %global_found, null
+  br i1 %is_no_global, label %error, label %member
 member:
-  %slot_found = phi ptr [ %slot_loaded, %slot ], [ %key_found, %key_of ]
-  store ptr %slot_found, ptr %register
-  %is_borrowed = icmp eq ptr %a, null
-  br i1 %is_borrowed, label %borrowed, label %slot_own
-borrowed:
-  br label %next
-slot_own:
-  %slot_incref = call ptr @api(ptr %api, i64 {api_Py_IncRef})
-  call void %slot_incref(ptr %slot_found)
-  %slot_own_place = getelementptr inbounds ptr, ptr %owned, i64 %kept
-  store ptr %slot_found, ptr %slot_own_place
-  %kept_slot = add i64 %kept, 1
+  %member_found = phi ptr [ %slot_loaded, %slot ], [ %key_found, %key_of ],
+    [ %global_found, %global ]
+  %member_keep = phi ptr [ %a, %slot ], [ %a, %key_of ], [ %global_keep, %global ]
+  store ptr %member_found, ptr %register
+  %is_borrowed = icmp eq ptr %member_keep, null
+  br i1 %is_borrowed, label %next, label %member_own
+member_own:
+  %member_incref = call ptr @api(ptr %api, i64 {api_Py_IncRef})
+  call void %member_incref(ptr %member_found)
+  %member_own_place = getelementptr inbounds ptr, ptr %owned, i64 %kept
+  store ptr %member_found, ptr %member_own_place
+  %kept_member = add i64 %kept, 1
   br label %next
 
 class:
@@ -525,30 +445,12 @@ identity:
   br i1 %is_same, label %next, label %fail
 
 stays:
-  %get_stays = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
   %stays_key = call ptr @api(ptr %op, i64 4)
-  %stays_found = call ptr %get_stays(ptr %a, ptr %stays_key)
-  %is_no_stays = icmp eq ptr %stays_found, null
-  br i1 %is_no_stays, label %error, label %stays_value
-stays_value:
   %stays_wanted = call ptr @api(ptr %op, i64 5)
+  %stays_number = call i64 @word(ptr %op, i64 6)
+  %stays_found = call ptr @looked_up(ptr %api, ptr %a, ptr %stays_key, i64 %stays_number)
   %is_stays = icmp eq ptr %stays_found, %stays_wanted
-  br i1 %is_stays, label %next, label %fail
-
-global:
-  %get_global = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
-  %key = call ptr @api(ptr %op, i64 4)
-  %global_found = call ptr %get_global(ptr %a, ptr %key)
-  %is_no_global = icmp eq ptr %global_found, null
-  br i1 %is_no_global, label %error, label %global_own
-global_own:
-  %global_incref = call ptr @api(ptr %api, i64 {api_Py_IncRef})
-  call void %global_incref(ptr %global_found)
-  %global_own_place = getelementptr inbounds ptr, ptr %owned, i64 %kept
-  store ptr %global_found, ptr %global_own_place
-  store ptr %global_found, ptr %register
-  %kept_global = add i64 %kept, 1
-  br label %next
+  br i1 %is_stays, label %next, label %error
 
 code:
   %code_object = load ptr, ptr %source_place
@@ -574,9 +476,11 @@ const:
   br label %next
 
 nokey:
-  %get_missing = call ptr @api(ptr %api, i64 {api_PyDict_GetItemWithError})
   %missing_key = call ptr @api(ptr %op, i64 4)
-  %missing = call ptr %get_missing(ptr %a, ptr %missing_key)
+  %missing_texts = call i1 @has_texts(ptr %a)
+  br i1 %missing_texts, label %nokey_ask, label %fail
+nokey_ask:
+  %missing = call ptr @asked(ptr %api, ptr %a, ptr %missing_key)
   %is_missing = icmp eq ptr %missing, null
   br i1 %is_missing, label %no_error, label %fail
 no_error:
@@ -585,25 +489,29 @@ no_error:
   %is_clean = icmp eq ptr %raised_one, null
   br i1 %is_clean, label %next, label %error
 
-cell:
-  %held_word = load i64, ptr %a
-  %is_held_word = icmp eq i64 %held_word, %b
-  br i1 %is_held_word, label %next, label %fail
+cells:
+  %cell_1 = call ptr @api(ptr %op, i64 1)
+  %cell_2 = call ptr @api(ptr %op, i64 3)
+  %cell_3 = call ptr @api(ptr %op, i64 5)
+  %cell_3_wanted = call i64 @word(ptr %op, i64 6)
+  %cell_1_found = load i64, ptr %cell_1
+  %cell_2_found = load i64, ptr %cell_2
+  %cell_3_found = load i64, ptr %cell_3
+  %is_cell_1 = icmp eq i64 %cell_1_found, %to
+  %is_cell_2 = icmp eq i64 %cell_2_found, %b
+  %is_cell_3 = icmp eq i64 %cell_3_found, %cell_3_wanted
+  %are_two_cells = and i1 %is_cell_1, %is_cell_2
+  %are_cells = and i1 %are_two_cells, %is_cell_3
+  br i1 %are_cells, label %next, label %fail
 
 eqint:
   %eqint_object = load ptr, ptr %source_place
-  %eqint_class = call ptr @class_of(ptr %eqint_object)
-  %eqint_type = call ptr @api(ptr %api, i64 {api_int})
-  %is_eqint = icmp eq ptr %eqint_class, %eqint_type
+  %is_eqint = call i1 @int_of(ptr %api, ptr %eqint_object, ptr %number)
   br i1 %is_eqint, label %eqint_value, label %fail
 eqint_value:
-  %eq_as_long = call ptr @api(ptr %api, i64 {api_PyLong_AsLongLongAndOverflow})
-  %eq_long = call i64 %eq_as_long(ptr %eqint_object, ptr %overflow)
-  %eq_overflow = load i32, ptr %overflow
-  %eq_fits = icmp eq i32 %eq_overflow, 0
-  %eq_same = icmp eq i64 %eq_long, %b
-  %eq_both = and i1 %eq_fits, %eq_same
-  br i1 %eq_both, label %next, label %fail
+  %eqint_found = load i64, ptr %number
+  %is_same_int = icmp eq i64 %eqint_found, %b
+  br i1 %is_same_int, label %next, label %fail
 
 eqfloat:
   %eqfloat_object = load ptr, ptr %source_place
@@ -618,12 +526,12 @@ eqfloat_value:
   br i1 %is_same_float, label %next, label %fail
 
 next:
-  %kept_after = phi i64 [ %kept, %keep ], [ %kept, %int_value ], [ %kept, %float_value ],
-    [ %kept, %bool ], [ %kept, %scalar_value ], [ %kept_more, %own ], [ %kept_slot, %slot_own ],
-    [ %kept, %class ], [ %kept, %identity ], [ %kept_global, %global_own ], [ %kept, %code_value ],
-    [ %kept, %const ], [ %kept, %no_error ], [ %kept, %cell ], [ %kept, %eqint_value ],
-    [ %kept, %eqfloat_value ], [ %kept, %version_value ], [ %kept, %borrowed ],
-    [ %kept, %equal ], [ %kept, %stays_value ], [ %kept, %texts ]
+  %kept_after = phi i64 [ %kept, %arrays ], [ %kept, %keyed ], [ %kept, %int ],
+    [ %kept, %float_value ], [ %kept, %bool ], [ %kept, %scalar_value ], [ %kept_more, %own ],
+    [ %kept, %class ], [ %kept, %identity ], [ %kept, %code_value ], [ %kept, %const ],
+    [ %kept, %no_error ], [ %kept, %cells ], [ %kept, %eqint_value ], [ %kept, %eqfloat_value ],
+    [ %kept, %version ], [ %kept, %hold_places ], [ %kept, %member ], [ %kept_member, %member_own ],
+    [ %kept, %equal ], [ %kept, %stays ]
   %after = add i64 %i, 1
   br label %head
 
@@ -634,11 +542,13 @@ miss:
   ret i1 false
 
 launch:
+  %entry_point = call ptr @api(ptr %special, i64 3)
+  %template = call ptr @api(ptr %special, i64 4)
   call void @llvm.memcpy.p0.p0.i64(ptr %record, ptr %template, i64 64, i1 false)
   %releases = call i64 @word(ptr %special, i64 9)
-  %is_held = icmp eq i64 %releases, 0
-  br i1 %is_held, label %held, label %free
-held:
+  %is_locked = icmp eq i64 %releases, 0
+  br i1 %is_locked, label %locked, label %free
+locked:
   call void %entry_point(ptr %record)
   br label %done
 free:
@@ -654,6 +564,7 @@ done:
   %is_well = icmp eq i64 %status, 0
   br i1 %is_well, label %well, label %failed
 well:
+  %results = call ptr @api(ptr %special, i64 7)
   %made = call ptr @result(ptr %api, ptr %results, ptr %record)
   store ptr %made, ptr %out
   ret i1 true
@@ -669,8 +580,10 @@ failed:
   store ptr %raised, ptr %out
   ret i1 true
 }}
+"""
 
-define ptr @whorl_launch(ptr %self, ptr %args, i64 %counted, ptr %names) {{
+_ENTRY: Final = """
+define ptr @whorl_launch(ptr %self, ptr %args, i64 %counted, ptr %names) "no-builtins" {{
 entry:
   %out = alloca ptr
   %header_place = getelementptr inbounds i8, ptr %self, i64 {header}
@@ -681,23 +594,42 @@ entry:
   %is_plain = icmp eq ptr %names, null
   br i1 %is_plain, label %begin, label %python
 begin:
-  %specials = call i64 @word(ptr %header, i64 2)
+  %inside_place = getelementptr inbounds i64, ptr %header, i64 2
+  %inside = load i64, ptr %inside_place
+  %inside_more = add i64 %inside, 1
+  store i64 %inside_more, ptr %inside_place
+  %tables = call ptr @tables_for(ptr %header, ptr %api, ptr %args, i64 %count)
   br label %head
 head:
-  %i = phi i64 [ 0, %begin ], [ %next, %missed ]
-  %more = icmp slt i64 %i, %specials
-  br i1 %more, label %round, label %python
+  %place = phi ptr [ %tables, %begin ], [ %next, %round ]
+  %special = load ptr, ptr %place
+  %is_last = icmp eq ptr %special, null
+  br i1 %is_last, label %missed, label %round
 round:
-  %number = add i64 %i, 3
-  %special = call ptr @api(ptr %header, i64 %number)
   %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out)
-  br i1 %hit, label %end, label %missed
-missed:
-  %next = add i64 %i, 1
-  br label %head
+  %next = getelementptr inbounds ptr, ptr %place, i64 1
+  br i1 %hit, label %end, label %head
 end:
+  %inside_now = load i64, ptr %inside_place
+  %inside_less = sub i64 %inside_now, 1
+  store i64 %inside_less, ptr %inside_place
   %result = load ptr, ptr %out
+  %is_first = icmp eq ptr %place, %tables
+  br i1 %is_first, label %return, label %swap
+swap:
+  ; Another thread may have done so too: what is in both places now is exchanged.
+  %here = load ptr, ptr %place
+  %front = load ptr, ptr %tables
+  store ptr %here, ptr %tables
+  store ptr %front, ptr %place
+  br label %return
+return:
   ret ptr %result
+missed:
+  %inside_then = load i64, ptr %inside_place
+  %inside_gone = sub i64 %inside_then, 1
+  store i64 %inside_gone, ptr %inside_place
+  br label %python
 python:
   %call = call ptr @api(ptr %api, i64 {api_PyObject_Vectorcall})
   %answer = call ptr %call(ptr %slow, ptr %args, i64 %counted, ptr %names)

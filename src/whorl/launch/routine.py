@@ -1,73 +1,160 @@
-"""The launcher's text in, its address out: compiled once per layout, then mapped from the store."""
+"""The routines' text in, their addresses out: compiled once per layout, then mapped from the store.
+
+There are two: the launcher, which checks and launches, and the packer, which only launches. The
+first needs to know how objects are laid out; where that is not known there is only the second.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
-from whorl.fingerprint import fingerprint
-from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.lazy import logger
+from whorl.locks import Lock
 from whorl.store import Cache
 
 from .image import Image, Unlinkable, link
-from .layout import NotKnown, layout
-from .mapped import Mapped, Unmappable, map_image
-from .native import API, ENTRY, launcher_text
+from .layout import Layout, NotKnown, layout
+from .mapped import Unmappable, map_image
+from .native import API, ENTRY, routine_text
+from .packed import PACKED
 
-__all__ = ["api_table", "routine_address"]
+__all__ = ["NativeLaunch", "Routines", "api_table", "routines", "status"]
 
-_lock: Final = [threading.Lock()]  # another one in a forked child
-_found: dict[str, tuple[Mapped, int] | None] = {}
+log = logger("whorl.launch")
+
+_lock: Final = [Lock()]  # another one in a forked child
+_found: dict[str, Routines | None] = {}
+_told: Final[set[str]] = set()
+
+Compile = Callable[[str], bytes]
+Load = Callable[[bytes, tuple[str, ...]], tuple[dict[str, int], object]]
 
 
-def routine_address(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> int | None:
-    """Where the launcher is; None if there is no native way here.
+class NativeLaunch(NamedTuple):
+    """Whether kernels are launched natively in this process, and why not."""
+
+    on: bool
+    reason: str
+
+
+class Routines(NamedTuple):
+    """Where the routines are. No launcher: objects are laid out in a way that is not known."""
+
+    launch: int | None
+    packed: int
+    kept: object
+
+
+def status() -> NativeLaunch:
+    """Whether kernels are launched natively here, and why not, without compiling anything.
+
+    >>> on, reason = status()
+    >>> on == (reason == "")
+    True
+    """
+    try:
+        layout()
+        if None in _found.values():
+            return NativeLaunch(False, "the launcher could not be loaded")
+        if not _found:  # it has not been tried yet
+            map_image(Image(b"\xc3", {"nothing": 0}, ()))
+    except (NotKnown, Unmappable) as reason:
+        return NativeLaunch(False, str(reason))
+    return NativeLaunch(True, "")
+
+
+def routines(cache: Cache, level: str, compile_it: Compile, load_it: Load) -> Routines | None:
+    """The routines; None if they cannot be made or loaded here.
 
     `compile_it` makes an object file of LLVM's text; it is called if no process has done so yet.
+    `load_it` loads an object file through LLVM, where its image cannot be mapped.
     """
     with _lock[0]:
         if level not in _found:
+            known, reason = _layout()
             try:
-                _found[level] = _mapped(cache, level, compile_it)
-            except (NotKnown, Unlinkable, Unmappable):
+                _found[level] = _obtained(cache, level, known, compile_it, load_it)
+            except (Unmappable, OSError, RuntimeError) as error:
+                reason = str(error)
                 _found[level] = None
-        found = _found[level]
-        return None if found is None else found[1]
+            except Exception:  # a call that has its result already must not fail for this
+                log.warning("the launcher cannot be made", exc_info=True)
+                _found[level] = None
+            if reason:
+                _tell(reason)
+        return _found[level]
 
 
-def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tuple[Mapped, int]:
-    text = launcher_text(layout())
-    key = fingerprint(("launcher", layout().name, level, text))
-    assert isinstance(key, StableDigest)
+def _layout() -> tuple[Layout | None, str]:
+    try:
+        return layout(), ""
+    except NotKnown as reason:
+        return None, str(reason)
+
+
+def _tell(reason: str) -> None:
+    """Say once what kernels cost more for."""
+    if reason not in _told:
+        _told.add(reason)
+        log.info("kernels are launched in Python: %s", reason)
+
+
+def _obtained(
+    cache: Cache, level: str, known: Layout | None, compile_it: Compile, load_it: Load
+) -> Routines:
+    text = routine_text(known)
+    name = "any layout" if known is None else known.name
+    key = StableDigest(hash_hex(repr(("launcher", name, level, text)).encode()))
 
     def produce() -> Entry:
         from whorl.store.required import is_hit_required
 
         if is_hit_required():
-            raise Unlinkable("the launcher is not in the cache, and nothing may be compiled")
-        image = link(compile_it(text))
-        toolchain = f"{layout().name} {level}"
-        label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=toolchain)
-        return encode(Artifact({"text": image.text}, {"image": image.plain}), label)
+            raise Unmappable("the launcher is not in the cache, and nothing may be compiled")
+        code = compile_it(text)
+        payloads, told = {"object": code}, {}
+        try:
+            image = link(code)
+        except Unlinkable:  # LLVM can load it
+            pass
+        else:
+            payloads["text"], told["image"] = image.text, image.plain
+        label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{name} {level}")
+        return encode(Artifact(payloads, told), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
     artifact = decode(obtained.entry)
     assert isinstance(artifact, Artifact)
-    image = Image.from_plain(bytes(artifact.payloads["text"]), artifact.metadata["image"])
-    mapped = map_image(image)
+    names = (PACKED,) if known is None else (PACKED, ENTRY)
+    addresses, kept = _loaded(artifact, names, load_it)
     # Kernels that outlive this module at the end of the process still enter it.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(mapped))
-    return mapped, mapped.addresses[ENTRY]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    return Routines(addresses.get(ENTRY), addresses[PACKED], kept)
+
+
+def _loaded(
+    artifact: Artifact, names: tuple[str, ...], load_it: Load
+) -> tuple[dict[str, int], Any]:
+    plain = artifact.metadata.get("image")
+    if plain is not None:
+        try:
+            mapped = map_image(Image.from_plain(bytes(artifact.payloads["text"]), plain))
+        except Unmappable:
+            pass
+        else:
+            return mapped.addresses, mapped
+    return load_it(bytes(artifact.payloads["object"]), names)
 
 
 def _after_fork() -> None:
-    _lock[0] = threading.Lock()  # a thread that is not in the child may hold the old one
+    _lock[0] = Lock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):

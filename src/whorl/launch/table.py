@@ -14,24 +14,37 @@ import inspect
 import struct
 import sys
 import types
+from abc import ABCMeta
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from whorl.jit.events import audits, listeners
+from whorl.late import dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module
 from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, scope_of, walk
 
+from .instances import (
+    INLINE_VALUES,
+    MANAGED_DICT,
+    held,
+    held_in_dict,
+    shared_number,
+    slot_offset,
+)
 from .layout import layout
+from .members import HELD_WORDS
 from .native import KINDS, OP_WORDS, SPECIAL_WORDS
+from .selector import IDENTITY, INT, META, array_mark
 
-__all__ = ["Launch", "NotNative", "Once", "SlotWords", "Table", "table_of"]
+__all__ = [
+    "Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "result_words", "table_of",
+]  # fmt: skip
 
 _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
 _LAYOUTS: Final = {"C": (_C, _C), "F": (_C | _F, _F), "strided": (_C | _F, 0)}
@@ -45,12 +58,12 @@ _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _ANY_NUMBER: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-_RUNS_CODE: Final = frozenset(KINDS[name] for name in ("ATTR", "ITEM", "DICT"))
-_ABOUT: Final = frozenset(KINDS[name] for name in ("ARRAY", "INT", "FLOAT", "BOOL", "SCALAR"))
+_RUNS_CODE: Final = frozenset(KINDS[name] for name in ("ATTR", "ITEM"))
+_ABOUT: Final = frozenset(KINDS[name] for name in ("INT", "FLOAT", "BOOL", "SCALAR"))
 _BESIDE: Final = frozenset(("target", "compiler", "option"))
 """What is read of these is the same until somebody drops all tables."""
 
-SHARED_KEYS: Final = 30  # an object with more attributes than these has a dict of its own
+_UNKNOWN: Final = 0xFFFFFFFF  # a number at which no name stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,9 @@ class Member:
     cls: type
     version: int
     name: str
-    offset: int | None  # None: in the instance's dict
+    offset: int | None  # None: in the instance's dict, or among its inline values
+    shared: int = _UNKNOWN  # at which number the name stands, among the keys of the class
+    own: int = _UNKNOWN  # and in a dict with keys of its own
 
 
 class NotNative(Exception):
@@ -73,7 +88,15 @@ class SlotWords:
 
     kind: str
     word: int
-    with_strides: bool = False
+    extents: int = 0  # of an array: `members.EXTENTS`, `STRIDES` or `BARE`
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A result that is one of some objects: that of the number in a word."""
+
+    word: int
+    objects: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +106,22 @@ class Launch:
     entry: int
     template: int  # the address of the record's first eight words
     words: int
-    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | None  # kind, bits, word
+    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | Chosen | None
+    """Kind, bits and word of a number, or of several; or one of some objects."""
     failed: Any  # called with the status words of a launch that failed; it raises
     releases: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Table:
     """A table in memory, and what it refers to by address."""
 
     address: int
+    arguments: int
+    marks: Mapping[tuple[int, int], int]  # what tells it apart from others: see `selector`
+    form: tuple[int | bytes, ...]  # equal for tables that fit the same calls
     kept: list[Any] = field(default_factory=list)
+    owner: object = None  # what it launches
 
 
 def table_of(
@@ -108,14 +136,7 @@ def table_of(
     if code.co_kwonlyargcount or code.co_flags & _ANY_NUMBER:
         raise NotNative("its arguments are not all positional")
     maker = _Maker(world, names, slots, releases=launch.releases)
-    maker.plan(
-        [
-            _owner(path) if is_annotation(path) else path
-            for read in shape.reads
-            for path in (read.path, *read.beside)
-            if path.root not in _BESIDE
-        ]
-    )
+    maker.plan(shape.reads)
     maker.surroundings()
     for read in shape.reads:
         maker.read(read)
@@ -169,30 +190,35 @@ class _Maker:
         # borrowed: nobody else runs until the launch is over, unless it releases the lock.
         self._first: list[int] = []
         self._then: list[int] = []
+        self._runs: dict[_Run, list[bytes]] = {}
         self._registers: dict[Path, int] = {}
-        self._dicts: dict[Path, int] = {}
+        self._places: dict[tuple[Path, bool], int] = {}
         self._members: dict[Path, Member] = {}
         self._early: set[Path] = set()
-        self._known_classes: set[tuple[Path, bool]] = set()
-        self._only_texts: set[Path] = set()
+        self._marks: dict[tuple[int, int], int] = {}
+        self._entries: dict[int, bytes] = {}  # of each run, by where it is
         self._count = len(self._names)
         self._modules: set[str] = set()
         self._kept: list[Any] = []
 
-    def plan(self, paths: Sequence[Path]) -> None:
+    def plan(self, reads: Sequence[Read]) -> None:
         """Decide how each path is walked, and which have to be walked first."""
+        paths = {
+            _owner(path) if is_annotation(path) else path: read.aspect
+            for read in reads
+            for path in (read.path, *read.beside)
+            if path.root not in _BESIDE
+        }
         every = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
-        owners = Counter(_owner(path) for path in every if path.steps)
         for path in every:
             if path.steps and path.steps[-1].operation == "attr":
-                owner = _owner(path)
-                many = owners[owner] > SHARED_KEYS
-                holder = self._world.find(owner)
-                found = _member(holder, path.steps[-1].name, self._world.find(path), many)
-                if found is not None:
-                    self._members[path] = found
+                holder, found = self._world.find(_owner(path)), self._world.find(path)
+                member = _member(holder, path.steps[-1].name, found)
+                if member is not None:
+                    self._members[path] = member
         for path in every:
-            if path.steps and path not in self._members:
+            is_method = type(self._world.find(path)) is types.MethodType  # it is asked for more
+            if (path.steps and path not in self._members) or is_method:
                 self._early.update(_prefixes(path))
 
     # -- operations ---------------------------------------------------------------------
@@ -208,17 +234,16 @@ class _Maker:
         self._kept.append(value)
         return id(value)
 
-    def _new(self) -> int:
-        self._count += 1
-        return self._count - 1
+    def _new(self, count: int = 1) -> int:
+        self._count += count
+        return self._count - count
 
     def surroundings(self) -> None:
         """That nobody listens, that the function has its code, and its module is still there."""
-        for watchers in (listeners, audits):
-            self._op("CELL", 0, 0, self._address(watchers) + layout().list_size, 0)
+        heard, audited = (self._address(each) + layout().list_size for each in (listeners, audits))
         function = self._world.function
         place = self._address(function) + layout().function_code
-        self._op("CELL", 0, 0, place, self._address(function.__code__))
+        self._op("CELLS", heard, 0, audited, 0, place, self._address(function.__code__))
         home = function.__globals__.get("__name__")
         module = sys.modules.get(home) if isinstance(home, str) else None
         if isinstance(home, str) and module is not None:
@@ -231,8 +256,15 @@ class _Maker:
         self._modules.add(name)
         register = self._new()
         key = sys.intern(name)
-        self._op("GLOBAL", 0, register, self._address(sys.modules), self._address(key), first=True)
+        self._global(register, sys.modules, key)
         self._op("SAME", register, 0, self._address(module))
+
+    def _global(self, register: int, scope: dict[Any, Any], key: str) -> None:
+        """Load what a key leads to in a dict that stays the same one."""
+        number = number_of(scope, key)
+        self._op(
+            "GLOBAL", 0, register, self._address(scope), self._address(key), number, first=True
+        )
 
     # -- paths --------------------------------------------------------------------------
 
@@ -286,9 +318,7 @@ class _Maker:
             case Step("global", str(name)) if (
                 type(function.__globals__) is dict and name in function.__globals__
             ):
-                key = self._address(sys.intern(name))
-                scope = self._address(function.__globals__)
-                self._op("GLOBAL", 0, register, scope, key, first=True)
+                self._global(register, function.__globals__, sys.intern(name))
             case Step("default", str(name)) if name not in (function.__kwdefaults__ or {}):
                 every = sys.intern("__defaults__")
                 self._op("ATTR", owner, register, self._address(every), first=True)
@@ -301,7 +331,7 @@ class _Maker:
                 raise NotNative(f"{path} is not walked natively")
 
     def _load(self, path: Path, before: Path, owner: int, member: Member) -> int:
-        """Load a member that lies in the object, or in its dict, at a known place."""
+        """Load a member that lies in the object, or among its attributes, at a known place."""
         is_early = path in self._early
         keep = int(is_early or self._releases)
         place = self._place(before, owner, member, is_early=is_early)
@@ -309,31 +339,37 @@ class _Maker:
         if member.offset is not None:
             self._op("SLOT", place, register, keep, member.offset, first=is_early)
         else:
-            key = self._address(member.name)
-            self._op("KEY", place, register, keep, key, first=is_early)
+            numbers = _word(member.shared | member.own << 32)
+            name = self._address(member.name)
+            self._op("KEY", place, register, keep, name, numbers, first=is_early)
         return register
 
     def _place(self, before: Path, owner: int, member: Member, *, is_early: bool) -> int:
-        """The register of an object whose class is as it was, or of its dict."""
-        if (before, is_early) not in self._known_classes:
-            self._known_classes.add((before, is_early))
-            cls = self._address(member.cls)
+        """The register of an object whose class is as it was, or of where it keeps attributes.
+
+        What is found early is used at once and never again: code of the user may run after it.
+        """
+        is_slot = member.offset is not None
+        found = None if is_early else self._places.get((before, is_slot))
+        if found is not None:
+            return found
+        cls = self._address(member.cls)
+        self._mark(owner, META, id(member.cls))
+        if is_slot:
+            place = owner
             self._op("CLASS", owner, 0, cls, member.version, first=is_early)
-        if member.offset is not None:
-            return owner
-        if before not in self._dicts:
-            if before not in self._early:
-                # The dict is taken before anything is borrowed, and only of the right class.
-                if before.steps and self._members.get(before) is not None:
-                    raise NotNative(f"{before} is walked too late for its dict")
-                self._op("CLASS", owner, 0, self._address(member.cls), member.version, first=True)
-            self._dicts[before] = self._new()
-            self._op("DICT", owner, self._dicts[before], first=True)
-        if not is_early and before not in self._only_texts:
-            # Comparing other keys can run code, which could take away what is borrowed.
-            self._only_texts.add(before)
-            self._op("TEXTS", self._dicts[before])
-        return self._dicts[before]
+        else:
+            place = self._new(HELD_WORDS)
+            at = _held_at(member.cls)
+            self._op("HOLD", owner, place, cls, member.version, *at, first=is_early)
+        if not is_early:
+            self._places[before, is_slot] = place
+        return place
+
+    def _mark(self, register: int, kind: int, number: int) -> None:
+        """What an argument has in every call that fits."""
+        if register < len(self._names):
+            self._marks.setdefault((register, kind), number)
 
     def _root(self, path: Path) -> int:
         if path.root == "arg":
@@ -354,12 +390,12 @@ class _Maker:
             if loaded is None or vars(loaded) is not scope:
                 raise NotNative(f"{path} is in a module of another name")
             self._module(module, loaded)
-        register, key = self._new(), self._address(sys.intern(name))
+        register, key = self._new(), sys.intern(name)
         if name in scope:
-            self._op("GLOBAL", 0, register, self._address(scope), key, first=True)
+            self._global(register, scope, key)
         else:  # a builtin, as long as no global hides it
-            self._op("NOKEY", 0, 0, self._address(scope), key, first=True)
-            self._op("GLOBAL", 0, register, self._address(vars(builtins)), key, first=True)
+            self._op("NOKEY", 0, 0, self._address(scope), self._address(key), first=True)
+            self._global(register, vars(builtins), key)
         return register
 
     # -- reads --------------------------------------------------------------------------
@@ -403,24 +439,32 @@ class _Maker:
         mask, bits = _LAYOUTS[layout_]
         mask |= _ALIGNED | _WRITEABLE
         bits |= _ALIGNED | (_WRITEABLE if flags.writeable else 0)
-        checks = (self._address(value.dtype), value.ndim, mask | bits << 32)
-        strides = int(slot.with_strides)
+        checks = (self._address(value.dtype), value.ndim, mask | bits << 32, slot.extents)
         self._filled.add(path)
         member = self._members.get(path)
         if member is None or path in self._early or path in self._registers or self._releases:
-            self._op("ARRAY", self._walk(path), slot.word, *checks, 0, strides)
-            return
-        before = _owner(path)
-        place = self._place(before, self._walk(before), member, is_early=False)
-        if member.offset is not None:
-            self._op("SLOTTED", place, slot.word, *checks, member.offset, strides)
+            register = self._walk(path)
+            self._mark(register, META, array_mark(value))
+            is_about = register < len(self._names)
+            run = _Run("ARRAYS", 0, is_about, *checks)
+            entry = struct.pack("<2I", 8 * register, slot.word)
         else:
-            self._op("KEYED", place, slot.word, *checks, self._address(member.name), strides)
+            before = _owner(path)
+            place = self._place(before, self._walk(before), member, is_early=False)
+            if member.offset is not None:
+                run = _Run("SLOTTED", place, False, *checks)
+                entry = struct.pack("<2I", member.offset, slot.word)
+            else:
+                run = _Run("KEYED", place, False, *checks)
+                name = self._address(member.name)
+                entry = struct.pack("<Q4I", name, slot.word, member.shared, member.own, 0)
+        self._runs.setdefault(run, []).append(entry)
 
     def _type(self, path: Path, register: int, value: Any) -> None:
         slot = self._slots.get(path)
         cls = type(value)
         if slot is None:
+            self._mark(register, META, id(cls))
             if value is None or isinstance(value, type):
                 self._op("SAME", register, 0, self._address(value))
             elif (kind := signature(value)[0]) in ("object", "enum"):
@@ -434,25 +478,28 @@ class _Maker:
             else:  # there is more to its signature than the class
                 raise NotNative(f"{path} is a {cls.__name__} known by its signature")
             return
+        self._mark(register, META, id(cls))
         if slot.kind in ("int", "float", "bool"):
             self._op(slot.kind.upper(), register, slot.word)
         elif isinstance(value, np.generic):
+            mask = (1 << 8 * value.dtype.itemsize) - 1
             offset = _scalar_offset(cls)
-            self._op(
-                "SCALAR", register, slot.word, self._address(cls), value.dtype.itemsize, offset
-            )
+            self._op("SCALAR", register, slot.word, self._address(cls), _word(mask), offset)
         else:
             raise NotNative(f"{path} is a {cls.__name__}")
         self._filled.add(path)
 
     def _value(self, path: Path, register: int, value: Any) -> None:
         cls = type(value)
+        self._mark(register, META, id(cls))
         if cls is int and -(2**63) <= value < 2**63:
+            self._mark(register, INT, value % (1 << 64))
             self._op("EQINT", register, 0, 0, value)
         elif cls is float:
             (bits,) = struct.unpack("<q", struct.pack("<d", value))
             self._op("EQFLOAT", register, 0, 0, bits)
         elif is_constant(value) or _is_of_library(value):
+            self._mark(register, IDENTITY, id(value))
             self._op("SAME", register, 0, self._address(value))
             if isinstance(value, types.FunctionType):
                 self._code(register, value)
@@ -487,18 +534,37 @@ class _Maker:
         before everything else, unless code of the user runs after it and could change them.
         """
         first, then = _without_detours(self._first, self._then)
-        if any(operation[0] in _RUNS_CODE for operation in first):
-            return [word for operation in (*first, *then) for word in operation]
+        runs = {run: self._run(run, entries) for run, entries in self._runs.items()}
+        runs_code = any(operation[0] in _RUNS_CODE for operation in first)
+        for operation in first:
+            if operation[0] == KINDS["GLOBAL"]:
+                operation[6] = int(runs_code or self._releases)  # whether to keep it
         count = len(self._names)
-        about = [each for each in then if each[0] in _ABOUT and each[1] < count]
-        rest = [each for each in then if each[0] not in _ABOUT or each[1] >= count]
-        return [word for operation in (*about, *first, *rest) for word in operation]
+        about = [
+            *(words for run, words in runs.items() if run.is_about),
+            *(each for each in then if each[0] in _ABOUT and each[1] < count),
+        ]
+        rest = [
+            *(each for each in then if each[0] not in _ABOUT or each[1] >= count),
+            *(words for run, words in runs.items() if not run.is_about),
+        ]
+        order = (*first, *about, *rest) if runs_code else (*about, *first, *rest)
+        return [word for operation in order for word in operation]
+
+    def _run(self, run: _Run, entries: list[bytes]) -> list[int]:
+        """The operation that checks arrays of one kind, one after the other."""
+        joined = b"".join(entries)
+        memory = ctypes.create_string_buffer(joined)
+        self._kept.append(memory)
+        self._entries[ctypes.addressof(memory)] = joined
+        checks = (run.dtype, run.ndim, run.flags, ctypes.addressof(memory), run.extents)
+        return [KINDS[run.kind], run.place, len(entries), *checks]
 
     def table(self, launch: Launch) -> Table:
         """The table in memory."""
         every = self._ordered()
         operations = (ctypes.c_int64 * len(every))(*every)
-        results = _results(launch.results)
+        results = result_words(launch.results)
         words = (
             len(self._names),
             self._count,
@@ -513,7 +579,20 @@ class _Maker:
         )
         memory = (ctypes.c_int64 * SPECIAL_WORDS)(*words)
         kept = [*self._kept, operations, results, memory, launch]
-        return Table(ctypes.addressof(memory), kept)
+        form = (launch.entry, *(self._entries.get(word, word) for word in every))
+        return Table(ctypes.addressof(memory), len(self._names), self._marks, form, kept)
+
+
+class _Run(NamedTuple):
+    """What arrays have in common that are checked in one loop."""
+
+    kind: str
+    place: int
+    is_about: bool  # arguments, and nothing else
+    dtype: int
+    ndim: int
+    flags: int
+    extents: int
 
 
 def _without_detours(first: list[int], then: list[int]) -> tuple[list[list[int]], list[list[int]]]:
@@ -527,10 +606,10 @@ def _without_detours(first: list[int], then: list[int]) -> tuple[list[list[int]]
     checks = {operation[1]: operation for operation in two if operation[0] == KINDS["SAME"]}
     done: list[list[int]] = []
     for place, operation in enumerate(one):
-        kind, _, register, scope, key, *_ = operation
+        kind, _, register, scope, key, number, *_ = operation
         check = checks.get(register)
         if kind == KINDS["GLOBAL"] and uses[register] == 1 and check is not None:
-            words = [KINDS["STAYS"], 0, 0, scope, key, check[3]]
+            words = [KINDS["STAYS"], 0, 0, scope, key, check[3], number]
             one[place] = words + [0] * (OP_WORDS - len(words))
             done.append(check)
     return one, [operation for operation in two if not any(operation is each for each in done)]
@@ -546,10 +625,10 @@ def _owner(path: Path) -> Path:
     return Path(path.root, path.name, path.steps[:-1])
 
 
-def _member(holder: Any, name: str, value: Any, many: bool) -> Member | None:
+def _member(holder: Any, name: str, value: Any) -> Member | None:
     """Where an attribute is kept; None if only `getattr` knows."""
     cls = type(holder)
-    if type(cls) is not type or _in_class(cls, "__getattribute__") is not _GENERIC:
+    if type(cls) not in (type, ABCMeta) or _in_class(cls, "__getattribute__") is not _GENERIC:
         return None
     version = _version(cls)
     if not version:
@@ -558,15 +637,56 @@ def _member(holder: Any, name: str, value: Any, many: bool) -> Member | None:
     if isinstance(found, types.MemberDescriptorType):
         if found.__objclass__ not in cls.__mro__ or "__slots__" not in vars(found.__objclass__):
             return None
-        words = cls.__basicsize__ // 8
-        memory = (ctypes.c_int64 * words).from_address(id(holder))
-        places = [i * 8 for i in range(2, words) if memory[i] == id(value)]
-        if len(places) == 1:
-            return Member(cls, version, sys.intern(name), places[0])
+        offset = slot_offset(found, layout().descriptor)
+        if not 0 < offset < cls.__basicsize__:
+            return None
+        is_there = ctypes.c_int64.from_address(id(holder) + offset).value == id(value)
+        return Member(cls, version, sys.intern(name), offset) if is_there else None
+    if found is not None and type(found) not in _HIDDEN_BY_INSTANCES:
         return None
-    if many and found is None and cls.__dictoffset__ != 0 and layout().dict_keys:
-        return Member(cls, version, sys.intern(name), None)
-    return None
+    return _attribute(holder, cls, version, sys.intern(name), value)
+
+
+_HIDDEN_BY_INSTANCES: Final = frozenset(
+    (int, float, bool, str, tuple, type(None), np.ndarray, types.FunctionType)
+)
+"""What a class may hold under a name of which an instance has its own: no data descriptors, and
+their classes never become such."""
+
+
+def _attribute(holder: Any, cls: type, version: int, name: str, value: Any) -> Member | None:
+    """Where an attribute is that the instance holds itself; None if it does not."""
+    at = layout()
+    place = held(holder, at.inside, at.instance)
+    if place is None:
+        return None
+    number = place.number(name)
+    if number < 0 or place.value(number) != id(value):
+        return None
+    shared = shared_number(cls, name, at.inside, at.instance) if place.is_combined else number
+    # Where the other kind of place is not known, the same number is as good a guess as any.
+    return Member(cls, version, name, None, number if shared < 0 else shared, number)
+
+
+def _held_at(cls: type) -> tuple[int, int]:
+    """Where instances of a class have their dict, and their inline values, for HOLD."""
+    at = layout().instance
+    if not cls.__flags__ & MANAGED_DICT:
+        return cls.__dictoffset__, 0
+    if at.inline == "embedded":
+        return at.dict, cls.__basicsize__ if cls.__flags__ & INLINE_VALUES else 0
+    return at.dict, int(bool(at.inline))
+
+
+def number_of(scope: dict[Any, Any], key: str) -> int:
+    """At which number a key stands in a dict: a hint."""
+    place = held_in_dict(id(scope), layout().inside, layout().instance)
+    return max(place.number(key), 0) if place is not None else 0
+
+
+def _word(number: int) -> int:
+    """A word without a sign, as a table holds it."""
+    return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def _version(cls: type) -> int:
@@ -586,9 +706,12 @@ _BOUND: Final = types.MethodType | types.MethodWrapperType | staticmethod | clas
 _GENERIC: Final = object.__dict__["__getattribute__"]
 
 
-def _results(results: Any) -> Any:
+def result_words(results: Any) -> Any:
+    """What is made of the results in a record, as words for the launcher."""
     if results is None:
         words = [-1]
+    elif isinstance(results, Chosen):
+        words = [-3, results.word, *map(id, results.objects)]
     elif isinstance(results[0], str):
         kind, bits, word = results
         words = [-2, _RESULTS[kind, bits], word]
@@ -627,6 +750,6 @@ def _scalar_offset(cls: type) -> int:
     raw = np.array(sample).tobytes()
     memory = (ctypes.c_char * cls.__basicsize__).from_address(id(sample)).raw
     place = memory.find(raw, 16)
-    if place < 0:
+    if place < 0 or place + 8 > cls.__basicsize__:  # a whole word is read
         raise NotNative(f"a {cls.__name__} is not laid out as expected")
     return place

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from .signature import register_signature, signature
-from .trace import Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
-from .view import AbsentRead, CodeView, Inputs, Recorder, View
-from .world import World
+from typing import TYPE_CHECKING
+
+from whorl.lazy import attach
+
+if TYPE_CHECKING:
+    from .signature import register_signature, signature
+    from .trace import Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
+    from .view import AbsentRead, CodeView, Inputs, Recorder, View
+    from .world import World
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "evaluate": "",
+            "signature": "register_signature signature",
+            "trace": "Aspect Path Plain Read Seen Shape Step Trace",
+            "view": "AbsentRead CodeView Inputs Recorder View",
+            "world": "World",
+        },
+    )
 
 __all__ = [
     "AbsentRead",

@@ -24,13 +24,12 @@ from typing import Any, Final, cast
 import numpy as np
 
 from whorl.errors import UnsupportedValue
-from whorl.fingerprint import ProcessDigest, fingerprint
-from whorl.fingerprint.fingerprinter import key_orders
+from whorl.fingerprint.digest import ProcessDigest
 from whorl.fingerprint.lookup import derives, module_name, module_vars, qualname, type_name
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.rules.builtin import shortened
 from whorl.fingerprint.source import code_digest
 
+from .library import library_name
 from .signature import NoSignature, array_signature, signature
 from .trace import Aspect, Plain
 
@@ -134,6 +133,12 @@ def exact(value: Any) -> Plain:
 
 
 def _by_digest(value: Any) -> Plain:
+    known = library_name(value)
+    if known is not None:
+        return known
+    from whorl.fingerprint import fingerprint  # for what is plain nothing of it is needed
+    from whorl.fingerprint.fingerprinter import key_orders
+
     try:
         digest = fingerprint(value)
     except UnsupportedValue as error:
@@ -423,6 +428,8 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
     >>> words(["list", 1, ["dict", ("a", 2)]], Aspect.VALUE), words(("int",), Aspect.TYPE)
     ("[1, {'a': 2}]", 'int')
     """
+    from whorl.fingerprint.rules.builtin import shortened
+
     if aspect is Aspect.VALUE and type(fact) is not dict:
         return shortened(_as_written(fact))
     match fact:
@@ -433,6 +440,8 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
             return f"array of {dtype}, {dimensions} dimensions, {layout}, {how}"
         case ("code", str(digest), str(), *_):
             return f"code {digest[:8]}"
+        case {"library": str(name), "version": str(version)}:
+            return f"{name} ({version})"
         case {"digest": digest, "of": label}:
             return f"{label} ({digest[:8]})"
         case (str(name), int(items)):

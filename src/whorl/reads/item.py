@@ -14,7 +14,6 @@ and other classes are found by name among the modules that are loaded; none is e
 
 from __future__ import annotations
 
-import cmath
 import enum
 import math
 from collections import defaultdict
@@ -58,7 +57,7 @@ def key_code(key: Any) -> Any:
         return ("bool", str(key))
     if cls is float and not math.isnan(key):
         return ("float", key.hex())
-    if cls is complex and not cmath.isnan(key):
+    if cls is complex and not (math.isnan(key.real) or math.isnan(key.imag)):
         return ("complex", key.real.hex(), key.imag.hex())
     if key is ...:
         return ("...",)

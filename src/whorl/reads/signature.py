@@ -38,7 +38,6 @@ from whorl.fingerprint.lookup import (
     qualname,
 )
 from whorl.fingerprint.names import known_by_name, known_module_name
-from whorl.fingerprint.rules import join_libraries
 
 from .trace import Plain
 
@@ -50,8 +49,6 @@ __all__ = [
     "register_signature",
     "signature",
 ]
-
-join_libraries()  # NumPy is here by now; a thread that did this later could be forked away from
 
 SCALARS: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 FUNCTIONS: Final = (

@@ -9,9 +9,10 @@ Paths and reads are named tuples because a new process makes dozens of them befo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from whorl.late import dataclass
 
 from .item import key_words
 

@@ -11,13 +11,12 @@ import os
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from whorl.fingerprint import fingerprint
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
+from whorl.late import dataclass, field
 
 from .fact import function_behind, own_module
 from .item import item, keyed_item
@@ -108,12 +107,18 @@ def _annotation(value: Any, name: str) -> str:
     return dict(code_digest(function_behind(value).__code__).annotations)[name]
 
 
+def _in_order(members: Any) -> list[Any]:
+    from whorl.fingerprint import fingerprint
+
+    return sorted(members, key=fingerprint)
+
+
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
     "item": item,
     "keyed": keyed_item,
     "key": lambda value, place: list(value)[place],
-    "member": lambda value, place: sorted(value, key=fingerprint)[place],
+    "member": lambda value, place: _in_order(value)[place],
     "settings": names_held,
     "behind": lambda value, name: getattr(function_behind(value), name),
     "cell": _cell,

@@ -6,16 +6,37 @@ What a hit has no need of is imported from its own module: `journal`, `making`, 
 
 from __future__ import annotations
 
-from .bound import Collected
-from .cache import Cache, Obtained
-from .default import default_cache, open_cache
-from .directory import DirectoryStore
-from .ending import Ending
-from .lease import Leases
-from .memory import MemoryStore, NullStore
-from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
-from .statistics import ProgramTotals, Statistics, Totals
-from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
+from typing import TYPE_CHECKING
+
+from whorl.lazy import attach
+
+if TYPE_CHECKING:
+    from .bound import Collected
+    from .cache import Cache, Obtained
+    from .default import default_cache, open_cache
+    from .directory import DirectoryStore
+    from .ending import Ending
+    from .lease import Leases
+    from .memory import MemoryStore, NullStore
+    from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
+    from .statistics import ProgramTotals, Statistics, Totals
+    from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "bound": "Collected",
+            "cache": "Cache Obtained",
+            "default": "default_cache open_cache",
+            "directory": "DirectoryStore",
+            "ending": "Ending",
+            "lease": "Leases",
+            "memory": "MemoryStore NullStore",
+            "outcome": "Absent Failed Found Got Put Skipped Store Stored",
+            "statistics": "ProgramTotals Statistics Totals",
+            "wrappers": "Mismatch ReadOnly Tiered Verifying",
+        },
+    )
 
 __all__ = [
     "Absent",

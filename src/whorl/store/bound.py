@@ -11,41 +11,38 @@ keep up, at 40 bytes the others wait for it.
     ROOM       a collection leaves 5 % of room
 
 Last use is the time of a file's last change, which a hit renews when it is older than
-`STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
+`stamp.STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
 used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
-import random
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from whorl.artifacts import FORMAT, Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
-from whorl.fingerprint.digest import hash_hex
+from whorl.late import dataclass
+from whorl.lazy import logger
 
-from .atomic_file import append_small, make_directory, write_small
+from .atomic_file import append_small, write_small
 from .ending import Ending
+from .stamp import last_used
 from .statistics import Statistics, compact
 
 __all__ = ["Bound", "Collected", "StoredFile"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
 
 UNITS: Final = 1024
 COLLECT: Final = 20
 WAIT: Final = 40
 ROOM: Final = 0.05
 PATIENCE: Final = 30.0  # seconds to wait for another's collection
-STAMP_EVERY: Final = 3600.0
 DEAD_AFTER: Final = 14 * 86400.0
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
 QUARANTINED: Final = 32  # files kept for whoever wants to look
@@ -54,9 +51,9 @@ _ENTRY_NAME: Final = re.compile(r"[0-9a-f]{30}([0-9a-f]{2})?")
 _FORMAT_DIRECTORY: Final = re.compile(r"v(\d+)")
 
 
-_chance = random.Random()  # the program's own numbers are its own
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_chance.seed)
+def _chance() -> float:
+    """A number between 0 and 1 that is nobody else's: not of the program, not of a forked child."""
+    return int.from_bytes(os.urandom(6), "little") / (1 << 48)
 
 
 class StoredFile(NamedTuple):
@@ -103,7 +100,7 @@ class Bound:
         little and end soon add up too, and nothing has to be remembered.
         """
         units, rest = divmod(size, self._unit)
-        if _chance.random() * self._unit < rest:
+        if _chance() * self._unit < rest:
             units += 1
         is_first, self._is_first = self._is_first, False
         with contextlib.suppress(OSError):
@@ -265,33 +262,12 @@ class Bound:
             if file.rank == 2 and now - file.used > DEAD_AFTER:  # what was used since is alive
                 toolchain = _toolchain(file.path)
                 if toolchain not in alive:
-                    alive[toolchain] = not toolchain or self._is_alive(toolchain, now)
+                    alive[toolchain] = (
+                        not toolchain or now - last_used(self._home, toolchain) <= DEAD_AFTER
+                    )
                 if not alive[toolchain]:
                     file = file._replace(rank=1)
             yield file
-
-    def _is_alive(self, toolchain: str, now: float) -> bool:
-        try:
-            return now - os.stat(self._stamp(toolchain)).st_mtime <= DEAD_AFTER
-        except OSError:
-            return False
-
-    def _stamp(self, toolchain: str) -> str:
-        name = hash_hex(toolchain.encode("utf-8", "surrogatepass"))
-        return f"{self._home}{os.sep}toolchains{os.sep}{name}"
-
-    def keep_alive(self, toolchain: str) -> None:
-        """Say that a toolchain is in use."""
-        stamp = self._stamp(toolchain)
-        try:
-            if time.time() - os.stat(stamp).st_mtime > STAMP_EVERY:
-                os.utime(stamp)
-        except FileNotFoundError:
-            with contextlib.suppress(OSError):
-                make_directory(os.path.dirname(stamp))
-                write_small(stamp, toolchain)
-        except OSError:
-            pass
 
     # -- upkeep -------------------------------------------------------------------------
 
@@ -305,6 +281,8 @@ class Bound:
                         os.unlink(file.path)
         self.trim_quarantine()
         _remove_empty(f"{self._home}{os.sep}groups")
+        from pathlib import Path
+
         compact(Path(self.root, "statistics"))
 
     def trim_quarantine(self) -> None:

@@ -13,23 +13,22 @@ is repeated then, as it is where there are no leases, and the entry is the same.
 from __future__ import annotations
 
 import os
-import threading
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass, replace
+from whorl.locks import Lock, get_ident, local
 
 from .directory import DirectoryStore
 from .ending import Ending
 from .lease import HELD, Held, Lease, Leases, NoLeases
 from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
 from .statistics import Statistics
-from .status_line import StatusLine
 
 __all__ = ["Cache", "Obtained"]
 
@@ -60,12 +59,14 @@ class _Production(Generic[T]):
     __slots__ = ("done", "result", "thread")
 
     def __init__(self) -> None:
-        self.thread = threading.get_ident()
-        self.done = threading.Event()
+        from threading import Event
+
+        self.thread = get_ident()
+        self.done = Event()
         self.result: T | None = None
 
 
-class _Here(threading.local):
+class _Here(local):
     """What this thread is producing, in whichever cache."""
 
     def __init__(self) -> None:
@@ -106,10 +107,15 @@ class Cache:
         self._leases = leases
         self._place = id(self) if leases is None else leases.place
         self._lease = lease
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._under_way: dict[str, _Production[Any]] = {}
         self._waiting: dict[int, _Production[Any]] = {}  # what each thread waits for
         _ALIVE.add(self)
+
+    @property
+    def leases(self) -> Leases | None:
+        """The leases that other processes know; None if there are none."""
+        return self._leases
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key; how that ends is counted."""
@@ -218,7 +224,7 @@ class Cache:
 
     def _would_wait_for_itself(self, theirs: _Production[Any]) -> bool:
         """Whether a production waits, through others, for what this thread produces."""
-        met = {threading.get_ident()}
+        met = {get_ident()}
         following: _Production[Any] | None = theirs
         while following is not None:
             if following.thread in met:
@@ -250,6 +256,8 @@ class Cache:
 
     def _wait_for(self, theirs: _Production[T], begun: float, what: str) -> bool:
         """Whether another thread has come to an end within the lease."""
+        from .status_line import StatusLine
+
         with StatusLine(f"another thread to make {what}") as line:
             while not theirs.done.wait(_LONGEST_PAUSE):
                 if time.monotonic() - begun > self._lease:
@@ -297,6 +305,8 @@ class Cache:
         """The lease when it is free, or what is found meanwhile; still held when that took long."""
         begun = looked = time.monotonic()
         pause = _FIRST_PAUSE
+        from .status_line import StatusLine
+
         with StatusLine(f"{leases.holder(name)} to make {what}") as line:
             while True:
                 now = time.monotonic()
@@ -329,7 +339,7 @@ class Cache:
 
     def _after_fork(self) -> None:
         """Productions of threads that are not in the child never end there."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._under_way = {}
         self._waiting = {}
 

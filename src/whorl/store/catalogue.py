@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from whorl.artifacts import Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass
 
 from .bound import StoredFile
 from .directory import DirectoryStore

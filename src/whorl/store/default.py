@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import threading
 
 from whorl import settings as _settings
 from whorl.errors import UnsafeDirectory
+from whorl.lazy import logger
+from whorl.locks import Lock
 from whorl.settings import Settings
 
 from .cache import Cache
 from .directory import DirectoryStore
-from .memory import NullStore
-from .wrappers import ReadOnly
 
 __all__ = ["default_cache", "open_cache"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
 
-_lock = threading.Lock()
+_lock = Lock()
 _cache: Cache | None = None
 
 
@@ -32,14 +30,24 @@ def open_cache(settings: Settings) -> Cache:
     """
     mode = settings.cache.value
     if mode == "off":
-        return Cache(NullStore())
+        return _no_cache()
     root = settings.cache_place.value
     try:
         directory = DirectoryStore(root, max_size=settings.cache_max_size.value)
     except UnsafeDirectory as error:
         log.warning("%s", error)
-        return Cache(NullStore())
-    return Cache(ReadOnly(directory) if mode == "readonly" else directory)
+        return _no_cache()
+    if mode == "readonly":
+        from .wrappers import ReadOnly
+
+        return Cache(ReadOnly(directory))
+    return Cache(directory)
+
+
+def _no_cache() -> Cache:
+    from .memory import NullStore
+
+    return Cache(NullStore())
 
 
 def default_cache() -> Cache:
@@ -68,7 +76,7 @@ _settings.on_change(_reopen)
 
 def _after_fork() -> None:
     global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
-    _lock = threading.Lock()
+    _lock = Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -23,32 +23,38 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import stat
 import time
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
 from whorl.artifacts.entry import HEAD, check_head, names_of
 from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
+from whorl.lazy import logger
 from whorl.settings import DEFAULT_MAX_SIZE
 
 from .atomic_file import make_directory, sync_directories, write_file
-from .bound import STAMP_EVERY, Bound, Collected
 from .ending import Ending
+from .mapping import mapped
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Skipped, Stored, check_key
 from .safety import check_directory, danger, is_private
+from .stamp import STAMP_EVERY, keep_alive
 from .statistics import Statistics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .bound import Bound, Collected
 
 __all__ = ["DirectoryStore"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
+INFO, WARNING = 20, 30  # levels, as logging has them
 
 _READ: Final = (
     os.O_RDONLY
@@ -117,11 +123,15 @@ class DirectoryStore:
     @property
     def root(self) -> Path:
         """The directory."""
+        from pathlib import Path
+
         return Path(self._root)
 
     @cached_property
     def bound(self) -> Bound:
         """What keeps it from growing."""
+        from .bound import Bound
+
         return Bound(self._root, self.max_size, self.statistics)
 
     def for_reading(self) -> DirectoryStore:
@@ -163,7 +173,8 @@ class DirectoryStore:
             if status.st_size > self.max_size:
                 return Failed("it is larger than all of the store may be", Ending.UNREADABLE)
             names = names_of(key, under)
-            entry = Entry.checked(_contents(file, status), key, under, names)
+            contents = _contents(file, status, self._root)
+            entry = Entry.checked(contents, key, under, names)
             return self._looked(path, status, names) or Found(entry)
         except Damaged as damaged:
             return self._set_aside(path, os.fstat(file), damaged)
@@ -211,13 +222,13 @@ class DirectoryStore:
         reason = _words(error)
         if error.errno == errno.ELOOP and os.path.islink(path):
             return self._unsafe(path, "it is a symbolic link")
-        self._say(error.errno, logging.WARNING, "cannot read %s: %s", path, reason)
+        self._say(error.errno, WARNING, "cannot read %s: %s", path, reason)
         return Failed(reason, Ending.UNREADABLE)
 
     def _unsafe(self, path: str, reason: str) -> Failed:
         self._say(
             ("unsafe", reason),
-            logging.WARNING,
+            WARNING,
             "%s is not loaded: %s. Remove it, or make it yours alone (chown, chmod go-w).",
             path,
             reason,
@@ -255,14 +266,14 @@ class DirectoryStore:
             return Failed(reason, Ending.DAMAGED)
         except OSError as error:
             self._say(
-                ("damaged", path), logging.WARNING, "%s is damaged: %s; it cannot be moved: %s",
+                ("damaged", path), WARNING, "%s is damaged: %s; it cannot be moved: %s",
                 path, reason, _words(error),
             )  # fmt: skip
             return Failed(reason, Ending.DAMAGED)
         self.statistics.count(Ending.SET_ASIDE)
         self.bound.trim_quarantine()
         self._say(
-            ("damaged", path), logging.WARNING, "%s is damaged: %s; it is now in %s and will be "
+            ("damaged", path), WARNING, "%s is damaged: %s; it is now in %s and will be "
             "made again", path, reason, aside,
         )  # fmt: skip
         return Failed(reason, Ending.DAMAGED)
@@ -276,7 +287,7 @@ class DirectoryStore:
             return Skipped("the store is read-only")
         if len(entry.data) > self.max_size:
             reason = f"it is larger than all of the store may be ({self.max_size} bytes)"
-            self._say("large", logging.WARNING, "%s is not kept: %s", entry.key, reason)
+            self._say("large", WARNING, "%s is not kept: %s", entry.key, reason)
             return Skipped(reason)
         path = self.path(entry.key, entry.under)
         try:
@@ -285,7 +296,7 @@ class DirectoryStore:
             with self.bound.room_for(len(entry.data)):
                 self._write(path, entry.data)
         except UnsafeDirectory as error:
-            self._say("unsafe", logging.WARNING, "%s", error)
+            self._say("unsafe", WARNING, "%s", error)
             return Failed(error.reason, Ending.UNSAFE)
         except OSError as error:
             return self._not_stored(error)
@@ -328,10 +339,10 @@ class DirectoryStore:
         else:
             ending = Ending.NOT_STORED
         if ending is Ending.NOT_WRITABLE and os.path.isdir(self._root):
-            self._say("read-only", logging.INFO, "%s cannot be written to: %s", self._root, reason)
+            self._say("read-only", INFO, "%s cannot be written to: %s", self._root, reason)
             return Skipped(f"{self._root} cannot be written to: {reason}", ending)
         self._say(
-            error.errno, logging.WARNING, "nothing is kept in %s: %s. The program goes on without.",
+            error.errno, WARNING, "nothing is kept in %s: %s. The program goes on without.",
             self._root, reason,
         )  # fmt: skip
         return Failed(reason, ending)
@@ -365,7 +376,7 @@ class DirectoryStore:
 
     def uses(self, toolchain: str) -> None:
         """Say that entries of a toolchain are in use: they are not the first to be evicted."""
-        self.bound.keep_alive(toolchain)
+        keep_alive(f"{self._root}{os.sep}v{FORMAT}", toolchain)
 
     def _say(self, topic: object, level: int, message: str, *words: object) -> None:
         """Log something once."""
@@ -374,27 +385,33 @@ class DirectoryStore:
             log.log(level, message, *words)
 
 
-def _contents(file: int, status: os.stat_result) -> bytes:
-    """All of a file; `Damaged` before a large one is read whose head does not fit."""
+def _contents(file: int, status: os.stat_result, root: str) -> bytes | memoryview:
+    """All of a file; `Damaged` before a large one is read whose head does not fit.
+
+    A large one is mapped where that is safe.
+    """
     size = status.st_size
     if not stat.S_ISREG(status.st_mode):
         raise Damaged.not_a_file()
     if size <= _AT_ONCE:
         return _rest(file, size)
-    head = _rest(file, HEAD)
-    check_head(head, size)
-    return head + _rest(file, size - len(head))
+    check_head(_rest(file, HEAD), size)
+    found = mapped(file, size, root)
+    if found is not None:
+        return found
+    os.lseek(file, 0, os.SEEK_SET)
+    return _rest(file, size)
 
 
 def _rest(file: int, size: int) -> bytes:
     """So many bytes, or as many as there are."""
     data = os.read(file, size)
-    while len(data) < size:
-        part = os.read(file, size - len(data))
-        if not part:
-            break
-        data += part
-    return data
+    if len(data) == size:
+        return data
+    parts = [data]  # the system gives no more than 2 GB at once
+    while part := os.read(file, size - sum(map(len, parts))):
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _is_same(one: os.stat_result, other: os.stat_result) -> bool:

@@ -16,8 +16,9 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+from whorl.late import dataclass
 
 from .atomic_file import append_small, make_directory
 from .directory import DirectoryStore

@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 from whorl.errors import RequiredHit
+from whorl.late import replace
 
 from .ending import Ending
 from .journal import Journal, Miss

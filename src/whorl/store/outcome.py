@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import Digest, ProcessDigest, StableDigest
+from whorl.late import dataclass
 
 from .ending import Ending
 

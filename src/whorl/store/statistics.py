@@ -18,20 +18,22 @@ import contextlib
 import json
 import os
 import sys
-import threading
 import time
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl import settings
 from whorl.errors import BadSetting
+from whorl.late import dataclass, field, replace
+from whorl.locks import RLock
 
 from .atomic_file import append_small, make_directory, write_small
 from .ending import Ending
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["ProgramTotals", "Statistics", "Totals"]
 
@@ -197,7 +199,7 @@ class Statistics:
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self._directory = directory
-        self._lock = threading.RLock()  # a signal handler may count too
+        self._lock = RLock()  # a signal handler may count too
         self._all: _Sums = defaultdict(int)
         self._flushed: _Sums = defaultdict(int)
         self._hits = self._hit_bytes = 0
@@ -301,8 +303,10 @@ class Statistics:
             line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
             with contextlib.suppress(OSError):  # then it is for the next time
                 if self._directory is not None:
-                    size = _append(Path(self._directory), line)
+                    size = _append(os.fspath(self._directory), line)
                     if size >= COMPACT_AT:
+                        from pathlib import Path  # which a process that counts has no need of
+
                         compact(Path(self._directory))
                 self._flushed = defaultdict(int, self._all)
                 self._programs_flushed = {name: [*row] for name, row in self._programs.items()}
@@ -325,7 +329,7 @@ class Statistics:
 
     def forget(self) -> None:
         """Begin again at nothing."""
-        self._lock = threading.RLock()  # after a fork, another thread may hold the old one
+        self._lock = RLock()  # after a fork, another thread may hold the old one
         self._all = defaultdict(int)
         self._flushed = defaultdict(int)
         self._hits = self._hit_bytes = 0
@@ -371,15 +375,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_join_multiprocessing, after_in_child=_forget_all)
 
 
-def _append(directory: Path, line: bytes) -> int:
+def _append(directory: str, line: bytes) -> int:
     """Append to one of the files; how long it is by now."""
-    path = str(directory / f"{os.getpid() % SHARDS:02}.jsonl")
+    path = os.path.join(directory, f"{os.getpid() % SHARDS:02}.jsonl")
     try:
         return append_small(path, line)
     except FileNotFoundError:
-        if not os.path.isdir(directory.parent):  # the store is gone; that is not ours to undo
+        above = os.path.dirname(directory)
+        if not os.path.isdir(above):  # the store is gone; that is not ours to undo
             return 0
-        make_directory(str(directory))
+        make_directory(directory)
         return append_small(path, line)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 import time
 from typing import Final, Self, TextIO
 
+from whorl.lazy import logger
+
 __all__ = ["StatusLine"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
 
 SHOWN_AFTER: Final = 0.5  # seconds
 LOGGED_AFTER: Final = 5.0

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from whorl.artifacts import HINT, Damaged, Entry
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import dataclass
+from whorl.lazy import logger
 
 from .directory import DirectoryStore
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Skipped, Store, Stored
 
 __all__ = ["Mismatch", "ReadOnly", "Tiered", "Verifying"]
 
-log = logging.getLogger("whorl.store")
+log = logger("whorl.store")
 
 
 class ReadOnly:
@@ -147,9 +146,11 @@ class Verifying:
     ) -> None:
         if not 0 <= sample <= 1:
             raise ValueError(f"sample is a share between 0 and 1, not {sample!r}")
+        from random import Random
+
         self.inner = inner
         self._sample = sample
-        self._chance = random.Random()  # the program's own numbers are its own
+        self._chance = Random()  # the program's own numbers are its own
         self._on_mismatch = on_mismatch or _report
         self._done: set[tuple[StableDigest | None, StableDigest]] = set()
         self._kept: dict[tuple[StableDigest | None, StableDigest], Entry] = {}

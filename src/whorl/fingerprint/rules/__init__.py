@@ -10,9 +10,10 @@ value can be of its classes.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Final
+
+from whorl.lazy import load
 
 from ..lookup import ClassTable
 from . import builtin, callables, classes, generics, reduction, refused, standard
@@ -68,7 +69,7 @@ def join_libraries() -> None:
     for library, name in _LIBRARIES.items():
         if library in _joined or library not in sys.modules:
             continue
-        rules = importlib.import_module(f"{__name__}.{name}")
+        rules = load(f"{__name__}.{name}")
         _table.update(rules.RULES)
         OWNED_NAMES.update(rules.OWNED_NAMES)
         builtin.TYPE_PARTS.update(rules.TYPE_PARTS)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from whorl.kernels import ir
 from whorl.kernels.record import ENTRY, offsets
 
+from .checkpoints import resumptions
 from .spelling import llvm_type
 from .statements import STATEMENTS
 from .writer import Writer
@@ -46,6 +47,8 @@ class Module:
         """The function that is launched."""
         writer = Writer(self, ENTRY, "ptr noalias nonnull %record", "%record", linkage="")
         writer.begin()
+        if self.function.resumed:
+            resumptions(writer, self.function.resumed)
         writer.block(self.function.body)
         place = self.result_word
         for local in _results(self.function.result):

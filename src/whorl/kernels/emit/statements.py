@@ -9,6 +9,7 @@ from whorl.kernels import ir
 from whorl.kernels.record import PRINT
 from whorl.kernels.types import Scalar
 
+from .checkpoints import checkpoint, yield_
 from .operations import combined
 from .parallel import parallel_loop
 from .spelling import llvm_type
@@ -107,7 +108,12 @@ def _is_inside(writer: Writer, now: str, stop: str, step: str) -> str:
 
 def _while(writer: Writer, statement: ir.While) -> None:
     head, round_, end = writer.fresh("head"), writer.fresh("round"), writer.fresh("end")
-    writer.mark(head)
+    if statement.is_sure:
+        writer.jump(round_)
+        writer.lines.append(f"{head}:")
+        writer.is_open = True
+    else:
+        writer.mark(head)
     writer.block(statement.before)
     writer.branch(writer.expr(statement.test), round_, end)
     writer.lines.append(f"{round_}:")
@@ -166,6 +172,7 @@ def _call(writer: Writer, statement: ir.Call) -> None:
 STATEMENTS: Final[dict[type, Callable[[Writer, Any], None]]] = {
     ir.Atomic: _atomic,
     ir.Call: _call,
+    ir.Checkpoint: checkpoint,
     ir.For: _for,
     ir.If: _if,
     ir.Leave: _leave,
@@ -178,4 +185,5 @@ STATEMENTS: Final[dict[type, Callable[[Writer, Any], None]]] = {
     ir.SetComponent: _set_component,
     ir.Store: _store,
     ir.While: _while,
+    ir.Yield: yield_,
 }

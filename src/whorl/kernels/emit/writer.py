@@ -42,6 +42,7 @@ class Writer:
         self.places: dict[ir.Local, str] = {}
         self.slots: dict[tuple[int, int], str] = {}
         self.targets: dict[str, tuple[str, str]] = {}  # label: leave, next
+        self.checkpoints: dict[ir.Mark, tuple[int, str]] = {}  # their numbers and labels
         self.numbers = 0
         self.is_open = True
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import functools
 import types
-from dataclasses import replace
 from typing import Any, Final
 
 from whorl.errors import NotStatic, WhorlError
-from whorl.kernels import ir, language
+from whorl.kernels import graph, ir, language
+from whorl.kernels.bound import BoundKernel
 from whorl.kernels.source import source_tree
+from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
 from whorl.reads.fact import function_behind
@@ -27,7 +28,7 @@ from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Vec
 from .statements import block, merge
 from .subroutines import outlined
 
-__all__ = ["arguments_of", "call", "function_at", "inline", "special_function"]
+__all__ = ["GRAPH", "arguments_of", "call", "function_at", "inline", "special_function"]
 
 DEEPEST: Final = 60  # calls in calls
 _RESULT: Final = "return"  # no name that a program can have
@@ -43,6 +44,15 @@ def call(frame: Frame, node: ast.Call) -> Operand:
     function = special_function(callee)
     if function is language.static:
         return _static(frame, node)
+    if function in GRAPH:
+        what = "test of a while" if function is graph.do_while else "with statement"
+        frame.refuse(
+            node,
+            f"{ast.unparse(node.func)} is the whole {what}, and no value",
+            "Write `while whorl.graph.do_while(condition):` and nothing beside it."
+            if function is graph.do_while
+            else "",
+        )
     if isinstance(callee, Closure):
         return _follow_closure(frame, node, callee)
     if function is not None:
@@ -89,7 +99,8 @@ def _is_special(value: Any) -> bool:
         return False
 
 
-_LOOPS: Final = frozenset((range, enumerate, zip, language.prange, language.static))
+GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
+_LOOPS: Final = GRAPH | {range, enumerate, zip, language.prange, language.static}
 
 
 def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
@@ -222,6 +233,9 @@ def _unwrapped(
     """The arguments with those that partials and bound methods add, from the outside in."""
     layer, inner = callee, callee.view.peek()
     while inner is not behind:
+        if isinstance(inner, BoundKernel):
+            positional = [_owner(frame, node, layer), *positional]
+            break
         if isinstance(inner, functools.partial):
             given = layer.then(layer.view.attr("args"))
             positional = [*parts(frame, node, given), *positional]
@@ -327,6 +341,7 @@ def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
 def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     """Lower a function's body, and bring its returns together."""
     lowering, tree = frame.lowering, inner.source.tree
+    _note_checkpoints(inner)
     if isinstance(tree, ast.Lambda):
         return held(inner, expression(inner, tree.body))
     written: ir.Block = []
@@ -350,6 +365,12 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     if isinstance(found, Unset):
         frame.refuse(node, f"what is returned {found.reason}")
     return found
+
+
+def _note_checkpoints(inner: Frame) -> None:
+    from .graphs import note_checkpoints
+
+    note_checkpoints(inner)
 
 
 def _bound(

@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from whorl.kernels import ir
 from whorl.kernels.source import Source
 from whorl.kernels.types import ArrayType, Scalar
+from whorl.late import dataclass, field
 from whorl.reads import CodeView, Inputs, Path
 from whorl.reads.view import AbsentRead, View
 
 from .operands import Operand, Place, Unset
 
-__all__ = ["Frame", "Jump", "Loop", "Lowering", "place_of"]
+__all__ = ["ActiveCheckpoint", "Frame", "Jump", "Loop", "Lowering", "place_of"]
 
 
 @dataclass(slots=True)
@@ -45,8 +45,24 @@ class Loop:
     next: str
     is_unrolled: bool = False
     is_parallel: bool = False
+    kind: str = "for"  # "for", "while", "unrolled", "prange" or "section"
     breaks: list[Jump] = field(default_factory=list)
     continues: list[Jump] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveCheckpoint:
+    """The checkpoint that is being lowered: what ends it, and where it began."""
+
+    mark: ir.Mark
+    flag: ir.Element | None
+    frame: Frame
+    depth: int  # how many loops of its frame are around it
+
+    def leave(self, lowering: Lowering) -> None:
+        """Write what happens at its end."""
+        if self.flag is not None:
+            lowering.emit(ir.Yield(self.mark, self.flag))
 
 
 class Lowering:
@@ -58,6 +74,7 @@ class Lowering:
         self.debug = debug
         self.block: ir.Block = self.function.body
         self.parallel_depth = 0
+        self.checkpoint: ActiveCheckpoint | None = None
         self.outside: set[ir.Local] = set()  # vectors that belong to all rounds of a prange
         self.shared: set[ir.Local] = set()  # vectors that a join copied under another name's eyes
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
@@ -164,6 +181,15 @@ class Frame:
     def place(self, view: View) -> Place:
         """An operand for something in the world."""
         return Place(view, self.lowering)
+
+    def leave_checkpoint(self, depth: int) -> None:
+        """Before a jump to where so many loops are around: end the checkpoint if that is outside.
+
+        With -1 the jump is out of the function.
+        """
+        active = self.lowering.checkpoint
+        if active is not None and active.frame is self and depth < active.depth:
+            active.leave(self.lowering)
 
     def refuse(
         self, node: ast.AST, what: str, remedy: str = "", notes: tuple[str, ...] = ()

@@ -8,7 +8,6 @@ an array, a vector, a tuple of these; or the very operand, if it is the same on 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from whorl.kernels import ir
@@ -23,6 +22,7 @@ from whorl.kernels.types import (
     promote,
     scalar_of_value,
 )
+from whorl.late import dataclass, replace
 
 from .arithmetic import cast, fits
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe, same

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from whorl.kernels import ir, language
+from whorl.kernels import graph, ir, language
 from whorl.kernels.types import WEAK_INT, Scalar
+from whorl.late import dataclass, field
 
-from .arithmetic import cast, compare, scalar_type
+from .arithmetic import cast, compare, scalar_type, truth
 from .calls import function_at, special_function
 from .expressions import condition, expression, held, looked_at, number_at, operands_of, parts
 from .frame import Frame, Jump, Loop, assigned_names, place_of
@@ -49,6 +49,7 @@ class Rounds:
     body: ir.Block
     loop: Loop
     heads: dict[str, Operand]
+    backs: list[Jump]  # the ways from the end of a round to the next
     after: dict[str, Operand] = field(default_factory=dict)
 
 
@@ -190,7 +191,7 @@ def _stable(
     label: str,
     body: Callable[[Loop], bool],
     *,
-    is_parallel: bool = False,
+    kind: str = "for",
 ) -> Rounds:
     """Lower a round as often as it takes until every name begins it as the last one left it."""
     lowering, before = frame.lowering, frame.names
@@ -206,7 +207,7 @@ def _stable(
         frame.names = {**before, **heads}
         _note_copies(frame, heads, before)
         leave = lowering.label("leave")
-        loop = Loop(leave, label, is_parallel=is_parallel)
+        loop = Loop(leave, label, is_parallel=kind == "prange", kind=kind)
         frame.loops.append(loop)
         written: ir.Block = []
         with lowering.writing(written):
@@ -232,7 +233,7 @@ def _stable(
     after = {**before, **heads}
     for name in assigned - before.keys():
         after[name] = Unset("has a value only if the loop before has a round")
-    return Rounds(written, loop, heads, after=after)
+    return Rounds(written, loop, heads, backs, after=after)
 
 
 def _note_copies(
@@ -294,6 +295,10 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
 
 def while_loop(frame: Frame, node: ast.While) -> bool:
     """`while test`."""
+    if isinstance(node.test, ast.Call) and isinstance(node.test.func, ast.Name | ast.Attribute):
+        function = special_function(function_at(frame, node.test.func))
+        if function is graph.do_while:
+            return _do_while(frame, node, node.test)
     lowering = frame.lowering
     label = lowering.label("while")
     found: dict[str, Any] = {}
@@ -312,7 +317,8 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
     if probe is not None and not probe:
         frame.names = names_before
         return block(frame, node.orelse)
-    rounds = _stable(frame, node, assigned_names([node.test, *node.body]), label, body)
+    assigned = assigned_names([node.test, *node.body])
+    rounds = _stable(frame, node, assigned, label, body, kind="while")
     test = found["test"]
     is_endless = isinstance(test, Known) and bool(test.value)
     expr = ir.Const(_BOOL, True) if isinstance(test, Known) else test
@@ -329,6 +335,39 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
     lowering.emit(ir.Scope(rounds.loop.leave, inner))
     frame.names = merge(frame, rounds.after, rounds.loop.breaks)
     return False
+
+
+def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
+    """`while whorl.graph.do_while(condition)`."""
+    from .graphs import flag_at, loops_around
+
+    lowering = frame.lowering
+    given = [*call.args, *(each.value for each in call.keywords if each.arg == "condition")]
+    if len(given) != 1 or len(call.args) + len(call.keywords) != 1:
+        frame.refuse(call, f"{ast.unparse(call.func)} takes one condition")
+    if any(loop.kind == "prange" for loop in loops_around(frame)):
+        frame.refuse(
+            call,
+            "do_while inside of prange: all rounds would share its condition",
+            "Write a plain while, or put the prange into the loop.",
+        )
+    label = lowering.label("do")
+    found: dict[str, Any] = {}
+
+    def body(loop: Loop) -> bool:
+        before: ir.Block = []
+        with lowering.writing(before):
+            flag = flag_at(frame, given[0], "the condition of do_while")
+        found.update(before=before, test=truth(flag))
+        return block(frame, node.body)
+
+    assigned = assigned_names([call, *node.body])
+    rounds = _stable(frame, node, assigned, label, body, kind="while")
+    lowering.emit(ir.While(label, found["before"], found["test"], rounds.body, is_sure=True))
+    if len(rounds.backs) == 1:  # what the first round has set is set
+        for name in assigned & rounds.backs[0].names.keys() - rounds.heads.keys():
+            rounds.after[name] = rounds.backs[0].names[name]
+    return _after(frame, rounds, node.orelse)
 
 
 _BOOL: Final = Scalar("b", 8, weak=True)
@@ -351,7 +390,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
     has_ended = False
     with lowering.writing(everything):
         for number, item in enumerate(items):
-            loop = Loop(leave, lowering.label("round"), is_unrolled=True)
+            loop = Loop(leave, lowering.label("round"), is_unrolled=True, kind="unrolled")
             frame.loops.append(loop)
             frame.path.append(number)
             written: ir.Block = []
@@ -405,7 +444,7 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     lowering.parallel_depth += 1
     frame.reduced = frozenset(reductions)
     try:
-        rounds = _stable(frame, node, set(reductions), label, body, is_parallel=True)
+        rounds = _stable(frame, node, set(reductions), label, body, kind="prange")
     finally:
         lowering.parallel_depth -= 1
         lowering.outside = outside

@@ -13,12 +13,12 @@ Unset       a name that has no value, or no single one, and why
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whorl.fingerprint import fingerprint
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar, VectorType
+from whorl.late import dataclass
 from whorl.reads.view import View
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
@@ -12,12 +11,14 @@ from whorl.errors import KernelError
 from whorl.kernels import ir
 from whorl.kernels.source import source_tree
 from whorl.kernels.types import is_scalar_value
+from whorl.late import dataclass
 from whorl.reads import Inputs, Path
 
 from .annotations import parameter
 from .arithmetic import NotPossible, cast, scalar_type
 from .expressions import looked_at
 from .frame import Frame, Jump, Lowering
+from .graphs import note_checkpoints
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
 from .statements import block, merge
 from .values import is_scalar, number
@@ -63,6 +64,7 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
             operand = frame.names[argument.arg]
             frame.names[argument.arg] = parameter(frame, argument, operand)
     try:
+        note_checkpoints(frame)
         _body(frame, tree)
     except RecursionError:
         frame.refuse(frame.statement, "this is nested too deeply", "Split it into several.")
@@ -86,6 +88,13 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
     at = next((jump.node for jump in reversed(frame.returns) if jump.node is not None), tree)
     if isinstance(found, Unset):
         frame.refuse(at, f"what is returned {found.reason}")
+    is_none = isinstance(found, Known) and found.value is None
+    if lowering.function.has_checkpoints and not is_none:
+        frame.refuse(
+            at,
+            "a kernel with checkpoints returns its status, and nothing beside it",
+            "Write the result into an array that is passed in.",
+        )
     try:
         lowering.function.result = _result(frame, at, found)
     except NotPossible as error:

@@ -25,7 +25,7 @@ from .expressions import (
     parts,
     settled,
 )
-from .frame import Frame, Jump
+from .frame import Frame, Jump, Loop
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
 from .sharing import copied, note_change
@@ -37,7 +37,6 @@ __all__ = ["assign", "block", "merge"]
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Try: ("try", "Kernels raise nothing; check before."),
     ast.Raise: ("raise", "Return a status, or use assert with debug=True."),
-    ast.With: ("with", ""),
     ast.ClassDef: ("a class", "Define it outside of the kernel."),
     ast.Import: ("import", "Import at the top of the module."),
     ast.ImportFrom: ("import", "Import at the top of the module."),
@@ -355,18 +354,26 @@ def _return(frame: Frame, node: ast.Return) -> bool:
     operand: Operand = Known(None)
     if node.value is not None:
         operand = held(frame, settled(frame, node.value))
-    for at in range(len(frame.loops)):
-        if frame.loops[at].is_parallel:
-            frame.refuse(node, "return inside of prange", "The rounds run at the same time.")
+    for loop in frame.loops:
+        if loop.is_parallel:
+            _refuse_jump(frame, node, "return", loop)
+    frame.leave_checkpoint(-1)
     frame.lowering.emit(ir.Leave(frame.leave))
     frame.returns.append(Jump(frame.lowering.block, frame.names, operand, node))
     return True
 
 
+def _refuse_jump(frame: Frame, node: ast.AST, what: str, loop: Loop) -> None:
+    if loop.kind == "section":
+        frame.refuse(node, f"{what} out of a parallel section", "The others may still run.")
+    frame.refuse(node, f"{what} inside of prange", "The rounds run at the same time.")
+
+
 def _break(frame: Frame, node: ast.Break) -> bool:
     loop = frame.loops[-1]
     if loop.is_parallel:
-        frame.refuse(node, "break inside of prange", "The rounds run at the same time.")
+        _refuse_jump(frame, node, "break", loop)
+    frame.leave_checkpoint(len(frame.loops) - 1)
     frame.lowering.emit(ir.Leave(loop.leave))
     loop.breaks.append(Jump(frame.lowering.block, dict(frame.names)))
     return True
@@ -374,6 +381,9 @@ def _break(frame: Frame, node: ast.Break) -> bool:
 
 def _continue(frame: Frame, node: ast.Continue) -> bool:
     loop = frame.loops[-1]
+    if loop.kind == "section":
+        _refuse_jump(frame, node, "continue", loop)
+    frame.leave_checkpoint(len(frame.loops) - 1)
     frame.lowering.emit(
         ir.Leave(loop.next) if loop.is_unrolled or loop.is_parallel else ir.Next(loop.next)
     )
@@ -431,6 +441,12 @@ def _while(frame: Frame, node: ast.While) -> bool:
     return while_loop(frame, node)
 
 
+def _with(frame: Frame, node: ast.With) -> bool:
+    from .graphs import with_statement
+
+    return with_statement(frame, node)
+
+
 STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
     ast.AnnAssign: _annassign,
     ast.Assert: _assert,
@@ -445,4 +461,5 @@ STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
     ast.Pass: lambda frame, node: False,
     ast.Return: _return,
     ast.While: _while,
+    ast.With: _with,
 }

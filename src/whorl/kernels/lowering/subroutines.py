@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whorl.kernels import ir
+from whorl.kernels.walk import statements_in
+from whorl.late import dataclass
 
 from .frame import Frame
 from .joins import OneArray, OneScalar, new_variable
@@ -83,7 +84,7 @@ def tree_name(tree: ast.AST) -> str:
 def _made(
     inner: Frame, name: str, params: list[ir.Local], run: Callable[[], Operand]
 ) -> Made | None:
-    """The subroutine, lowered; None if what it returns cannot be handed back."""
+    """The subroutine, lowered; None if it has checkpoints, or returns what cannot be."""
     lowering = inner.lowering
     body: ir.Block = []
     outside, lowering.outside = lowering.outside, set()
@@ -97,6 +98,8 @@ def _made(
                 return None
     finally:
         lowering.outside = outside
+    if any(isinstance(each, ir.Checkpoint) for each in statements_in(body)):
+        return None  # a launch is resumed in the kernel's own function
     made = ir.Subroutine(name, tuple(params), body, tuple(results))
     lowering.function.subroutines.append(made)
     return Made(made, returned)

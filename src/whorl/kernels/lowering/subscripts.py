@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, is_scalar_value
+from whorl.late import replace
 from whorl.reads.view import AbsentRead
 
 from . import vectors

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from whorl.kernels import ir
+from whorl.late import dataclass
 
 from .indices import direct_indices
 from .prune import prune
+from .resume import resume
 from .verify import verify
 
 __all__ = ["PASSES", "Pass", "run_passes"]
@@ -20,14 +21,14 @@ class Pass:
     """A step from one program to an equal one.
 
     >>> [each.name for each in PASSES]
-    ['prune', 'indices']
+    ['prune', 'resume', 'indices']
     """
 
     name: str
     run: Callable[[ir.Function], None]
 
 
-PASSES: Final = (Pass("prune", prune), Pass("indices", direct_indices))
+PASSES: Final = (Pass("prune", prune), Pass("resume", resume), Pass("indices", direct_indices))
 
 
 def run_passes(

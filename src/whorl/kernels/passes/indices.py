@@ -7,11 +7,10 @@ looking at the run.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
 from whorl.kernels.walk import blocks_of, statements_of
+from whorl.late import replace
 
 __all__ = ["direct_indices"]
 
@@ -151,6 +150,8 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
                 statement.step = _marked(statement.step, bounds)
             case ir.Raise(_, values) | ir.Print(_, values):
                 statement.values = tuple(_marked(value, bounds) for value in values)
+            case ir.Yield(_, flag):
+                statement.flag = _element(flag, bounds)
             case ir.Call(_, args):
                 statement.args = tuple(_marked(arg, bounds) for arg in args)
         for inner in blocks_of(statement):

@@ -51,6 +51,9 @@ def verify(function: ir.Function, after: str) -> None:
                 check(slot in slots, f"no slot {slot.path}")
                 if not isinstance(expr, ir.SlotUse):
                     check(isinstance(slot.type, ArrayType), f"{slot.path} is no array")
+    everywhere = [each.mark for each in statements_of(function) if isinstance(each, ir.Checkpoint)]
+    for mark, _ in function.resumed:
+        check(everywhere.count(mark) == 1, f"{mark.words} is resumed, and is not there once")
     for block in function.blocks:
         _check_jumps(block, frozenset(), frozenset(), check)
 

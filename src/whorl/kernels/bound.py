@@ -1,0 +1,57 @@
+"""A kernel with checkpoints and an object in, its bound method out: to call, and to resume."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .kernel import NumericKernel
+
+__all__ = ["BoundKernel"]
+
+
+class BoundKernel(functools.partial[Any]):
+    """`solver.step`, where `step` is a kernel with checkpoints.
+
+    A plain bound method would do, but that hands on attributes of the kernel without the object,
+    and `solver.step.resume(...)` is about the object. Calls like `solver.step()` do not come here
+    once the kernel is launched natively.
+    """
+
+    func: NumericKernel
+
+    @property
+    def __self__(self) -> Any:
+        return self.args[0]
+
+    @property
+    def __func__(self) -> NumericKernel:
+        return self.func
+
+    @property
+    def __whorl_function__(self) -> types.FunctionType:
+        """The function behind, for whoever reads its code."""
+        return self.func.function
+
+    def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+        """Launch it from a checkpoint on, for this object."""
+        return self.func.resume(self.args[0], *args, from_checkpoint=from_checkpoint, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.func, name)
+
+    def __repr__(self) -> str:
+        return f"<bound method {self.func!r} of {self.__self__!r}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BoundKernel):
+            return NotImplemented
+        return self.func is other.func and self.__self__ is other.__self__
+
+    def __hash__(self) -> int:
+        return hash((id(self.func), id(self.__self__)))
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, self.func.__name__)

@@ -1,0 +1,470 @@
+"""A function with graphs in, what it does as plain Python out, from its begin or a checkpoint on.
+
+Statements are walked, expressions are Python's own. Calls are followed, so that loops and
+checkpoints in functions are met as well. There are three ways to walk:
+
+    run     as Python does
+    seek    on the way to the checkpoint to resume from: arrays stay as they are, names are given
+            the values that follow without them; every branch and loop that may hold the
+            checkpoint is entered. Once it is met, everything runs
+    dry     as seek, where the checkpoint is not: for the value of a call
+
+A kernel that compiles uses nothing after the checkpoint that seeking could get wrong: names that
+depend on arrays are refused there.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import enum
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.errors import KernelError, NoCheckpoints, UnknownCheckpoint
+
+from . import graph, language
+from .graph import GraphStatus
+from .labels import ENDED, is_same_label
+from .lowering.frame import assigned_names
+from .reach import Reached
+from .source import source_tree
+
+__all__ = ["interpreted"]
+
+
+class Way(enum.Enum):
+    """How statements are walked."""
+
+    RUN = "run"
+    SEEK = "seek"
+    DRY = "dry"
+
+
+class _Return(BaseException):
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Break(BaseException):
+    """To the end of a loop."""
+
+
+class _Continue(BaseException):
+    """To the next round of a loop."""
+
+
+class _Yielded(BaseException):
+    def __init__(self, label: Any) -> None:
+        self.label = label
+
+
+_BEGIN: Final = object()
+_CALL: Final = "__whorl_call__"
+_VALUE: Final = "__whorl_value__"
+_ATOMICS: Final = (language.atomic_add, language.atomic_min, language.atomic_max)
+_LANGUAGE: Final = ("whorl", "numpy", "math", "builtins")
+
+
+def interpreted(
+    function: types.FunctionType,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    found: Reached,
+    name: str,
+    from_checkpoint: object = _BEGIN,
+) -> Any:
+    """What a launch returns, or one that is resumed."""
+    walker = _Walker(found, from_checkpoint)
+    if from_checkpoint is not _BEGIN and not found.has_checkpoints:
+        raise NoCheckpoints(name)
+    try:
+        result = walker.call(function, *args, **kwargs)
+    except _Yielded as ended:
+        return GraphStatus(True, ended.label)
+    if walker.way is not Way.RUN:
+        raise UnknownCheckpoint(name, from_checkpoint, tuple(walker.met))
+    return ENDED if found.has_checkpoints else result
+
+
+class Names(dict[str, Any]):
+    """The names of one call; what it does not have is looked up outside."""
+
+    def __init__(self, outside: Callable[[str], Any]) -> None:
+        self._outside = outside
+
+    def __missing__(self, name: str) -> Any:
+        return self._outside(name)
+
+
+def _outside(function: types.FunctionType) -> Callable[[str], Any]:
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+    def look(name: str) -> Any:
+        return cells[name].cell_contents if name in cells else function.__globals__[name]
+
+    return look
+
+
+class _Nested:
+    """A function that is defined inside of another."""
+
+    def __init__(self, walker: _Walker, node: ast.FunctionDef, names: Names) -> None:
+        self.node, self.names, self._walker = node, names, walker
+        head = ast.FunctionDef(node.name, node.args, [ast.Pass()], [], lineno=1, col_offset=0)
+        made: dict[str, Any] = {}
+        module = ast.fix_missing_locations(ast.Module([copy.deepcopy(head)], []))
+        exec(compile(module, "<kernel>", "exec"), names, made)
+        self.signature = inspect.signature(made[node.name])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._walker.call(self, *args, **kwargs)
+
+
+class _Calls(ast.NodeTransformer):
+    """Calls that go through the walker."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        through = ast.copy_location(ast.Name(_CALL, ast.Load()), node)
+        return ast.copy_location(ast.Call(through, [node.func, *node.args], node.keywords), node)
+
+
+class _Walker:
+    """One launch."""
+
+    def __init__(self, found: Reached, from_checkpoint: object) -> None:
+        self.wanted = from_checkpoint
+        self.way = Way.RUN if from_checkpoint is _BEGIN else Way.SEEK
+        self.met: list[Any] = []  # the labels that were passed while seeking
+        self._memory = {id(_root(array)) for array in found.arrays}
+        self._kept = found.arrays
+        self._codes: dict[tuple[int, str], tuple[ast.AST, types.CodeType]] = {}
+        self._trees: dict[types.CodeType, ast.FunctionDef | ast.Lambda | None] = {}
+
+    # -- calls --------------------------------------------------------------------------
+
+    def call(self, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """What a call returns."""
+        if isinstance(callee, types.MethodType):
+            return self.call(callee.__func__, callee.__self__, *args, **kwargs)
+        if isinstance(callee, functools.partial):
+            return self.call(callee.func, *callee.args, *args, **{**callee.keywords, **kwargs})
+        if isinstance(getattr(type(callee), "__whorl_function__", None), property):
+            return self.call(callee.__whorl_function__, *args, **kwargs)
+        if self.way is not Way.RUN and (callee in _ATOMICS or callee is print):
+            return None if callee is print else args[0][args[1]]
+        if isinstance(callee, _Nested):
+            names = Names(callee.names.__getitem__)
+            return self._called(callee.node, callee.signature, names, args, kwargs)
+        tree = self._tree(callee) if isinstance(callee, types.FunctionType) else None
+        if tree is None:
+            return callee(*args, **kwargs)
+        signature = inspect.signature(callee)
+        return self._called(tree, signature, Names(_outside(callee)), args, kwargs)
+
+    def _tree(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda | None:
+        """A function to walk; None if it is one to call."""
+        code = function.__code__
+        if code not in self._trees:
+            self._trees[code] = None
+            if str(function.__module__).split(".")[0] not in _LANGUAGE:
+                with contextlib.suppress(KernelError):
+                    self._trees[code] = source_tree(function).tree
+        return self._trees[code]
+
+    def _called(
+        self,
+        tree: ast.FunctionDef | ast.Lambda,
+        signature: inspect.Signature,
+        names: Names,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        if self.way is Way.SEEK:
+            is_met, value = self._sought(tree, names, given.arguments)
+            if is_met:
+                return value
+            with self._as(Way.DRY):
+                return self._body(tree, names, given.arguments)
+        return self._body(tree, names, given.arguments)
+
+    def _body(self, tree: ast.FunctionDef | ast.Lambda, names: Names, given: dict[str, Any]) -> Any:
+        names.clear()
+        names.update(given)
+        names[_CALL] = self.call
+        if isinstance(tree, ast.Lambda):
+            return self._value(tree.body, names)
+        try:
+            self._block(tree.body, names)
+        except _Return as ended:
+            return ended.value
+        return None
+
+    def _sought(
+        self, tree: ast.FunctionDef | ast.Lambda, names: Names, given: dict[str, Any]
+    ) -> tuple[bool, Any]:
+        """Whether the checkpoint is in a call, and what the call returns if it is."""
+        try:
+            value = self._body(tree, names, given)
+        except Exception:
+            if self.way is Way.RUN:
+                raise
+            return False, None
+        return self.way is Way.RUN, value
+
+    @contextlib.contextmanager
+    def _as(self, way: Way) -> Iterator[None]:
+        before, self.way = self.way, way
+        try:
+            yield
+        finally:
+            self.way = before
+
+    # -- expressions and plain statements -----------------------------------------------
+
+    def _compiled(self, node: ast.AST, mode: str) -> types.CodeType:
+        found = self._codes.get((id(node), mode))
+        if found is None:
+            made = _Calls().visit(copy.deepcopy(node))
+            tree = ast.Expression(made) if mode == "eval" else ast.Module([made], [])
+            code = compile(ast.fix_missing_locations(tree), "<kernel>", mode)
+            found = self._codes[id(node), mode] = (node, code)
+        return found[1]
+
+    def _value(self, node: ast.expr, names: Names) -> Any:
+        return eval(self._compiled(node, "eval"), names)
+
+    def _execute(self, node: ast.stmt, names: Names) -> None:
+        exec(self._compiled(node, "exec"), names)
+
+    def _assign(self, target: ast.expr, value: Any, names: Names) -> None:
+        """Give a target a value, unless that is memory and only names are to be set."""
+        if self.way is not Way.RUN:
+            if isinstance(target, ast.Tuple | ast.List):
+                for inner, item in zip(target.elts, value, strict=True):
+                    self._assign(inner, item, names)
+                return
+            if isinstance(target, ast.Subscript) and self._is_memory(target, names):
+                return
+        names[_VALUE] = value
+        key = id(target)
+        found = self._codes.get((key, "assign"))
+        if found is None:
+            bound = ast.copy_location(ast.Name(_VALUE, ast.Load()), target)
+            made = _Calls().visit(ast.Assign([copy.deepcopy(target)], bound, lineno=1))
+            tree = ast.fix_missing_locations(ast.Module([made], []))
+            found = self._codes[key, "assign"] = (target, compile(tree, "<kernel>", "exec"))
+        exec(found[1], names)
+        del names[_VALUE]
+
+    def _is_memory(self, target: ast.Subscript, names: Names) -> bool:
+        owner = self._value(target.value, names)
+        return not isinstance(owner, np.ndarray) or id(_root(owner)) in self._memory
+
+    # -- statements ---------------------------------------------------------------------
+
+    def _block(self, body: list[ast.stmt], names: Names) -> None:
+        for statement in body:
+            if self.way is Way.RUN:
+                self._statement(statement, names)
+            else:
+                self._passed(statement, names)
+
+    def _passed(self, node: ast.stmt, names: Names) -> None:
+        """A statement on the way: what it sets is lost if it cannot be worked out."""
+        try:
+            self._statement(node, names)
+        except _Return:
+            if self.way is not Way.SEEK:
+                raise
+        except Exception:
+            if self.way is Way.RUN:
+                raise
+            self._lose([node], names)
+
+    def _lose(self, nodes: list[Any], names: Names) -> None:
+        for name in assigned_names(nodes):
+            names.pop(name, None)
+
+    def _statement(self, node: ast.stmt, names: Names) -> None:
+        match node:
+            case ast.Return(value):
+                raise _Return(None if value is None else self._value(value, names))
+            case ast.Break():
+                if self.way is not Way.SEEK:
+                    raise _Break
+            case ast.Continue():
+                if self.way is not Way.SEEK:
+                    raise _Continue
+            case ast.If():
+                self._if(node, names)
+            case ast.While():
+                self._while(node, names)
+            case ast.For():
+                self._for(node, names)
+            case ast.With():
+                self._with(node, names)
+            case ast.FunctionDef():
+                names[node.name] = _Nested(self, node, names)
+            case ast.Assign(targets, value):
+                found = self._value(value, names)
+                for target in targets:
+                    self._assign(target, found, names)
+            case ast.AugAssign() if self.way is not Way.RUN:
+                self._changed(node, names)
+            case _:
+                self._execute(node, names)
+
+    def _changed(self, node: ast.AugAssign, names: Names) -> None:
+        """`x += y` on the way."""
+        match node.target:
+            case ast.Subscript() as target if self._is_memory(target, names):
+                self._value(node.value, names)
+            case ast.Name(name) if np.ndim(names[name]) == 0 and isinstance(
+                names[name], np.ndarray
+            ):
+                self._value(node.value, names)
+            case _:
+                self._execute(node, names)
+                return
+        if self.way is Way.RUN:
+            raise AssertionError("a kernel that uses an element from before a call is refused")
+
+    # -- branches and loops -------------------------------------------------------------
+
+    def _if(self, node: ast.If, names: Names) -> None:
+        if self.way is Way.SEEK and not self._is_static(node.test, names):
+            for body in (node.body, node.orelse):
+                if self._enter(body, names):
+                    return
+            with self._as(Way.DRY), contextlib.suppress(_Return, _Break, _Continue):
+                self._block(node.body if self._value(node.test, names) else node.orelse, names)
+            return
+        self._block(node.body if self._value(node.test, names) else node.orelse, names)
+
+    def _is_static(self, node: ast.expr, names: Names) -> bool:
+        return isinstance(node, ast.Call) and self._value(node.func, names) is language.static
+
+    def _enter(self, body: list[ast.stmt], names: Names) -> bool:
+        """Look for the checkpoint in a block; if it is there, the rest of the block has run."""
+        before = dict(names)
+        try:
+            self._block(body, names)
+        finally:
+            if self.way is not Way.RUN:
+                names.clear()
+                names.update(before)
+        return self.way is Way.RUN
+
+    def _while(self, node: ast.While, names: Names) -> None:
+        condition = self._condition(node.test, names)
+        if self.way is not Way.RUN:
+            try:
+                is_met = self.way is Way.SEEK and self._enter(node.body, names)
+            except _Break:
+                return
+            except _Continue:
+                is_met = True
+            if not is_met:
+                self._lose([node], names)
+                return
+        elif condition is not None and not self._round(node.body, names):
+            return
+        while self._goes_on(node.test, condition, names):
+            if not self._round(node.body, names):
+                return
+        self._block(node.orelse, names)
+
+    def _condition(self, test: ast.expr, names: Names) -> ast.expr | None:
+        """The condition of a do_while; None for another loop."""
+        if not isinstance(test, ast.Call) or not isinstance(test.func, ast.Name | ast.Attribute):
+            return None
+        if self._value(test.func, names) is not graph.do_while:
+            return None
+        return test.args[0] if test.args else test.keywords[0].value
+
+    def _goes_on(self, test: ast.expr, condition: ast.expr | None, names: Names) -> bool:
+        if condition is None:
+            return bool(self._value(test, names))
+        return bool(self._value(condition, names)[()] != 0)
+
+    def _round(self, body: list[ast.stmt], names: Names) -> bool:
+        """Run a round; whether there may be another."""
+        with contextlib.suppress(_Continue):
+            try:
+                self._block(body, names)
+            except _Break:
+                return False
+        return True
+
+    def _for(self, node: ast.For, names: Names) -> None:
+        if self.way is not Way.RUN and self._is_counted(node.iter, names):
+            self._lose([node], names)
+            return
+        for item in self._value(node.iter, names):
+            self._assign(node.target, item, names)
+            if not self._round(node.body, names):
+                return
+        self._block(node.orelse, names)
+
+    def _is_counted(self, node: ast.expr, names: Names) -> bool:
+        """Whether a loop is one of the run, and not written out round by round."""
+        if isinstance(node, ast.Call) and self._value(node.func, names) in (range, language.prange):
+            return True
+        return isinstance(self._value(node, names), np.ndarray)
+
+    # -- with ---------------------------------------------------------------------------
+
+    def _with(self, node: ast.With, names: Names) -> None:
+        call = node.items[0].context_expr
+        function = self._value(call.func, names) if isinstance(call, ast.Call) else None
+        if function is graph.checkpoint:
+            assert isinstance(call, ast.Call)
+            given = {each.arg: each.value for each in call.keywords}
+            self._checkpoint(node, given.get("label", *call.args), given.get("yield_on"), names)
+        elif function is graph.parallel_context:
+            self._block(node.body, names)
+        elif function is graph.parallel:
+            before = dict(names)
+            with contextlib.suppress(_Return):
+                self._block(node.body, names)
+            names.clear()
+            names.update(before)
+        else:
+            self._execute(node, names)
+
+    def _checkpoint(
+        self, node: ast.With, label: ast.expr, yield_on: ast.expr | None, names: Names
+    ) -> None:
+        value = self._value(label, names)
+        if self.way is Way.SEEK:
+            self.met.append(value)
+            if is_same_label(value, self.wanted):
+                self.way = Way.RUN
+        flag = None if yield_on is None else self._value(yield_on, names)
+        try:
+            self._block(node.body, names)
+        except (_Return, _Break, _Continue):
+            self._stop(value, flag)
+            raise
+        self._stop(value, flag)
+
+    def _stop(self, label: Any, flag: Any) -> None:
+        if self.way is Way.RUN and flag is not None and flag[()] != 0:
+            raise _Yielded(label)
+
+
+def _root(array: Any) -> Any:
+    """What owns the memory of an array."""
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return array

@@ -1,0 +1,65 @@
+"""Labels as an artifact keeps them in, the objects that the live source names out; and back."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, Final
+
+from whorl.errors import UnknownCheckpoint
+from whorl.reads import Path, Step, World
+from whorl.reads.item import key_of
+from whorl.reads.trace import Plain
+from whorl.reads.world import ABSENT
+
+from .graph import GraphStatus
+
+__all__ = ["ENDED", "is_same_label", "label_of", "labels_of", "number_of", "status_of"]
+
+ENDED: Final = GraphStatus(yielded=False)
+
+
+def label_of(plain: Plain, world: World) -> Any:
+    """The object that a label is in this process, found as the source finds it.
+
+    That it is what the compile has found is one of the facts of the call.
+    """
+    if plain[0] == "key":
+        return key_of(plain[1])
+    _, root, name, steps = plain
+    found = world.find(Path(root, name, tuple(Step(*step) for step in steps)))
+    if found is ABSENT:  # rebound since the launch began
+        raise LookupError(f"the label {root}:{name} of a checkpoint is gone")
+    return found
+
+
+def labels_of(plain: Plain, world: World) -> tuple[Any, ...]:
+    """The objects that all labels are, in order."""
+    return tuple(label_of(each, world) for each in plain)
+
+
+def status_of(plain: Plain, number: int, world: World) -> GraphStatus:
+    """How a launch ended: at the checkpoint of a number, counted from one, or not at all."""
+    return GraphStatus(True, label_of(plain[number - 1], world)) if number else ENDED
+
+
+def number_of(wanted: object, labels: Sequence[Any], kernel: str) -> int:
+    """The number of the checkpoint with a label; `UnknownCheckpoint` if there is none."""
+    for number, label in enumerate(labels, 1):
+        if is_same_label(label, wanted):
+            return number
+    raise UnknownCheckpoint(kernel, wanted, tuple(labels))
+
+
+def is_same_label(label: Any, wanted: object) -> bool:
+    """Whether they are equal ints, and not members of two enums, or of one that was edited."""
+    if label is wanted:
+        return True
+    if not isinstance(wanted, int) or isinstance(wanted, bool):
+        return False
+    if isinstance(label, enum.Enum) and isinstance(wanted, enum.Enum):
+        mine, theirs = type(label), type(wanted)
+        if (mine.__module__, mine.__qualname__) != (theirs.__module__, theirs.__qualname__):
+            return False
+        return label.name == wanted.name
+    return bool(int(label) == int(wanted))

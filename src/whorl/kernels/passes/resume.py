@@ -1,0 +1,258 @@
+"""A program with checkpoints in, the same with what each needs before it is resumed from out.
+
+A launch that is resumed begins in the middle: it jumps to the block of a checkpoint. Arrays hold
+what they held, but variables are gone. What follows from the arguments alone (numbers that travel
+at launch, extents, constants) is worked out again on the way, by the very statements that have
+worked it out before. Any other variable that is used from there on is an error.
+
+Three looks at the program:
+
+    live      which variables are used from each checkpoint on, before they are set: backwards
+    steps     the statements that come before each checkpoint, from the outermost block inwards
+    again     those among them that set variables to what follows from the arguments alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from whorl.kernels import ir
+from whorl.kernels.types import VectorType
+from whorl.kernels.walk import blocks_of, expressions_of, parts_of, set_in, statements_in
+
+__all__ = ["resume"]
+
+Place: TypeAlias = ir.Local | tuple[ir.Local, int]
+"""A variable, or a component of a vector."""
+Places: TypeAlias = frozenset[Place]
+NOTHING: Places = frozenset()
+
+
+def resume(function: ir.Function) -> None:
+    """Find the checkpoints, check their labels, and what is known where they begin."""
+    found = [each for each in statements_in(function.body) if isinstance(each, ir.Checkpoint)]
+    if not found:
+        return
+    _check_labels([each.mark for each in found])
+    live = _Live()
+    live.block(function.body, NOTHING)
+    for checkpoint in found:
+        written: ir.Block = []
+        known = _before(checkpoint, function.body, written, NOTHING)
+        assert known is not None
+        lost = live.at[checkpoint.mark] - known
+        if lost:
+            _refuse(checkpoint.mark, lost)
+        function.resumed.append((checkpoint.mark, written))
+
+
+def _check_labels(marks: list[ir.Mark]) -> None:
+    seen: dict[int, ir.Mark] = {}
+    for mark in marks:
+        other = seen.setdefault(mark.value, mark)
+        if other is mark:
+            continue
+        first = other.error("", "")
+        same = "" if other.words == mark.words else f", which is {other.words} at"
+        raise mark.error(
+            f"there are two checkpoints {mark.words}{same or ': the other is at'} "
+            f"{first.file}:{first.line}",
+            "Give each a label of its own; a function with a checkpoint can be called once.",
+        )
+
+
+def _refuse(mark: ir.Mark, lost: Places) -> None:
+    locals_ = [place[0] if isinstance(place, tuple) else place for place in lost]
+    names = sorted({mark.names[local] for local in locals_ if local in mark.names})
+    if names:
+        what = f"{names[0]!r} is set before this checkpoint and used in it or after it"
+    else:
+        what = "a value from before this checkpoint is used in it or after it"
+    raise mark.error(
+        f"{what}, and a launch that is resumed here would not have it",
+        "Keep it in an array, or work it out again; what follows from the arguments alone is kept.",
+    )
+
+
+# -- places -----------------------------------------------------------------------------
+
+
+def _places(local: ir.Local) -> Places:
+    if isinstance(local.type, VectorType):
+        return frozenset((local, i) for i in range(local.type.size))
+    return frozenset((local,))
+
+
+def _of(locals_: Iterable[ir.Local]) -> Places:
+    return frozenset(place for local in locals_ for place in _places(local))
+
+
+def _component(component: ir.Component) -> Places:
+    if isinstance(component.index, ir.Const):
+        return frozenset(((component.local, int(component.index.value)),))
+    return _places(component.local)
+
+
+def _used(*exprs: ir.Expr) -> Places:
+    """What expressions use."""
+    found: set[Place] = set()
+    waiting = list(exprs)
+    while waiting:
+        expr = waiting.pop()
+        match expr:
+            case ir.Get(local):
+                found |= _places(local)
+            case ir.Component():
+                found |= _component(expr)
+        waiting.extend(parts_of(expr))
+    return frozenset(found)
+
+
+def _reads_memory(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Element) or any(map(_reads_memory, parts_of(expr)))
+
+
+# -- live -------------------------------------------------------------------------------
+
+
+class _Live:
+    """What is used from a place on, before it is set: for each checkpoint, where it begins."""
+
+    def __init__(self) -> None:
+        self.at: dict[ir.Mark, Places] = {}
+        self._leave: dict[str, Places] = {}
+        self._next: dict[str, Places] = {}
+
+    def block(self, block: ir.Block, after: Places) -> Places:
+        for statement in reversed(block):
+            after = self.statement(statement, after)
+        return after
+
+    def statement(self, statement: ir.Stmt, after: Places) -> Places:
+        used = _used(*expressions_of(statement))
+        match statement:
+            case ir.Set(local):
+                return (after - _places(local)) | used
+            case ir.SetComponent(component):
+                is_known = isinstance(component.index, ir.Const)
+                return (after - _component(component) if is_known else after) | used
+            case ir.Atomic(old=old):
+                return (after - _places(old)) | used
+            case ir.Call(results=results):
+                return (after - _of(results)) | used
+            case ir.If(_, then, orelse):
+                return used | self.block(then, after) | self.block(orelse, after)
+            case ir.Scope(label, body):
+                self._leave[label] = after
+                return self.block(body, after)
+            case ir.Leave(label):
+                return self._leave[label]
+            case ir.Next(label):
+                return self._next[label]
+            case ir.Raise():
+                return used
+            case ir.Checkpoint(mark, body):
+                self.at[mark] = self.block(body, after)
+                return self.at[mark]
+            case ir.For(label, local, body=body) | ir.Parallel(label, local, body=body):
+                own = _of([local])
+                more = _of(each.local for each in getattr(statement, "reductions", ()))
+                head = after | more
+                while (wider := head | (self._round(label, body, head, after) - own)) != head:
+                    head = wider
+                return head | used
+            case ir.While():
+                return self._while(statement, after)
+        return after | used
+
+    def _round(self, label: str, body: ir.Block, head: Places, after: Places) -> Places:
+        self._leave[label], self._next[label] = after, head
+        return self.block(body, head)
+
+    def _while(self, loop: ir.While, after: Places) -> Places:
+        head = NOTHING
+        while True:
+            begin = self._round(loop.label, loop.body, head, after)
+            wider = head | self.block(loop.before, begin | after | _used(loop.test))
+            if wider == head:
+                return begin if loop.is_sure else head
+            head = wider
+
+
+# -- what comes before, and what of it is worked out again -------------------------------
+
+
+def _before(
+    wanted: ir.Checkpoint, block: ir.Block, written: ir.Block, known: Places
+) -> Places | None:
+    """What is known where a checkpoint begins; None if it is not in the block.
+
+    What is to be worked out again is written on the way.
+    """
+    for statement in block:
+        if statement is wanted:
+            return known
+        if not any(each is wanted for each in statements_in([statement])):
+            known = _again([statement], written, known)
+            continue
+        if isinstance(statement, ir.While):  # earlier rounds may have set these to something else
+            known -= _of(set_in([statement]))
+            known = known if statement.is_sure else _again(statement.before, written, known)
+            return _before(wanted, statement.body, written, known)
+        for inner in blocks_of(statement):
+            found = _before(wanted, inner, written, known)
+            if found is not None:
+                return found
+    return None
+
+
+def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
+    """Write those statements again that need nothing but what is known; what is known then."""
+    for statement in block:
+        used = _used(*expressions_of(statement))
+        is_plain = used <= known and not any(map(_reads_memory, expressions_of(statement)))
+        match statement:
+            case ir.Set(local) if is_plain:
+                written.append(statement)
+                known |= _places(local)
+            case ir.SetComponent(component) if is_plain and (
+                isinstance(component.index, ir.Const) or _component(component) <= known
+            ):
+                written.append(statement)
+                known |= _component(component)
+            case ir.SetComponent(component):
+                known -= _component(component)
+            case ir.Checkpoint(_, body) if not _jumps(body):
+                known = _again(body, written, known)
+            case ir.If(test, then, orelse) if is_plain and not _jumps([statement]):
+                sides: tuple[ir.Block, ir.Block] = ([], [])
+                known = _again(then, sides[0], known) & _again(orelse, sides[1], known)
+                written.append(ir.If(test, *sides))
+            case ir.Scope() if (
+                _is_plain(statement) and _Live().statement(statement, NOTHING) <= known
+            ):
+                written.append(statement)
+                known |= _of(set_in([statement]))
+            case _:
+                known -= _of(set_in([statement]))
+    return known
+
+
+def _jumps(block: ir.Block) -> bool:
+    return any(isinstance(each, ir.Leave | ir.Next | ir.Raise) for each in statements_in(block))
+
+
+def _is_plain(scope: ir.Scope) -> bool:
+    """Whether a scope sets variables to what needs no memory, and does nothing else."""
+    inside = list(statements_in([scope]))
+    labels = {each.label for each in inside if isinstance(each, ir.Scope)}
+    return all(_is_plain_statement(each, labels) for each in inside)
+
+
+def _is_plain_statement(statement: ir.Stmt, labels: set[str]) -> bool:
+    if isinstance(statement, ir.Leave):
+        return statement.label in labels
+    if not isinstance(statement, ir.Set | ir.SetComponent | ir.If | ir.Scope):
+        return False
+    return not any(map(_reads_memory, expressions_of(statement)))

@@ -1,0 +1,143 @@
+"""Names and the modules that make them -> attributes of a package, imported when first asked for.
+
+`import whorl` is in front of every program that uses it, most of which need a few of its names. A
+package says where its names are made, and the modules behind them wait until a name is asked for:
+
+    from whorl.lazy import attach
+
+    if TYPE_CHECKING:  # what type checkers and people read
+        from .outcome import Absent, Found
+    else:
+        __getattr__, __dir__ = attach(__name__, {"outcome": "Absent Found"})
+
+A name and a module may be called the same, as the function `whorl.fingerprint` and the package it
+lives in. Importing a module binds it in its package, whatever was bound there before; so such a
+package is given a class of its own, which leaves such names to the public ones.
+
+A child that is forked while another thread imports would find the module locked for ever. So a fork
+waits until nobody is importing here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from time import monotonic, sleep
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from whorl.locks import RLock, get_ident
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Mapping
+
+_loading: Final[dict[int, int]] = {}  # how many of its imports each thread is in the middle of
+_guard: Final = RLock()  # held for moments, never while something is imported
+
+
+def _before_fork() -> None:
+    """Wait for the imports of other threads, but not for ever; begin none meanwhile."""
+    until = monotonic() + 5
+    _guard.acquire()
+    while _loading.keys() - {get_ident()} and monotonic() < until:
+        _guard.release()
+        sleep(0.001)
+        _guard.acquire()
+
+
+def _after_fork_in_child() -> None:
+    _guard._at_fork_reinit()  # type: ignore[attr-defined]
+    for thread in _loading.keys() - {get_ident()}:
+        del _loading[thread]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_guard.release,
+        after_in_child=_after_fork_in_child,
+    )
+
+
+class _Front(ModuleType):
+    """A package in which some public names are those of its modules."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in self.__dict__["_same_names"]):
+            super().__setattr__(name, value)
+
+
+class _Logger:
+    """A logger that is looked up when there is something to say."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(load("logging").getLogger(self._name), attribute)
+
+
+def logger(name: str) -> logging.Logger:
+    """The logger of a name, without importing `logging` until it is used.
+
+    >>> logger("whorl.store").level
+    0
+    """
+    return cast("logging.Logger", _Logger(name))
+
+
+def load(module: str) -> ModuleType:
+    """A module, imported now if it has not been, and never half imported in a forked child.
+
+    >>> load("whorl.errors").__name__
+    'whorl.errors'
+    """
+    me = get_ident()
+    with _guard:
+        _loading[me] = _loading.get(me, 0) + 1
+    try:
+        return import_module(module)
+    finally:
+        with _guard:
+            _loading[me] -= 1
+            if not _loading[me]:
+                del _loading[me]
+
+
+def attach(
+    package: str, names: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package whose names are made in its modules.
+
+    `names` has the names of each module, by the module's name within the package. The modules are
+    attributes too, those without names for the package as well.
+
+    >>> import whorl.store
+    >>> "Found" in dir(whorl.store), whorl.store.Found.__module__
+    (True, 'whorl.store.outcome')
+    """
+    front = sys.modules[package]
+    modules = {name: module for module, made in names.items() for name in made.split()}
+    same_names = {name for name, module in modules.items() if module.partition(".")[0] == name}
+    if same_names:
+        front.__dict__["_same_names"] = same_names
+        front.__class__ = _Front
+
+    def __getattr__(name: str) -> Any:
+        if name in modules:
+            value = getattr(load(f"{package}.{modules[name]}"), name)
+        elif name in names:
+            value = load(f"{package}.{name}")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        front.__dict__[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*front.__dict__, *modules, *names} - {"_same_names"})
+
+    return __getattr__, __dir__

@@ -1,0 +1,73 @@
+"""A function or class of a library in, the name and the version that stand for it out.
+
+`range`, `math.sqrt` and `np.sin` are in nearly every kernel. A fingerprint counts them by where
+they can be found and by their library's version too, but it brings all of its rules along, which a
+process that finds its kernels in the cache needs for nothing else. What is not found here under
+its own name, or is of another library, is for the fingerprint.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.fingerprint.lookup import ABSENT
+from whorl.fingerprint.names import resolve
+from whorl.version import __version__
+
+from .trace import Plain
+
+__all__ = ["library_name"]
+
+_KINDS: Final = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc)
+_PYTHON: Final = "python {}.{}.{}".format(*sys.version_info[:3])
+_STANDARD: Final = os.path.dirname(os.__file__) + os.sep
+_FOREIGN: Final = (f"{_STANDARD}site-packages", f"{_STANDARD}dist-packages")
+_NUMPY: Final = os.path.dirname(np.__file__) + os.sep
+
+
+def library_name(value: Any) -> Plain:
+    """What stands for a function or class of Python, NumPy or whorl; None for all else.
+
+    >>> import math
+    >>> library_name(math.sqrt)["library"], library_name(len)["library"]
+    ('math.sqrt', 'builtins.len')
+    >>> library_name(lambda: 1), library_name(3)
+    (None, None)
+    """
+    cls = type(value)
+    if not any(cls is kind for kind in _KINDS):  # a metaclass may refuse to be compared
+        return None
+    module = "numpy" if cls is np.ufunc else value.__module__
+    if type(module) is not str:
+        return None
+    library = _library(module)
+    name = value.__name__ if cls is np.ufunc else value.__qualname__
+    if library is None or resolve(module, name) is not value:
+        return None
+    return {"library": f"{module}.{name}", "version": library}
+
+
+@cache
+def _library(module: str) -> str | None:
+    """The name and version of the library that a module is of; None if it is of no such one."""
+    top = module.partition(".")[0]
+    if top == "whorl":
+        return f"whorl {__version__}"
+    loaded = sys.modules.get(module, ABSENT)
+    if type(loaded) is not types.ModuleType:
+        return None
+    file = loaded.__dict__.get("__file__")
+    if top == "numpy":
+        return f"numpy {np.__version__}" if str(file).startswith(_NUMPY) else None
+    if top not in sys.stdlib_module_names:
+        return None
+    if file is None:  # built in
+        return _PYTHON if module in sys.builtin_module_names or module == "builtins" else None
+    is_standard = str(file).startswith(_STANDARD) and not str(file).startswith(_FOREIGN)
+    return _PYTHON if is_standard else None

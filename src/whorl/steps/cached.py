@@ -1,0 +1,408 @@
+"""A function in, one of the same signature out that runs once for each thing it could return."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import types
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
+
+from whorl.fingerprint import Digest, Fingerprinter
+from whorl.fingerprint.markers import exclude as excluded
+from whorl.fingerprint.tokens import dumps
+from whorl.jit.events import Happened, emit, listeners
+from whorl.jit.explain import Explanation
+from whorl.store import Cache, Store
+
+from .arguments import PLAIN, SHORT, Arguments
+from .declared import Declared, variables_of
+from .keeper import Kept, keeper_of
+from .outside import ENVIRONMENT, FILES
+from .parameters import Parameters, leaf_test
+from .process_store import ProcessStore
+from .results import Request, Results, _epoch, group_of, name_of
+from .values import Serializer, serializer_name
+from .world import Surroundings
+
+__all__ = ["BoundCached", "CachedFunction", "cached"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+AnyStore = Cache | Store | ProcessStore | str | os.PathLike[str] | Literal["process"]
+
+
+# To a fingerprint a cached function is its function and what was said about it.
+@excluded("_are_leaves", "_bind", "_key", "_parameters", "_results", "_select")
+class CachedFunction(Generic[P, R]):
+    """A function whose results are kept; made by `whorl.cached`.
+
+    It can be called by several threads at once, be a method, and be pickled by name like the
+    function it replaces.
+    """
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[P, R]
+
+    def __init__(self, function: types.FunctionType, options: _Options) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.options = options
+        self._parameters = Parameters(function, options.parameters)
+        self._bind = self._parameters.bind
+        self._key = options.key if callable(options.key) else None
+        if isinstance(options.key, Fingerprinter):
+            self._key = None
+        self._select: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
+        if not self._parameters.all_count:
+            self._select = self._parameters.counted
+        self._are_leaves = leaf_test(1 if self._key else len(self._parameters.names))
+        self._results = options.results(function)
+        self._results.names = ("key",) if self._key else self._parameters.names
+
+    @property
+    def __whorl_function__(self) -> types.FunctionType:
+        """The function behind, for whoever reads its code."""
+        return self.function
+
+    def __repr__(self) -> str:
+        return f"<cached {self._results.name}>"
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> CachedFunction[P, R]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> BoundCached[R]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else BoundCached(self, instance)
+
+    # -- calling --------------------------------------------------------------------------
+
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The result: recalled, found or made. Hot: see `bench/steps.py`."""
+        results = self._results
+        if results.epoch is not _epoch[0]:
+            results.begin_again()
+        if self._key is None:
+            values = self._bind(*args, **kwargs)
+            if self._select is not None:
+                values = self._select(values)
+        else:
+            values = (self._key(*args, **kwargs),)
+        # The same as `results.memo`, sooner where there is little to look at.
+        if results.has_declared or not self._are_leaves(values):
+            memo: object = results.memo(values)
+        else:
+            memo = dumps(values, 2)
+            if len(memo) > SHORT:
+                memo = results.memo(values)
+        row = results.rows.get(memo)
+        if row is not None and row[0]():
+            results.recalled += 1
+            if listeners:
+                emit(Happened.RECALLED, results.name)
+            kept = row[1]
+            return cast("R", kept.held if kept.constant else kept.value())
+        return self._obtain(args, kwargs)
+
+    def _obtain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+        kept = self._kept(args, kwargs)
+        return cast("R", kept.value())
+
+    def _kept(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kept:
+        memo, request = self._request(args, kwargs)
+        results = self._results
+        return results.find(request, memo) or results.make(
+            request, memo, lambda: self.function(*args, **kwargs)
+        )
+
+    def _memo(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """What stands for the arguments in memory: the slow twin of the beginning of a call."""
+        if self._key is not None:
+            return self._results.memo((self._key(*args, **kwargs),))
+        return self._results.memo(self._parameters.counted(self._bind(*args, **kwargs)))
+
+    def _request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, Request]:
+        """What a call asks for, from what the function is now."""
+        if self._key is not None:
+            names: tuple[str, ...] = ("key",)
+            values: tuple[Any, ...] = (self._key(*args, **kwargs),)
+        else:
+            self._bind = self._parameters.bind  # defaults may be others by now
+            names = self._parameters.names
+            values = self._parameters.counted(self._bind(*args, **kwargs))
+        return self._results.memo(values), self._results.request(names, values)
+
+    # -- looking at it --------------------------------------------------------------------
+
+    def key(self, /, *args: P.args, **kwargs: P.kwargs) -> Digest:
+        """The key under which the result of a call is kept, without making it."""
+        return self._request(args, kwargs)[1].key
+
+    def explain(self, /, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+        """Whether a call would be a hit, and if not what differs, without making it."""
+        return self._results.explain(self._request(args, kwargs)[1])
+
+    def uncached(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The function itself: nothing is looked up, nothing is kept."""
+        return cast("R", self.function(*args, **kwargs))
+
+    def invalidate(self, /, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Forget the result of a call; whether there was one."""
+        return self._results.forget(self._request(args, kwargs)[1])
+
+    def invalidate_all(self) -> int:
+        """Forget every result of this function, also those of earlier code; how many."""
+        return self._results.forget_all()
+
+    def stats(self) -> dict[str, int]:
+        """How often each ending was met in this process."""
+        return self._results.stats()
+
+
+class BoundCached(Generic[R_co]):
+    """A cached function as a method of an object."""
+
+    __slots__ = ("__func__", "__self__", "__weakref__")
+
+    def __init__(self, cached: CachedFunction[..., R_co], instance: object) -> None:
+        self.__func__ = cached
+        self.__self__ = instance
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> R_co:
+        """The result of the method."""
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    def __repr__(self) -> str:
+        return f"<cached method {self.__func__._results.name} of {type(self.__self__).__name__}>"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BoundCached)
+            and self.__self__ is other.__self__
+            and self.__func__ is other.__func__
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.__self__), id(self.__func__)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.__self__, self.__func__.function.__name__)
+
+    def key(self, /, *args: Any, **kwargs: Any) -> Digest:
+        """The key under which the result of a call is kept, without making it."""
+        return self.__func__.key(self.__self__, *args, **kwargs)
+
+    def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
+        """Whether a call would be a hit, and if not what differs, without making it."""
+        return self.__func__.explain(self.__self__, *args, **kwargs)
+
+    def uncached(self, /, *args: Any, **kwargs: Any) -> R_co:
+        """The method itself: nothing is looked up, nothing is kept."""
+        return self.__func__.uncached(self.__self__, *args, **kwargs)
+
+    def invalidate(self, /, *args: Any, **kwargs: Any) -> bool:
+        """Forget the result of a call; whether there was one."""
+        return self.__func__.invalidate(self.__self__, *args, **kwargs)
+
+
+@excluded("store", "writable")
+class _Options:
+    """What was said to `whorl.cached`, checked."""
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Iterable[str]],
+        key: object,
+        reads: Iterable[object],
+        ignores: Iterable[object],
+        files: Iterable[str | os.PathLike[str]],
+        environment: Mapping[str, str | None] | Iterable[str],
+        salt: str,
+        store: object,
+        serializer: Serializer | None,
+        writable: bool,
+    ) -> None:
+        self.parameters = {name: _listed(name, said) for name, said in parameters.items()}
+        self.key = key
+        self.reads = tuple(_listed("reads", reads))
+        self.ignores = tuple(_listed("ignores", ignores))
+        self.files = tuple(os.fspath(file) for file in _listed("files", files))
+        self.environment = variables_of(environment)
+        self.salt = salt
+        self.store = store
+        self.serializer = serializer
+        self.writable = writable
+        self._check()
+
+    def _check(self) -> None:
+        has_markers = any(self.parameters.values())
+        if self.key is not None and not callable(self.key):
+            raise TypeError(f"key= is a function or a whorl.Fingerprinter, not {self.key!r}")
+        if has_markers and self.key is not None and not isinstance(self.key, Fingerprinter):
+            raise TypeError("key= says what counts of all arguments; nothing else can be said")
+        if not isinstance(self.salt, str):
+            raise TypeError(f"salt= is a text, not {self.salt!r}")
+        if self.serializer is not None and not isinstance(self.serializer, Serializer):
+            raise TypeError(
+                f"serializer= has dumps and loads, as pickle has; {self.serializer!r} has not"
+            )
+        if self.parameters["by_identity"]:
+            if self.store is None:
+                self.store = "process"
+            elif self.store != "process" and not isinstance(self.store, ProcessStore):
+                raise TypeError(
+                    "by_identity= means something in this process only, and this store outlives "
+                    "it; use store='process' or a whorl.ProcessStore"
+                )
+
+    def results(self, function: types.FunctionType) -> Results:
+        """Where the results of a function are to be found."""
+        name = name_of(function)
+        policy = Arguments(self.key) if isinstance(self.key, Fingerprinter) else PLAIN
+        declared = Declared(self.environment, self.files, _folder_of(function))
+        kinds = [FILES.name] if self.files or self.parameters["by_content"] else []
+        kinds += [ENVIRONMENT.name] if self.environment else []
+        surroundings = Surroundings(
+            frozenset(name for name in self.ignores if isinstance(name, str)),
+            tuple(value for value in self.ignores if not isinstance(value, str)),
+            frozenset(kinds),
+            policy.policy._policy.boundary,
+        )
+        own_key = () if self.key is None or policy is not PLAIN else (self.key,)
+        return Results(
+            name,
+            function,
+            keeper_of(
+                name,
+                group_of(name),
+                self.store,
+                function.__globals__,
+                self.serializer,
+                writable=self.writable,
+            ),
+            policy,
+            surroundings=surroundings,
+            declared=declared,
+            reads=(*self.reads, *own_key),
+            salt=self.salt,
+            way="" if self.serializer is None else serializer_name(self.serializer),
+        )
+
+
+def _listed(name: str, said: Iterable[Any]) -> list[Any]:
+    if isinstance(said, str | bytes | os.PathLike) or not isinstance(said, Iterable):
+        raise TypeError(f"{name}= takes a list: {name}=[{said!r}]")
+    return list(said)
+
+
+def _folder_of(function: types.FunctionType) -> str:
+    return str(Path(function.__code__.co_filename).absolute().parent)
+
+
+@overload
+def cached(function: Callable[P, R], /) -> CachedFunction[P, R]: ...
+@overload
+def cached(
+    *,
+    exclude: Iterable[str] = (),
+    by_type: Iterable[str] = (),
+    by_identity: Iterable[str] = (),
+    by_content: Iterable[str] = (),
+    ordered: Iterable[str] = (),
+    key: Callable[..., object] | Fingerprinter | None = None,
+    reads: Iterable[object] = (),
+    ignores: Iterable[object] = (),
+    files: Iterable[str | os.PathLike[str]] = (),
+    environment: Mapping[str, str | None] | Iterable[str] = (),
+    salt: str = "",
+    store: AnyStore | None = None,
+    serializer: Serializer | None = None,
+    writable: bool = False,
+) -> Callable[[Callable[P, R]], CachedFunction[P, R]]: ...
+def cached(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    exclude: Iterable[str] = (),
+    by_type: Iterable[str] = (),
+    by_identity: Iterable[str] = (),
+    by_content: Iterable[str] = (),
+    ordered: Iterable[str] = (),
+    key: Callable[..., object] | Fingerprinter | None = None,
+    reads: Iterable[object] = (),
+    ignores: Iterable[object] = (),
+    files: Iterable[str | os.PathLike[str]] = (),
+    environment: Mapping[str, str | None] | Iterable[str] = (),
+    salt: str = "",
+    store: AnyStore | None = None,
+    serializer: Serializer | None = None,
+    writable: bool = False,
+) -> Any:
+    """Keep the results of a function: it runs again when its code or what it reads is another.
+
+    Of the parameters, those in `exclude` do not count, `by_type` count by their type,
+    `by_identity` as these very objects (in this process only), `by_content` are paths of files
+    whose content counts, `ordered` are dicts whose order counts; `key` is called like the function
+    and returns what stands for all arguments, or is a `Fingerprinter` with rules.
+
+    `reads` are values, functions and modules that count though the function does not show it;
+    `ignores` are names (or things) that do not count though it does. `files` and `environment`
+    are what it reads from outside; relative names of files begin beside the function's own.
+
+    `salt` makes a new world. `store` is a directory, a cache, or "process" for results that live
+    as long as the process. `serializer` has `dumps` and `loads`. With `writable`, arrays come as
+    copies that can be written to; otherwise they cannot be.
+
+    >>> import whorl
+    >>> @whorl.cached(store="process")
+    ... def scaled(x, by=2):
+    ...     print("running")
+    ...     return by * x
+    >>> scaled(2), scaled(x=2, by=2)
+    running
+    (4, 4)
+    >>> scaled(2.0)
+    running
+    4.0
+    """
+    said = {
+        "exclude": exclude, "by_type": by_type, "by_identity": by_identity,
+        "by_content": by_content, "ordered": ordered,
+    }  # fmt: skip
+    options = _Options(
+        said, key, reads, ignores, files, environment, salt, store, serializer, writable
+    )
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, staticmethod | classmethod):
+            return type(function)(decorate(function.__func__))
+        if isinstance(function, CachedFunction):
+            raise TypeError(f"{function!r} is cached already")
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(
+                f"whorl.cached is for functions written in Python, not {type(function).__name__}: "
+                f"{function!r}"
+            )
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(
+                f"{function.__qualname__} is a generator: what it yields is made while it is "
+                "asked for and cannot be kept. Cache a function that returns a list"
+            )
+        if inspect.iscoroutinefunction(function):
+            from .coroutine import CachedCoroutine
+
+            return CachedCoroutine(function, options)
+        return CachedFunction(function, options)
+
+    return decorate if function is None else decorate(function)

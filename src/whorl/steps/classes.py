@@ -1,0 +1,115 @@
+"""A value in, the user's classes that it is made of out.
+
+A function may call the methods of what it is given, so the code of these classes is part of what
+it reads. The walk follows what a fingerprint counts: excluded fields are not entered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, cast
+
+from whorl.fingerprint.describe import Describer
+from whorl.fingerprint.layout import Layout, state_of
+from whorl.fingerprint.lookup import ClassTable, module_name, qualname
+from whorl.fingerprint.markers import Marker
+from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.tokens import LEAVES, Node
+from whorl.fingerprint.walk import walk
+
+__all__ = ["ClassFinder"]
+
+Children = Callable[[Any], Iterable[object]]
+
+_LEAF_IDS: Final = frozenset(map(id, (*LEAVES, bytes)))
+
+
+class ClassFinder:
+    """The classes in values, by the rules of one describer; what is known of a class is kept.
+
+    >>> from whorl.fingerprint.policy import Policy
+    >>> find = ClassFinder(Describer(Policy()))
+    >>> find([1, {"a": [2.0]}])  # no class of the user's
+    ()
+    """
+
+    def __init__(self, describer: Describer) -> None:
+        self._describer = describer
+        self._known: ClassTable[tuple[Children, bool]] = ClassTable(_CONTAINERS)
+
+    def __call__(self, values: Iterable[object]) -> tuple[type, ...]:
+        """The user's classes in some values, in an order that is the same in every process."""
+        found: dict[int, type] = {}
+        met: dict[int, object] = {}
+        pending: list[object] = list(values)
+        known = self._known.get
+        try:
+            while pending:
+                value = pending.pop()
+                cls = type(value)
+                if id(cls) in _LEAF_IDS or id(value) in met:
+                    continue
+                met[id(value)] = value
+                if cls is Node:
+                    pending += _parts(cast("Node", value))
+                    continue
+                children, counts = known(cls) or self._learn(cls)
+                if counts:
+                    found[id(cls)] = cls
+                pending += children(value)
+        finally:
+            walk.forget()
+        return tuple(sorted(found.values(), key=_order))
+
+    def _learn(self, cls: type) -> tuple[Children, bool]:
+        describer = self._describer
+        said = describer._said(cls)
+        counts = describer.home(module_name(cls)).kind == "user" and not isinstance(said, Marker)
+        layout = None if said is not None else describer.plain_layout(cls)
+        children: Children = self._described
+        if layout is not None and not layout.markers:
+            children = _plain(layout)
+        row = children, counts
+        if len(self._known) > 10_000:
+            self._known.clear()
+            self._known.update(_CONTAINERS)
+        self._known[cls] = row
+        return row
+
+    def _described(self, value: object) -> Iterable[object]:
+        return _parts(self._describer(value))
+
+
+def _plain(layout: Layout) -> Children:
+    if layout.has_dict or any(type(name) is not str for name, _ in layout.slots):
+        return lambda value: state_of(layout, value).values()
+    getters = [slot.__get__ for _, slot in layout.slots]
+
+    def held(value: object) -> list[object]:
+        try:
+            return [get(value) for get in getters]
+        except AttributeError:  # one is not set
+            return list(state_of(layout, value).values())
+
+    return held
+
+
+def _parts(node: Node) -> list[object]:
+    return [*node.values, *(part for item in node.items or () for part in item)]
+
+
+def _keys_and_values(value: dict[object, object]) -> list[object]:
+    return [*dict.keys(value), *dict.values(value)]
+
+
+_CONTAINERS: Final[dict[type, tuple[Children, bool]]] = {
+    list: (iter, False),
+    tuple: (iter, False),
+    set: (iter, False),
+    frozenset: (iter, False),
+    dict: (_keys_and_values, False),
+}
+
+
+def _order(cls: type) -> tuple[str, str]:
+    return known_module_name(module_name(cls)), qualname(cls)

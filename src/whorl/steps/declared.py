@@ -1,0 +1,119 @@
+"""Files and variables that a function was said to read in, what they hold now out.
+
+A file counts by its content, a directory by the names and contents in it, a variable by its
+value; one that is not set is the same as its default. They are looked at on every call. A file
+is read again only if its state (times, size, inode) is another, or if it was written so shortly
+before it was last read that a second write could have left the same state.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from whorl.fingerprint.digest import hash_hex
+from whorl.fingerprint.tokens import marshalled
+
+__all__ = ["Declared", "content_of"]
+
+_TICK: Final = 2_000_000_000  # nanoseconds: the coarsest clock of a file system in use
+_KEPT: Final = 4096
+_known: Final[dict[str, tuple[tuple[int, ...], str]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What was declared; `base` is where relative names of files begin.
+
+    >>> import os
+    >>> declared = Declared(environment=(("WHORL_EXAMPLE", "2"),))
+    >>> before = declared.now()
+    >>> os.environ["WHORL_EXAMPLE"] = "2"
+    >>> same = declared.now() == before
+    >>> os.environ["WHORL_EXAMPLE"] = "3"
+    >>> same, declared.now() == before
+    (True, False)
+    >>> del os.environ["WHORL_EXAMPLE"]
+    """
+
+    environment: tuple[tuple[str, str | None], ...] = ()
+    files: tuple[str, ...] = ()
+    base: str = field(default="", compare=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.environment or self.files)
+
+    def now(self) -> list[list[object]]:
+        """What the files and variables hold, by name."""
+        get = os.environ.get
+        variables: list[list[object]] = [
+            [f"env:{name}", get(name, default)] for name, default in self.environment
+        ]
+        files: list[list[object]] = [
+            [f"file:{name}", content_of(os.path.join(self.base, name))]  # noqa: PTH118
+            for name in self.files
+        ]
+        return variables + files
+
+
+def content_of(path: str | os.PathLike[str]) -> str | None:
+    """What stands for the content of a file or directory; None if there is none.
+
+    >>> content_of("no such file") is None
+    True
+    """
+    place = os.path.abspath(path)  # noqa: PTH100  # resolve() would follow links
+    try:
+        status = os.stat(place)  # noqa: PTH116  # a text is sooner
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        return _directory(Path(place))
+    state = (
+        status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev,
+    )  # fmt: skip
+    known = _known.get(place)
+    if known is not None and known[0] == state:
+        return known[1]
+    begun = time.time_ns()
+    try:
+        digest = hash_hex(Path(place).read_bytes())
+    except OSError:
+        return None
+    if begun - max(status.st_mtime_ns, status.st_ctime_ns) > _TICK:
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[place] = state, digest
+    else:
+        _known.pop(place, None)
+    return digest
+
+
+def _directory(root: Path) -> str:
+    names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    return hash_hex(marshalled([[name, content_of(root / name)] for name in names]))
+
+
+def variables_of(environment: Mapping[str, str | None] | Iterable[str]) -> Any:
+    """Declared variables as pairs of names and defaults.
+
+    >>> variables_of(["A"]), variables_of({"B": "2"})
+    ((('A', None),), (('B', '2'),))
+    """
+    if isinstance(environment, str):
+        raise TypeError(f"environment= takes names of variables, not the text {environment!r}")
+    pairs = environment.items() if isinstance(environment, Mapping) else (
+        (name, None) for name in environment
+    )  # fmt: skip
+    checked = tuple(pairs)
+    for name, default in checked:
+        if not isinstance(name, str) or not (default is None or isinstance(default, str)):
+            raise TypeError(
+                f"environment= maps names to defaults that are texts, not {name!r} to {default!r}"
+            )
+    return checked

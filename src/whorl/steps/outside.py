@@ -1,0 +1,211 @@
+"""A function in, what it takes from outside of the program out: nothing that a key could see.
+
+A file, the environment, a clock, chance: a function that reads one of these gives another
+result for the same arguments, and no fingerprint of its code knows. Such a function is refused
+until its author has said what is read (`files=`, `by_content=`, `environment=`, `reads=`) or
+that it does not count (`ignores=`). What is done to find them: every name that the function or
+one that it calls takes from a module is compared with the tables below. That finds what is
+written down plainly, not what is hidden behind a local name.
+
+Clocks that only measure (`time.perf_counter`, `time.monotonic`) are let through, and so is
+`print`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any, Final
+
+from whorl.fingerprint.bytecode import nested_codes, reads_of
+from whorl.fingerprint.lookup import ABSENT, derives, module_vars
+from whorl.late import dataclass
+
+from .watch import function_scope
+
+__all__ = ["Kind", "Outside", "outside_reads"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A part of the world outside, and how to let it be part of a key."""
+
+    name: str
+    remedy: str
+
+
+FILES: Final = Kind(
+    "the file system",
+    "Declare fixed files with files=[...], parameters that are paths with by_content=[...]",
+)
+ENVIRONMENT: Final = Kind(
+    "the environment", "Declare the variables with environment={'NAME': 'default'}"
+)
+CLOCK: Final = Kind("the time of day", "Pass the time as an argument")
+CHANCE: Final = Kind("random numbers", "Pass a seed or a generator as an argument")
+PROGRAMS: Final = Kind("another program", "Let what tells its version count with reads=[...]")
+NETWORK: Final = Kind("the network", "Fetch the data outside, and pass it as an argument")
+PROCESS: Final = Kind("what the process was started with", "Pass it as an argument")
+
+MODULES: Final = Kind(
+    "code that is found by its name",
+    "Import it at the top of the module, or let it count with reads=[module]",
+)
+
+_TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
+    (FILES, "builtins", "open"),
+    (FILES, "io", "open FileIO"),
+    (
+        FILES, "os",
+        "open listdir scandir walk stat lstat getcwd readlink access fdopen",
+    ),
+    (
+        FILES, "os.path",
+        "exists isfile isdir islink getmtime getctime getatime getsize lexists samefile realpath",
+    ),
+    (FILES, "glob", "glob iglob"),
+    (FILES, "tempfile", "mkstemp mkdtemp gettempdir NamedTemporaryFile TemporaryDirectory"),
+    (FILES, "shutil", "which disk_usage"),
+    (FILES, "numpy", "load loadtxt genfromtxt fromfile memmap"),
+    (FILES, "pandas", "read_csv read_table read_json read_parquet read_excel read_pickle read_hdf"),
+    (ENVIRONMENT, "os", "environ environb getenv getenvb"),
+    (CLOCK, "time", "time time_ns localtime gmtime ctime strftime"),
+    (CLOCK, "datetime", "datetime.now datetime.utcnow datetime.today date.today"),
+    (
+        CHANCE, "random",
+        "random uniform triangular randint choice choices randrange sample shuffle normalvariate "
+        "lognormvariate expovariate vonmisesvariate gammavariate gauss betavariate paretovariate "
+        "weibullvariate getstate getrandbits randbytes SystemRandom binomialvariate",
+    ),
+    (
+        CHANCE, "numpy.random",
+        "rand randn randint random random_sample sample choice shuffle permutation normal uniform "
+        "standard_normal bytes get_state exponential poisson binomial beta gamma ranf",
+    ),
+    (CHANCE, "secrets", "token_bytes token_hex token_urlsafe randbelow choice randbits"),
+    (CHANCE, "uuid", "uuid1 uuid4 getnode"),
+    (CHANCE, "os", "urandom getrandom"),
+    (PROGRAMS, "subprocess", "run call check_call check_output Popen getoutput getstatusoutput"),
+    (PROGRAMS, "os", "system popen"),
+    (NETWORK, "socket", "socket create_connection gethostbyname gethostname getaddrinfo"),
+    (NETWORK, "urllib.request", "urlopen urlretrieve"),
+    (NETWORK, "requests", "get post put head request Session"),
+    (PROCESS, "sys", "argv stdin orig_argv"),
+    (PROCESS, "os", "getpid getppid getuid getlogin cpu_count"),
+    (PROCESS, "builtins", "input"),
+    (MODULES, "builtins", "__import__"),
+    (MODULES, "importlib", "import_module reload"),
+    (MODULES, "sys", "modules"),
+    (MODULES, "runpy", "run_module run_path"),
+)  # fmt: skip
+
+_ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES}
+"""Methods that are known by their names alone, whatever they are taken from."""
+
+_ROWS: Final = tuple(
+    (module, name, kind) for kind, module, names in _TABLE for name in names.split()
+)
+_BY_MODULE: Final[dict[str, dict[str, Kind]]] = {
+    module: {name: kind for place, name, kind in _ROWS if place == module}
+    for module in {module for module, _, _ in _ROWS}
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """One thing outside of the program that a function takes something from."""
+
+    name: str
+    kind: Kind
+
+
+def outside_reads(function: types.FunctionType) -> Iterator[Outside]:
+    """What a function's own code takes from outside, as far as that is written down."""
+    scope, builtins = function_scope(function)
+    reads = reads_of(function.__code__)
+    for read in reads.globals:
+        value = scope.get(read.name, builtins.get(read.name, ABSENT))
+        found = _known(value) or _along(value, read.attributes)
+        if found is not None:
+            yield found
+        yield from _by_attribute(read.attributes)
+    names = tuple(name for code in nested_codes(function.__code__) for name in code.co_names)
+    for imported in reads.imports:
+        # What `import os` inside of a function is used for is told by the names of attributes.
+        table = {} if imported.level else _BY_MODULE.get(imported.module, {})
+        yield from (
+            Outside(f"{imported.module}.{name}", table[name])
+            for name in imported.names or names
+            if name in table
+        )
+    yield from _by_attribute(names)
+
+
+def _by_attribute(names: tuple[str, ...]) -> Iterator[Outside]:
+    for name in names:
+        if name in _ATTRIBUTES:
+            yield Outside(f".{name}", _ATTRIBUTES[name])
+
+
+def _along(value: Any, attributes: tuple[str, ...]) -> Outside | None:
+    """The first thing outside on the way from a module or class along its attributes."""
+    for i, attribute in enumerate(attributes):
+        if derives(type(value), types.ModuleType):
+            name = str(module_vars(value).get("__name__"))
+            value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+            if value is None:  # a part of a library that loads its parts when they are used
+                return _by_name(f"{name}.{attribute}", attributes[i + 1 :])
+        elif derives(type(value), type):
+            return _of_class(value, attribute)
+        else:
+            return None
+        found = _known(value)
+        if found is not None:
+            return found
+    return None
+
+
+def _by_name(module: str, attributes: tuple[str, ...]) -> Outside | None:
+    name = attributes[0] if attributes else ""
+    kind = _BY_MODULE.get(module, {}).get(name)
+    return None if kind is None else Outside(f"{module}.{name}", kind)
+
+
+def _of_class(cls: type, attribute: str) -> Outside | None:
+    for owner, name, found in _methods():
+        if owner is cls and name == attribute:
+            return found
+    return None
+
+
+def _methods() -> Iterator[tuple[object, str, Outside]]:
+    for module, dotted, kind in _ROWS:
+        owner, _, name = dotted.partition(".")
+        if name and module in sys.modules:
+            held = module_vars(sys.modules[module]).get(owner, ABSENT)
+            yield held, name, Outside(f"{module}.{dotted}", kind)
+
+
+def _known(value: object) -> Outside | None:
+    """What an object is, if it is in the table; told by identity, under whatever name it came."""
+    return _identities(tuple(name in sys.modules for name in _BY_MODULE)).get(id(value))
+
+
+@functools.lru_cache(maxsize=4)
+def _identities(loaded: tuple[bool, ...]) -> dict[int, Outside]:
+    """The objects of the table by address, as far as their modules have been loaded."""
+    found: dict[int, Outside] = {}
+    for module, name, kind in _ROWS:
+        held = (
+            module_vars(sys.modules[module]).get(name, ABSENT) if module in sys.modules else ABSENT
+        )
+        if held is not ABSENT:
+            _kept.append(held)
+            short = name if module == "builtins" else f"{module}.{name}"
+            found.setdefault(id(held), Outside(short, kind))
+    return found
+
+
+_kept: Final[list[object]] = []  # what is known by its address must stay alive

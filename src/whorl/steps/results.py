@@ -1,0 +1,387 @@
+"""The arguments of a call in, its result out: recalled, found, or made by whoever is first.
+
+    recall     in memory, by what the arguments are; the check of the world says if it is right
+    request    the classes of the arguments, the world, what was declared: they make the key
+    find       in memory by key, then where results are kept
+    make       once among all threads and processes; kept if nothing has changed meanwhile
+
+The key is
+
+    digest(world, arguments, declared files and variables, salts, way of writing down)
+
+and the world is the function's code with all that it reads: see `world`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from whorl import settings
+from whorl.artifacts import Label, Part
+from whorl.errors import UnsupportedValue
+from whorl.fingerprint import Digest, ProcessDigest, StableDigest
+from whorl.fingerprint.digest import hash_hex
+from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.source import remembered_in
+from whorl.fingerprint.tokens import marshalled
+from whorl.jit.events import Happened, emit, listeners
+from whorl.jit.explain import Change, Explanation
+from whorl.jit.sources import StoredSources
+from whorl.late import dataclass
+from whorl.store import Ending
+
+from .arguments import Arguments
+from .declared import Declared
+from .keeper import Kept, Live, Made, Written
+from .parameters import Content
+from .progress import Progress
+from .world import EVERYTHING, Surroundings, World, words, world_of
+
+__all__ = ["Request", "Results", "Row"]
+
+why = logging.getLogger("whorl.why")
+
+FORMAT: Final = 1  # raise when keys or records change their meaning
+WORLDS_KEPT: Final = 64
+ROWS_KEPT: Final = 4096
+BYTES_KEPT: Final = 64 << 20
+LARGE: Final = 1 << 20  # a result of so many bytes is read again rather than held
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """One call on its way: what is asked for, and everything that its key is made of."""
+
+    key: Digest
+    world: World
+    arguments: tuple[tuple[str, object, Digest], ...]  # name, value, digest
+    said: tuple[list[Any], ...]  # declared files and variables, salts: names and values
+
+    def parts(self) -> tuple[Part, ...]:
+        """What the key is made of, in words."""
+        named = (Part(f"arg:{name}", words(value)) for name, value, _ in self.arguments)
+        said = (Part(name, "not there" if held is None else held) for name, held in self.said)
+        return (*self.world.parts(), *named, *said)
+
+
+Row = tuple[Callable[[], bool], Kept]
+"""A result in memory, and what says whether it is still right."""
+
+
+class Results:
+    """The results of one function or step, and how to come by them."""
+
+    def __init__(
+        self,
+        name: str,
+        root: object,
+        keeper: Written | Live,
+        arguments: Arguments,
+        *,
+        surroundings: Surroundings,
+        declared: Declared,
+        reads: Sequence[object] = (),
+        salt: str = "",
+        way: str = "",
+    ) -> None:
+        self.name = name
+        self.keeper = keeper
+        self.declared = declared
+        self.has_declared = bool(declared)
+        self.arguments = arguments
+        self.names: tuple[str, ...] = ()  # of the arguments, for errors
+        self.rows: dict[object, Row] = {}
+        self.recalled = 0
+        self.counts: Counter[str] = Counter()
+        self.epoch = _epoch[0]
+        self._root = root
+        self._reads = tuple(reads)
+        self._surroundings = surroundings
+        self._salt = salt
+        self._way = way
+        self._worlds: dict[tuple[int, ...], tuple[tuple[type, ...], World]] = {}
+        self._by_key: dict[Digest, Kept] = {}
+        self._bytes = 0
+
+    @staticmethod
+    def now() -> object:
+        """What is another object after settings have changed."""
+        return _epoch[0]
+
+    def begin_again(self) -> None:
+        """Forget what is in memory: settings have changed."""
+        self.rows = {}
+        self._by_key = {}
+        self._bytes = 0
+        self.epoch = _epoch[0]
+
+    # -- asking ---------------------------------------------------------------------------
+
+    def memo(self, values: tuple[Any, ...]) -> object:
+        """What stands for the arguments and what was declared, in this process. Hot."""
+        try:
+            memo = self.arguments.memo(values)
+        except UnsupportedValue as error:
+            raise self._named(error) from None
+        return (memo, marshalled(self.declared.now())) if self.has_declared else memo
+
+    def _named(self, error: UnsupportedValue) -> UnsupportedValue:
+        """The same, with the name of the parameter in the place of its number."""
+        number, _, rest = error.path.removeprefix("value[").partition("]")
+        if not number.isdigit() or int(number) >= len(self.names):
+            return error
+        name = self.names[int(number)]
+        remedy = f"Leave the parameter out (exclude=[{name!r}]). {error.remedy}"
+        path = f"argument {name}{rest} of {self.name}"
+        return UnsupportedValue(path, error.type_name, error.reason, remedy)
+
+    def request(self, names: Sequence[str], values: Sequence[Any]) -> Request:
+        """The key of a call, and what it is made of."""
+        with remembered_in(StoredSources(self.keeper.flights.store)):
+            world = self.world(self.arguments.classes(values))
+        digests = [self.arguments.digest(value) for value in values]
+        said = self._said()
+        parts = ("result", FORMAT, str(world.digest), list(map(str, digests)), *said)
+        text = hash_hex(marshalled(parts))
+        stable = all(isinstance(digest, StableDigest) for digest in digests)
+        key = StableDigest(text) if stable else ProcessDigest(text)
+        self.keeper.check(key)
+        return Request(key, world, tuple(zip(names, values, digests, strict=True)), said)
+
+    def _said(self) -> tuple[list[Any], ...]:
+        salts = {
+            "salt": self._salt,
+            "WHORL_CACHE_SALT": settings.current().cache_salt.value,
+            "written by": self._way,
+        }
+        return (*self.declared.now(), *([name, held] for name, held in salts.items() if held))
+
+    def world(self, classes: tuple[type, ...]) -> World:
+        """The world for arguments of these classes, as it is now."""
+        place = tuple(map(id, classes))
+        known = self._worlds.get(place)
+        if known is not None and known[1].holds():
+            return known[1]
+        roots = (*self._reads, *classes)
+        world = world_of(self._root, roots, classes, self._surroundings, self.name)
+        if len(self._worlds) >= WORLDS_KEPT:
+            self._worlds.clear()
+        self._worlds[place] = classes, world
+        return world
+
+    # -- finding --------------------------------------------------------------------------
+
+    def find(self, request: Request, memo: object) -> Kept | None:
+        """What is kept for a request, in memory or elsewhere."""
+        kept = self._by_key.get(request.key)
+        if kept is None:
+            kept = self.keeper.find(request.key, count=True)
+            if kept is None:
+                return None
+            self.counts["found"] += 1
+            if listeners:
+                emit(Happened.FOUND, self.name, key=request.key)
+        else:
+            self.recalled += 1
+        self.remember(request, memo, kept)
+        return kept
+
+    def remember(self, request: Request, memo: object, kept: Kept) -> None:
+        """Let the next call of this kind find it at once."""
+        if not kept.is_shared or kept.size > LARGE or self.keeper.is_off:
+            return
+        if len(self.rows) >= ROWS_KEPT or self._bytes > BYTES_KEPT:
+            self.begin_again()
+        if request.key not in self._by_key:
+            self._by_key[request.key] = kept
+            self._bytes += kept.size
+        self.rows[memo] = request.world.holds, kept
+
+    def look(self, request: Request) -> Callable[[Kept | None], Kept | None]:
+        """How to look again after having waited for somebody else."""
+
+        def look(theirs: Kept | None) -> Kept | None:
+            if theirs is not None and theirs.is_shared:
+                return theirs
+            return self.keeper.find(request.key, count=False)
+
+        return look
+
+    # -- making ---------------------------------------------------------------------------
+
+    def make(self, request: Request, memo: object, run: Callable[[], Any]) -> Kept:
+        """Have the result made, by this thread or another."""
+        self.missed(request)
+
+        def produce() -> Kept:
+            parts = request.parts()
+            begun = self.begin()
+            with Progress(self.name, self.last_seconds):
+                value = run()
+            return self.made(request, value, begun, parts)
+
+        if self.keeper.is_off:
+            return produce()
+        kept, how = self.keeper.flights.once(
+            self.flight(request), self.look(request), produce, what=self.name
+        )
+        if how is Ending.WAITED:
+            self.counts["waited"] += 1
+        self.remember(request, memo, kept)
+        return kept
+
+    def flight(self, request: Request) -> str:
+        """The name under which one makes it and others wait."""
+        return f"result-{request.key}"
+
+    def begin(self) -> float:
+        """A run begins now."""
+        if listeners:
+            emit(Happened.COMPILING, self.name)
+        return time.perf_counter()
+
+    def made(self, request: Request, value: Any, begun: float, parts: tuple[Part, ...]) -> Kept:
+        """A run has ended: keep what it made, if nothing that it is kept under has changed."""
+        seconds = time.perf_counter() - begun
+        self.counts["ran"] += 1
+        if listeners:
+            emit(Happened.COMPILED, self.name, seconds=seconds)
+        if self.keeper.is_off:
+            return Kept(value, is_shared=False)
+        kept = self.keeper.keep(
+            request.key, Made(value, seconds, parts, self._changed(request, parts))
+        )
+        if not kept.is_shared:
+            self.counts["not kept"] += 1
+        elif listeners:
+            emit(Happened.STORED, self.name, key=request.key)
+        return kept
+
+    def _changed(self, request: Request, parts: tuple[Part, ...]) -> str:
+        """What is not as it was before the run."""
+        for name, value, digest in request.arguments:
+            try:
+                now: Digest | None = self.arguments.digest(value)
+            except Exception:
+                now = None
+            if now != digest or (isinstance(value, Content) and value.has_changed()):
+                return (
+                    f"it changed its argument {name!r} while it ran. Let it work on a copy, or "
+                    f"say that the argument does not count (exclude=[{name!r}])"
+                )
+        if not request.world.holds():
+            with remembered_in(StoredSources(self.keeper.flights.store)):
+                values = [value for _, value, _ in request.arguments]
+                now_world = self.world(self.arguments.classes(values))
+            if now_world.digest != request.world.digest:
+                before, now_parts = dict(parts), dict(now_world.parts())
+                del now_parts[EVERYTHING]
+                differ = [name for name, text in now_parts.items() if before.get(name) != text]
+                what = differ[0] if differ else "something that it reads"
+                name = what.rpartition(".")[2]
+                return (
+                    f"{what} changed while it ran. If that does not count, say so "
+                    f"(ignores=[{name!r}])"
+                )
+        if self._said() != request.said:
+            return "a declared file or variable changed while it ran"
+        return ""
+
+    # -- telling --------------------------------------------------------------------------
+
+    def last_seconds(self) -> float | None:
+        """How long the last run took that is known of."""
+        for label in self.keeper.labels():
+            return label.seconds
+        return None
+
+    def missed(self, request: Request) -> None:
+        """A call found nothing."""
+        self.counts["missed"] += 1
+        if listeners or why.isEnabledFor(logging.INFO):
+            explanation = self.explained(request)
+            emit(Happened.MISSED, self.name, why=explanation)
+            why.info("%s", explanation)
+
+    def explain(self, request: Request) -> Explanation:
+        """Whether a call would be a hit, and why not."""
+        if self.keeper.is_off:
+            return Explanation(self.name, "miss", "the cache is off")
+        if request.key in self._by_key:
+            return Explanation(self.name, "hit", "its result is in memory")
+        if self.keeper.find(request.key, count=False) is not None:
+            return Explanation(self.name, "hit", "its result is in the store")
+        return self.explained(request)
+
+    def explained(self, request: Request) -> Explanation:
+        """Why nothing was found: a comparison with the nearest result that is kept."""
+        now = dict(request.parts())
+        nearest: tuple[Change, ...] | None = None
+        for label in self.keeper.labels():
+            changes = _changes(label, now)
+            if nearest is None or len(changes) < len(nearest):
+                nearest = changes
+        if nearest is None:
+            return Explanation(self.name, "miss", "nothing is kept of it yet")
+        if not nearest:
+            return Explanation(
+                self.name, "miss", "what was kept of it is not there any more or not readable"
+            )
+        count = len(nearest)
+        differ = f"{count} {'part differs' if count == 1 else 'parts differ'}"
+        return Explanation(self.name, "miss", f"{differ} from the nearest result", nearest)
+
+    def forget(self, request: Request) -> bool:
+        """Forget the result of a call; whether there was one."""
+        in_memory = self._by_key.pop(request.key, None) is not None
+        self.rows = {}
+        return self.keeper.forget(request.key) or in_memory
+
+    def forget_all(self) -> int:
+        """Forget every result; how many were kept."""
+        self.begin_again()
+        return self.keeper.forget_all()
+
+    def stats(self) -> dict[str, int]:
+        """How often each ending was met in this process."""
+        names = ("found", "missed", "ran", "waited", "not kept")
+        return {"recalled": self.recalled, **{name: self.counts[name] for name in names}}
+
+
+def _changes(label: Label, now: Mapping[str, str]) -> tuple[Change, ...]:
+    old = dict(label.parts)
+    differ = [name for name in {**old, **now} if old.get(name) != now.get(name)]
+    if any(name.startswith(_IN_WORLD) for name in differ):  # which says more
+        differ.remove(EVERYTHING)
+    return tuple(Change(name, old.get(name, "absent"), now.get(name, "absent")) for name in differ)
+
+
+_IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:")
+
+
+def group_of(name: str) -> StableDigest:
+    """The group in which the results of a function of this name are listed."""
+    return StableDigest(hash_hex(marshalled(("results", name))))
+
+
+def name_of(function: Any) -> str:
+    """The name of a function or class in every process."""
+    return f"{known_module_name(function.__module__ or '')}.{function.__qualname__}"
+
+
+_epoch: Final[list[object]] = [object()]
+_place: Final[list[tuple[object, ...]]] = []
+
+
+def _on_settings(now: settings.Settings) -> None:
+    place = (now.cache.value, now.cache_place.value, now.cache_salt.value)
+    if _place and _place[0] != place:
+        _epoch[0] = object()
+    _place[:] = [place]
+
+
+settings.on_change(_on_settings)

@@ -1,0 +1,355 @@
+"""Steps in, a chain of them out; a step in, one out that runs once for each input.
+
+A step is anything that is called with one value and returns another: a function, or an instance
+of a frozen dataclass whose fields are its configuration. To a key, a step is its code with all
+that it reads, and its configuration; both may change between two calls, and the next key knows.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast, overload
+
+from whorl.fingerprint import Digest, Fingerprinter, StableDigest
+from whorl.fingerprint.lookup import find
+from whorl.fingerprint.markers import exclude
+from whorl.jit.events import Happened, emit, listeners
+from whorl.jit.explain import Explanation
+from whorl.store import Cache, Store
+
+from .arguments import PLAIN, Arguments
+from .declared import Declared, variables_of
+from .keeper import keeper_of
+from .outside import ENVIRONMENT, FILES
+from .process_store import ProcessStore
+from .results import Request, Results, group_of, name_of
+from .values import Serializer, serializer_name
+from .world import Surroundings
+
+__all__ = ["CachedStep", "Chain", "Step", "chain"]
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+In_contra = TypeVar("In_contra", contravariant=True)
+Out_co = TypeVar("Out_co", covariant=True)
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
+G = TypeVar("G")
+
+
+class Step(Generic[In_contra, Out_co]):
+    """A base for steps that have a configuration; a plain function is a step without one.
+
+    >>> from dataclasses import dataclass
+    >>> import whorl
+    >>> @dataclass(frozen=True)
+    ... class Repeat(whorl.Step[str, str]):
+    ...     times: int = 2
+    ...     def __call__(self, value: str, /) -> str:
+    ...         return value * self.times
+    >>> Repeat(3).then(len)("ab")
+    6
+    """
+
+    def __call__(self, value: In_contra, /) -> Out_co:
+        """What the step makes of a value."""
+        raise NotImplementedError(f"{type(self).__qualname__} has no __call__")
+
+    def then(self, following: Callable[[Out_co], G]) -> Chain[In_contra, G]:
+        """This step and another one after it."""
+        return Chain((*_steps_of(self), *_steps_of(following)))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Chain(Step[In_contra, Out_co]):
+    """Steps, one after the other; made by `whorl.chain`."""
+
+    __whorl_constant__: ClassVar[bool] = True
+
+    steps: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, value: In_contra, /) -> Out_co:
+        """What all steps in turn make of a value."""
+        found: Any = value
+        for step in self.steps:
+            found = step(found)
+        return cast("Out_co", found)
+
+    def __repr__(self) -> str:
+        return f"chain({', '.join(map(step_name, self.steps))})"
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Callable[[Any], Any]]:
+        return iter(self.steps)
+
+    def replaced(
+        self, step: Callable[[Any], Any], by: Callable[[Any], Any]
+    ) -> Chain[In_contra, Out_co]:
+        """The same chain with another step in the place of one.
+
+        >>> import whorl
+        >>> whorl.chain(str.strip, len).replaced(len, str.upper)("  ab ")
+        'AB'
+        """
+        if not any(known is step for known in self.steps):
+            raise ValueError(f"{step_name(step)} is no step of {self!r}")
+        return Chain(tuple(by if known is step else known for known in self.steps))
+
+
+def _steps_of(step: Any) -> tuple[Callable[[Any], Any], ...]:
+    return step.steps if type(step) is Chain else (step,)
+
+
+@overload
+def chain(a: Callable[[A], B], /) -> Chain[A, B]: ...
+@overload
+def chain(a: Callable[[A], B], b: Callable[[B], C], /) -> Chain[A, C]: ...
+@overload
+def chain(a: Callable[[A], B], b: Callable[[B], C], c: Callable[[C], D], /) -> Chain[A, D]: ...
+@overload
+def chain(
+    a: Callable[[A], B], b: Callable[[B], C], c: Callable[[C], D], d: Callable[[D], E], /
+) -> Chain[A, E]: ...
+@overload
+def chain(
+    a: Callable[[A], B],
+    b: Callable[[B], C],
+    c: Callable[[C], D],
+    d: Callable[[D], E],
+    e: Callable[[E], F],
+    /,
+) -> Chain[A, F]: ...
+@overload
+def chain(
+    a: Callable[[A], B],
+    b: Callable[[B], C],
+    c: Callable[[C], D],
+    d: Callable[[D], E],
+    e: Callable[[E], F],
+    f: Callable[[F], G],
+    /,
+    *more: Callable[[Any], Any],
+) -> Chain[A, Any]: ...
+def chain(*steps: Callable[[Any], Any]) -> Chain[Any, Any]:
+    """One step that is several, each given what the one before returned.
+
+    A chain in a chain is its steps. Type checkers follow the types through five steps.
+
+    >>> import whorl
+    >>> words = whorl.chain(str.split, len)
+    >>> whorl.chain(str.strip, words)("  one two "), whorl.chain(str.strip, words)
+    (2, chain(str.strip, str.split, len))
+    """
+    if not steps:
+        raise TypeError("a chain has at least one step")
+    for step in steps:
+        if not callable(step):
+            raise TypeError(f"a step is something to call, not {step!r}")
+    return Chain(tuple(inner for step in steps for inner in _steps_of(step)))
+
+
+def step_name(step: object) -> str:
+    """The name of a step, the same in every process.
+
+    >>> step_name(len), step_name(chain(str.strip, len))
+    ('len', 'chain(str.strip, len)')
+    """
+    if isinstance(step, Chain):
+        return repr(step)
+    if isinstance(step, CachedStep):
+        return step.name
+    named = step if hasattr(step, "__qualname__") else type(step)
+    if not getattr(named, "__module__", None) or named.__module__ == "builtins":
+        return cast("str", named.__qualname__)
+    return name_of(named)
+
+
+def _home_of(step: Any) -> Mapping[str, Any]:
+    """What is in the module that a step is from."""
+    if isinstance(step, types.FunctionType):
+        return step.__globals__
+    module = getattr(step, "__module__", None)
+    loaded = sys.modules.get(module) if isinstance(module, str) else None
+    return {} if loaded is None else vars(loaded)
+
+
+Persistent = Cache | Store | str | os.PathLike[str]
+
+
+# To a fingerprint a cached step is its step and what was said about it.
+@exclude("_key", "_results", "store")
+class CachedStep(Step[In, Out]):
+    """A step that runs once for each input that counts as another.
+
+    `key` says what counts of an input: a `Fingerprinter` with rules (one that skips source
+    locations for what is kept on disk, one that sees them for what lives in the process), or a
+    function that returns a digest or a tuple of what counts. `store` is a directory, a cache, or
+    a `ProcessStore` (or "process") for results that are live objects. The other options are those
+    of `whorl.cached`.
+
+    >>> import whorl
+    >>> def parse(text: str) -> list[str]:
+    ...     print("parsing")
+    ...     return text.split()
+    >>> step = whorl.CachedStep(parse, store="process")
+    >>> step("a b"), step("a b")
+    parsing
+    (['a', 'b'], ['a', 'b'])
+    """
+
+    __whorl_constant__: ClassVar[bool] = True
+
+    @overload
+    def __init__(
+        self,
+        step: Callable[[In], Out],
+        *,
+        key: Fingerprinter
+        | Callable[[In], StableDigest]
+        | Callable[[In], tuple[object, ...]]
+        | None = None,
+        store: Persistent | None = None,
+        salt: str = "",
+        reads: Iterable[object] = (),
+        ignores: Iterable[object] = (),
+        files: Iterable[str | os.PathLike[str]] = (),
+        environment: Mapping[str, str | None] | Iterable[str] = (),
+        serializer: Serializer | None = None,
+        writable: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        step: Callable[[In], Out],
+        *,
+        key: Fingerprinter
+        | Callable[[In], Digest]
+        | Callable[[In], tuple[object, ...]]
+        | None = None,
+        store: ProcessStore | Literal["process"],
+        salt: str = "",
+        reads: Iterable[object] = (),
+        ignores: Iterable[object] = (),
+        files: Iterable[str | os.PathLike[str]] = (),
+        environment: Mapping[str, str | None] | Iterable[str] = (),
+    ) -> None: ...
+    def __init__(
+        self,
+        step: Callable[[In], Out],
+        *,
+        key: Any = None,
+        store: Persistent | ProcessStore | None = None,
+        salt: str = "",
+        reads: Iterable[object] = (),
+        ignores: Iterable[object] = (),
+        files: Iterable[str | os.PathLike[str]] = (),
+        environment: Mapping[str, str | None] | Iterable[str] = (),
+        serializer: Serializer | None = None,
+        writable: bool = False,
+    ) -> None:
+        if not callable(step):
+            raise TypeError(f"a step is something to call, not {step!r}")
+        if key is not None and not callable(key):
+            raise TypeError(f"key= is a whorl.Fingerprinter or a function, not {key!r}")
+        self.step = step
+        self.salt = salt
+        self.store = store
+        self.name = step_name(step)
+        policy = Arguments(key) if isinstance(key, Fingerprinter) else PLAIN
+        self._key = None if policy is not PLAIN else key
+        ignored, named = tuple(ignores), tuple(os.fspath(file) for file in files)
+        variables = variables_of(environment)
+        kinds = ([FILES.name] if named else []) + ([ENVIRONMENT.name] if variables else [])
+        self._results = Results(
+            self.name,
+            step,
+            keeper_of(
+                self.name, group_of(self.name), store, _home_of(step), serializer,
+                writable=writable,
+            ),
+            policy,
+            surroundings=Surroundings(
+                frozenset(name for name in ignored if isinstance(name, str)),
+                tuple(value for value in ignored if not isinstance(value, str)),
+                frozenset(kinds),
+                policy.policy._policy.boundary,
+            ),
+            declared=Declared(variables, named, _folder_of(step)),
+            reads=(*reads, *(() if self._key is None else (self._key,))),
+            salt=salt,
+            way="" if serializer is None else serializer_name(serializer),
+        )  # fmt: skip
+
+        self._results.names = ("input" if self._key is None else "key",)
+
+    def __repr__(self) -> str:
+        return f"<cached step {self.name}>"
+
+    def __call__(self, value: In, /) -> Out:
+        """What the step makes of a value, or has made of it before."""
+        results = self._results
+        if results.epoch is not results.now():
+            results.begin_again()
+        counted = (value if self._key is None else self._key(value),)
+        memo = results.memo(counted)
+        row = results.rows.get(memo)
+        if row is not None and row[0]():
+            results.recalled += 1
+            if listeners:
+                emit(Happened.RECALLED, results.name)
+            return cast("Out", row[1].value())
+        request = self._request(value)
+        kept = results.find(request, memo) or results.make(request, memo, lambda: self.step(value))
+        return cast("Out", kept.value())
+
+    def _request(self, value: In) -> Request:
+        if self._key is None:
+            return self._results.request(("input",), (value,))
+        counted = self._key(value)
+        if not isinstance(counted, Digest | tuple):
+            raise TypeError(
+                f"the key of {self.name} is {type(counted).__name__} {counted!r}; it should be a "
+                "digest, or a tuple of what counts"
+            )
+        return self._results.request(("key",), (counted,))
+
+    def key(self, value: In, /) -> Digest:
+        """The key under which the result for an input is kept, without making it."""
+        return self._request(value).key
+
+    def explain(self, value: In, /) -> Explanation:
+        """Whether an input would be a hit, and if not what differs, without running the step."""
+        return self._results.explain(self._request(value))
+
+    def uncached(self, value: In, /) -> Out:
+        """The step itself: nothing is looked up, nothing is kept."""
+        return self.step(value)
+
+    def invalidate(self, value: In, /) -> bool:
+        """Forget the result for an input; whether there was one."""
+        return self._results.forget(self._request(value))
+
+    def invalidate_all(self) -> int:
+        """Forget every result of this step, also those of earlier code; how many."""
+        return self._results.forget_all()
+
+    def stats(self) -> dict[str, int]:
+        """How often each ending was met in this process."""
+        return self._results.stats()
+
+
+def _folder_of(step: Any) -> str:
+    called: Any = find(type(step), "__call__")
+    code = getattr(step, "__code__", getattr(called, "__code__", None))
+    file = code.co_filename if code is not None else ""
+    return os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120  # need not be there

@@ -1,0 +1,277 @@
+"""A function and the classes of its arguments in, the digest of their code and all it reads out.
+
+The digest is that of `whorl.fingerprint`: normalized syntax trees, defaults, captured values,
+globals and attributes of modules, followed through every call as far as the user's own code
+goes; installed distributions by version. Beside it stands a check that says, in a microsecond or
+so, whether anything of that has changed since (`watch`), and a list of what was met, for whoever
+asks why (`parts`).
+
+An instance among the arguments brings its class along: the function may call its methods.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from whorl.artifacts import Part
+from whorl.errors import UnsupportedFunction, UnsupportedValue
+from whorl.fingerprint.asked import Mode
+from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
+from whorl.fingerprint.describe import Describer
+from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.fingerprint.fingerprinter import fingerprint
+from whorl.fingerprint.graph import Graph
+from whorl.fingerprint.lookup import derives, module_name, qualname, type_name
+from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.policy import Policy
+from whorl.fingerprint.refusal import Refused
+from whorl.fingerprint.rules.builtin import dict_node, short
+from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.tokens import FORMAT, Node, is_flat, is_leaf, marshalled
+from whorl.fingerprint.walk import walk
+from whorl.late import dataclass
+
+from .outside import outside_reads
+from .watch import Check, Watch
+
+__all__ = ["EVERYTHING", "Surroundings", "World", "words", "world_of"]
+
+EVERYTHING: Final = "code and all that it reads"
+_ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What was said about the world of a function.
+
+    `ignores` are names that do not count (`LOCK`, `solver.LOCK`, `os.environ`); `objects` are
+    things that do not; `kinds` are the parts of the outside that were declared.
+    """
+
+    ignores: frozenset[str] = frozenset()
+    objects: tuple[object, ...] = ()
+    kinds: frozenset[str] = frozenset()
+    boundary: Boundary = DEFAULT_BOUNDARY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """The code behind a call and all it reads, as it was when `digest` was taken.
+
+    `holds()` says whether it still is so. `met` are functions, classes and values by path.
+    """
+
+    digest: StableDigest
+    holds: Check
+    met: tuple[tuple[str, object], ...]
+
+    def parts(self) -> tuple[Part, ...]:
+        """What was met, in words. To be asked for while it holds."""
+        named = (Part(path, words(value)) for path, value in self.met)
+        return (Part(EVERYTHING, self.digest), *named)
+
+
+def world_of(
+    root: object,
+    beside: Sequence[object],
+    named: Sequence[type],
+    said: Surroundings,
+    name: str,
+) -> World:
+    """The world of a function or step, and of what counts beside it.
+
+    `named` are classes that are known by their names to the fingerprints of arguments: that the
+    names lead to them is part of the world. What cannot be known exactly raises
+    `UnsupportedFunction`.
+    """
+    for _ in range(_ATTEMPTS):
+        survey = _Survey(said, name)
+        try:
+            digest = survey.digest((root, *beside))
+        finally:
+            walk.forget()
+        for cls in named:
+            survey.watch.is_named(cls)
+        holds = survey.watch.check()
+        if holds():  # otherwise another thread has changed something on the way
+            return World(digest, holds, tuple(survey.met.items()))
+    raise UnsupportedFunction(
+        name,
+        name,
+        "function",
+        "what it reads changes all the time",
+        "Let what changes be an argument, or leave it out with ignores=['NAME'].",
+    )
+
+
+class _Survey:
+    """One walk over code: what it says, what it met, and what has to stay as it is."""
+
+    def __init__(self, said: Surroundings, name: str) -> None:
+        self._said = said
+        self._name = name
+        self._describer = Describer(Policy(boundary=said.boundary)).in_mode(Mode.CODE)
+        self._ignored = {id(value) for value in said.objects}
+        self.watch = Watch(self._describer, self._is_ignored)
+        self.met: dict[str, object] = {}
+
+    def digest(self, roots: tuple[object, ...]) -> StableDigest:
+        graph = Graph(roots, self._describe, self._blame)
+        python = sys.implementation.cache_tag  # what builtins do is up to the version
+        parts = (FORMAT, python, self._said.boundary.parts(), graph.tokens)
+        return StableDigest(hash_hex(marshalled(parts)))
+
+    def _describe(self, value: object) -> Node:
+        if id(value) in self._ignored:
+            return Node(b"ignored")
+        seen = self.watch.sees_at_once(value)
+        if type(value) is types.FunctionType:
+            node = self._function(value)
+        else:
+            node = self._describer(value)
+            if node.tag == b"class":
+                self._class(cast("type", value))
+        if not seen and node.tag != b"named":
+            self.watch.see(value)
+        for child in node.values:
+            self._flat(child)
+        for item in node.items or ():
+            for child in item:
+                self._flat(child)
+        return node
+
+    def _flat(self, child: object) -> None:
+        """A short list of leaves is written down by whoever holds it, and can change like any."""
+        if type(child) is Node:
+            for inner in child.values:
+                self._flat(inner)
+            for item in child.items or ():
+                for inner in item:
+                    self._flat(inner)
+        elif type(child) is list and is_flat(child):
+            self.watch.see(child)
+
+    # -- functions ------------------------------------------------------------------------
+
+    def _function(self, function: types.FunctionType) -> Node:
+        node = self._describer(function)
+        if node.tag != b"function":
+            return node
+        self._check_outside(function)
+        path = f"{_module_of(function)}.{function.__qualname__}"
+        self._met(f"code:{path}", function)
+        names, values = [node.label(i) for i in range(len(node.values))], list(node.values)
+        for label in (".__globals__", ".__closure__"):
+            at = names.index(label)
+            values[at] = self._counted(values[at], function)
+        for label, held in zip(names, values, strict=True):
+            self._meet(label, held, function, path)
+        return Node(node.tag, values, node.label)
+
+    def _counted(self, node: object, function: types.FunctionType) -> object:
+        """The globals or captured values of a function, less those that do not count."""
+        if not self._said.ignores or type(node) is not Node or node.keys is None:
+            return node
+        reads = zip(cast("Sequence[str]", node.keys), node.values, strict=True)
+        return dict_node(
+            {path: held for path, held in reads if not self._is_ignored(path, function)}
+        )
+
+    def _is_ignored(self, path: str, function: types.FunctionType) -> bool:
+        module, names = _module_of(function), self._said.ignores
+        if path == "globals()":  # all that there is, because of one that can read anything
+            return not names.isdisjoint(("globals", "eval", "exec"))
+        return path in names or f"{module}.{path}" in names
+
+    def _check_outside(self, function: types.FunctionType) -> None:
+        for found in outside_reads(function):
+            if found.kind.name in self._said.kinds or found.name in self._said.ignores:
+                continue
+            where = f"{_module_of(function)}.{function.__qualname__}"
+            raise Refused(
+                f"{where} uses {found.name}, so what it returns depends on {found.kind.name}",
+                f"{found.kind.remedy}, or say that it does not count: ignores=[{found.name!r}].",
+            )
+
+    def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
+        if type(held) is not Node:
+            if label in (".__defaults__", ".__kwdefaults__") and held is not None:
+                self._met(f"default:{path}", held)
+            return
+        kind = {".__globals__": "global", ".__closure__": "cell"}.get(label)
+        if kind is None or held.keys is None:
+            return
+        for name, value in zip(held.keys, held.values, strict=True):
+            if type(value) is types.FunctionType or derives(type(value), type):
+                continue  # met by itself
+            if type(value) is Node:
+                continue
+            if kind == "cell":
+                self._met(f"cell:{path}.{name}", value)
+            else:
+                self.met[f"global:{_module_of(function)}.{name}"] = value
+
+    def _class(self, cls: type) -> None:
+        self._met(f"class:{known_module_name(module_name(cls))}.{qualname(cls)}", cls)
+
+    def _met(self, path: str, value: object) -> None:
+        """Several functions of one name are told apart by number."""
+        number, place = 1, path
+        while place in self.met:
+            number += 1
+            place = f"{path} ({number})"
+        self.met[place] = value
+
+    def _blame(self, path: str, culprit: object, refusal: Refused) -> Exception:
+        inside = refusal.inside
+        reason, remedy, kind = refusal.reason, refusal.remedy, type_name(type(culprit))
+        where = _readable(path)
+        if inside is not None:
+            reason, remedy, kind = inside.reason, inside.remedy, inside.type_name
+            where += inside.path.removeprefix("value")
+        if remedy is None or isinstance(inside, UnsupportedValue) or "ignores=" not in remedy:
+            name = _last_global(path)
+            leave = f"ignores=[{name!r}]" if name else "ignores=[...]"
+            remedy = (
+                "Pass it as an argument, say that it does not count "
+                f"(whorl.cached({leave})), or that what stands for it does "
+                "(whorl.cached(reads=[...]))."
+            )
+        return UnsupportedFunction(self._name, where, kind, reason, remedy)
+
+
+def _module_of(function: types.FunctionType) -> str:
+    return known_module_name(str(function.__globals__.get("__name__", "")))
+
+
+def _readable(path: str) -> str:
+    """`value[0].__globals__['helper'].__globals__['LOCK']` -> `helper -> LOCK`."""
+    steps = path.removeprefix("value[0]").split(".__globals__[")
+    names = [
+        step.partition("]")[0].strip("'") + step.partition("]")[2].replace("['", ".").strip("']")
+        for step in steps[1:]
+    ]
+    return " -> ".join(names) if names else path.replace("value[0]", "the function", 1)
+
+
+def _last_global(path: str) -> str:
+    _, found, after = path.rpartition(".__globals__[")
+    return after.partition("]")[0].strip("'") if found else ""
+
+
+def words(value: object) -> str:
+    """A value for people: as it is written if it is short, by its digest otherwise."""
+    kind = type(value)
+    if is_leaf(kind) or kind is bytes:
+        return short(value)
+    if type(value) is types.FunctionType:
+        return code_digest(value.__code__).digest.hex()[:16]
+    if (kind is tuple or kind is list) and is_flat(cast("Any", value)) and len(repr(value)) <= 60:
+        return repr(value)
+    try:
+        return f"<{type_name(kind)} {fingerprint(value)[:12]}>"
+    except UnsupportedValue:
+        return f"<{type_name(kind)}>"

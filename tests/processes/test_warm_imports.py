@@ -1,0 +1,92 @@
+"""What a process imports that uses whorl, and that finds its kernel in the cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+KERNEL = """
+import math
+import numpy as np
+import whorl
+
+FACTOR = 2.0
+
+@whorl.func
+def scaled(v):
+    return FACTOR * math.sqrt(v)
+
+@whorl.kernel
+def total(x, n: int):
+    s = 0.0
+    for i in range(n):
+        s += scaled(x[i])
+    return s
+"""
+HEAVY = (
+    "llvmlite", "click", "rich", "platformdirs", "filelock", "logging", "pathlib", "decimal",
+    "zoneinfo", "random", "tempfile", "importlib.metadata", "numpy.ma", "dataclasses",
+    "whorl.fingerprint.fingerprinter", "whorl.fingerprint.rules", "whorl.reads.view",
+    "whorl.jit.explain", "whorl.jit.drift", "whorl.kernels.pipeline", "whorl.kernels.lowering",
+)  # fmt: skip
+
+
+def run(text: str, tmp_path: Path) -> str:
+    env = {**os.environ, "WHORL_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def test_importing_whorl_imports_next_to_nothing(tmp_path: Path) -> None:
+    text = "import sys, numpy; before = set(sys.modules); import whorl, json\n"
+    text += "print(json.dumps(sorted(set(sys.modules) - before)))"
+    new = set(json.loads(run(text, tmp_path)))
+    assert {name for name in new if name.startswith("whorl")} == {
+        "whorl", "whorl.lazy", "whorl.locks", "whorl.version",
+    }  # fmt: skip
+    assert not new & set(HEAVY)
+
+
+def test_importing_whorl_opens_only_its_own_modules(tmp_path: Path) -> None:
+    text = """
+import sys, numpy
+opened = []
+sys.addaudithook(lambda name, args: opened.append(str(args[0])) if name == "open" else None)
+import whorl
+opened = list(opened)
+import os
+own = (os.sep + "whorl" + os.sep, "__future__")
+print([path for path in opened if not any(part in path for part in own)])
+"""
+    assert run(text, tmp_path).strip() == "[]"
+
+
+def test_a_warm_process_imports_no_compiler_and_no_rules(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(KERNEL)
+    text = """
+import sys, numpy
+import numpy as np
+before = set(sys.modules)
+import mine
+result = mine.total(np.full(9, 4.0), 9)
+new = set(sys.modules) - before
+import json
+print(json.dumps([result, mine.total.stats(), sorted(new)]))
+"""
+    run(text, tmp_path)
+    result, stats, new = json.loads(run(text, tmp_path))
+    assert result == 36.0
+    assert "compiled" not in stats
+    assert not set(new) & set(HEAVY)
+    assert "ast" not in new  # NumPy has imported it, and whorl adds nothing to that

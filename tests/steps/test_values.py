@@ -1,0 +1,328 @@
+"""Results come back as the very types and bits they were, and nothing is executed to read them."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import json
+import math
+import pickle
+import struct
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import whorl
+from whorl.artifacts import Entry, Label
+from whorl.fingerprint.digest import StableDigest
+from whorl.steps.values import NotKept, NotRestored, decoded, encoded, is_constant
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = "g"
+
+
+class Bits(enum.Flag):
+    A = 1
+    B = 2
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: float = 0.0
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Slotted:
+    a: int
+    b: Slotted | None = None
+
+
+@dataclass
+class Counting(list[int]):
+    name: str = ""
+
+
+@dataclass
+class Own:
+    a: int
+
+    def __getstate__(self) -> int:
+        return self.a
+
+    def __setstate__(self, state: int) -> None:
+        self.a = state
+
+
+class Pair(NamedTuple):
+    left: int
+    right: int
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Plain:
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plain) and self.held == other.held
+
+
+def through_an_entry(value: object, **options: Any) -> tuple[str, Any]:
+    """How a value is written, and what comes back after it was bytes."""
+    written = encoded(value)
+    label = Label("result", StableDigest("0" * 32))
+    entry = Entry.checked(
+        Entry.made(label, written.payloads, written.record).data, StableDigest("0" * 32)
+    )
+    return entry.record[0], decoded(entry.record, entry.payload, {}, **options)
+
+
+PLAIN_VALUES: list[Any] = [
+    None, True, False, 0, 1, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 10**4000,
+    0.0, -0.0, 1.5, 5e-324, math.inf, -math.inf, 1e308, 1j, complex(-0.0, math.inf),
+    "", "a", "é", "\ud800", "\ud83d\ude00", "😀", "\0", b"", b"\x00\xff" * 10, bytearray(b"ab"),
+    [], (), {}, set(), frozenset(), [[]], ((),), {1: {2: 3}}, {(1, "a"): None}, {None: 1, "x": 2},
+    {1, "a", None}, frozenset({frozenset({1})}), range(3), range(10, 0, -2), slice(1, None, 2), ...,
+    {"b": 1, "a": 2}, [1, True, 1.0], {"nested": [{"deep": ({"er": [1]},)}]},
+    Colour.RED, Colour.GREEN, [Colour.RED], Point(1.0, -0.0, ["a"]), Slotted(1, Slotted(2)),
+    {"t": 1}, {"d": []}, ["plain", 1],
+]  # fmt: skip
+
+ARRAYS: list[Any] = [
+    np.arange(6).reshape(2, 3), np.arange(6.0).reshape(2, 3).T, np.asfortranarray(np.ones((2, 3))),
+    np.arange(10)[::3], np.array(5), np.empty((0, 3)), np.zeros((2, 0, 3), np.float32),
+    np.array([True, False]), np.array(["a", "bc"]), np.array([b"a"]), np.array([1 + 2j]),
+    np.array(["2020-01-01"], "M8[D]"), np.array([1], ">i4"), np.array([np.nan, -0.0]),
+    np.arange(3, dtype=np.uint8), np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")]),
+    np.zeros(2, [("v", "f4", (3,))]), np.float16(1.5) * np.ones(3, np.float16),
+]  # fmt: skip
+
+SCALARS: list[Any] = [
+    np.float64(1.5), np.float32(-0.0), np.int64(1), np.uint8(255), np.bool_(True), np.complex64(1j),
+    np.str_("ab"), np.str_(""), np.bytes_(b"x"), np.datetime64("2020-01-01"),
+    np.timedelta64(5, "s"), np.dtype("f4"), np.dtype([("a", "i4")]), np.float16(2),
+]  # fmt: skip
+
+
+def same(one: object, other: object) -> bool:
+    return type(one) is type(other) and whorl.fingerprint(one) == whorl.fingerprint(other)
+
+
+@pytest.mark.parametrize("value", PLAIN_VALUES, ids=repr)
+def test_plain_data_is_written_without_pickle_and_comes_back_exactly(value: object) -> None:
+    kind, back = through_an_entry(value)
+    assert kind == "plain"
+    assert same(value, back)
+    if not isinstance(value, set):
+        assert repr(value) == repr(back)  # the order of a dict counts too
+
+
+@pytest.mark.parametrize("value", ARRAYS, ids=lambda value: f"{value.dtype}{value.shape}")
+def test_an_array_comes_back_with_dtype_shape_order_and_bits(value: np.ndarray[Any, Any]) -> None:
+    kind, back = through_an_entry(value)
+    assert kind == "plain"
+    assert back.dtype == value.dtype
+    assert back.dtype.char == value.dtype.char
+    assert back.shape == value.shape
+    assert back.tobytes() == value.tobytes()
+    assert back.flags.f_contiguous == value.flags.f_contiguous or not value.flags.forc
+    assert not back.flags.writeable
+
+
+@pytest.mark.parametrize("value", SCALARS, ids=repr)
+def test_a_scalar_of_numpy_comes_back_as_itself(value: Any) -> None:
+    kind, back = through_an_entry(value)
+    assert kind == "plain"
+    assert type(back) is type(value)
+    assert same(value, back)
+
+
+def test_a_nan_comes_back_with_its_bits() -> None:
+    (odd,) = struct.unpack("<d", bytes.fromhex("010000000000f8ff"))
+    _, back = through_an_entry([odd, -math.nan])
+    assert struct.pack("<d", back[0]).hex() == "010000000000f8ff"
+    assert math.copysign(1, back[1]) == math.copysign(1, -math.nan)
+
+
+def test_an_array_is_not_copied_unless_asked_for() -> None:
+    value = np.arange(100_000)
+    written = encoded(value)
+    entry = Entry.made(Label("result", StableDigest("0" * 32)), written.payloads, written.record)
+    back = decoded(entry.record, entry.payload, {})
+    assert np.shares_memory(back, np.frombuffer(entry.data, np.uint8))
+    assert back.__array_interface__["data"][0] % 8 == 0
+    copy = decoded(entry.record, entry.payload, {}, writable=True)
+    copy[0] = 7
+    assert decoded(entry.record, entry.payload, {})[0] == 0
+
+
+SHARED: list[int] = [1]
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+DEEP: Any = ()
+for _ in range(60):
+    DEEP = (DEEP, DEEP)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [SHARED, SHARED], CIRCLE, DEEP, Pair(1, 2), Text("a"), collections.OrderedDict(a=1),
+        collections.Counter("ab"), Plain([1]), Path("a"), Counting("n"), Own(1), Bits.A | Bits.B,
+        np.array([1, "a"], object), {1: Plain(2)}, collections.deque([1]), np.longdouble(1),
+        np.ma.masked_array([1, 2], [True, False]), [np.ones(1)] * 2,
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_everything_else_goes_through_pickle(value: object) -> None:
+    kind, back = through_an_entry(value)
+    assert kind == "pickle"
+    assert type(back) is type(value)
+
+
+def test_one_list_twice_comes_back_as_one_list() -> None:
+    _, (left, right) = through_an_entry([SHARED, SHARED])
+    assert left is right
+
+
+def test_a_circle_comes_back_as_a_circle() -> None:
+    _, back = through_an_entry(CIRCLE)
+    assert back[0] is back
+
+
+def test_what_cannot_be_written_says_so() -> None:
+    with pytest.raises(NotKept, match="neither plain data nor can it be pickled"):
+        encoded(lambda: 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "constant"),
+    [((1, "a", None), True), (Colour.RED, True), ((1, [2]), False), (np.ones(1), False),
+     (Point(1.0), False), (np.float32(1), True), (frozenset({1}), True), (Pair(1, 2), False)],
+    ids=repr,
+)  # fmt: skip
+def test_what_nobody_can_change_is_known(value: object, constant: bool) -> None:
+    assert is_constant(encoded(value).record) is constant
+
+
+# -- reading what others may have written ---------------------------------------------------
+
+
+def read(record: object, payloads: Mapping[str, bytes] | None = None) -> Any:
+    return decoded(record, lambda name: memoryview((payloads or {})[name]), {})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None, [], ["plain"], ["plain", {"x": 1}, True], ["plain", {"t": 5}, True],
+        ["plain", {}, True], ["plain", {"t": [], "d": []}, True], ["plain", {"d": [1]}, True],
+        ["plain", {"a": ["O", [1], "C", 0, 8]}, True],
+        ["plain", {"a": ["<f8", [9], "C", 0, 8]}, True],
+        ["plain", {"a": ["<f8", [1], "C", -8, 8]}, True], ["plain", {"a": ["<f8"]}, True],
+        ["plain", {"n": ["<f8", "00"]}, True], ["plain", {"b": "%%%"}, True],
+        ["plain", {"s": [[]]}, True], ["plain", {"i": "zz"}, True], ["plain", {"u": "ff"}, True],
+        ["plain", {"e": ["no_such_module", "X", "A", 1]}, True],
+        ["plain", {"o": ["os", "system", [], []]}, True],
+        ["plain", {"o": ["subprocess", "Popen", ["args"], ["ls"]]}, True],
+        ["pickle", "00"], ["serializer", "json text", "00"], ["other", 1],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_record_that_makes_no_sense_is_not_restored(record: object) -> None:
+    with pytest.raises(NotRestored):
+        read(record, {"arrays": bytes(8), "pickle": b"", "data": b"1"})
+
+
+def test_reading_imports_nothing() -> None:
+    sys.modules.pop("antigravity", None)
+    before = set(sys.modules)
+    with pytest.raises(NotRestored, match="antigravity has not been loaded"):
+        read(["plain", {"o": ["antigravity", "Point", ["x"], [1]]}, False])
+    assert set(sys.modules) == before
+
+
+class Exploit:
+    ran: list[int] = []
+
+    def __reduce__(self) -> Any:
+        return Exploit.ran.append, (1,)
+
+
+def test_a_pickle_that_is_not_signed_with_our_key_is_never_read() -> None:
+    data = pickle.dumps(Exploit())
+    for signature in ("", "0" * 64, "é"):
+        with pytest.raises(NotRestored, match="not signed with our key"):
+            read(["pickle", signature], {"pickle": data})
+    assert Exploit.ran == []
+
+
+def test_a_pickle_that_another_team_signed_is_not_read() -> None:
+    whorl.configure(signing_key="the key of another team")
+    theirs = encoded(Plain(1))
+    whorl.configure(signing_key="the key of our own team")
+    ours = encoded(Plain(1))
+    payloads = {name: bytes(held) for name, held in theirs.payloads.items()}
+    with pytest.raises(NotRestored, match="not signed"):
+        read(theirs.record, payloads)
+    assert read(ours.record, {n: bytes(p) for n, p in ours.payloads.items()}) == Plain(1)
+
+
+def test_a_key_that_is_too_short_is_refused_and_not_shown() -> None:
+    with pytest.raises(whorl.BadSetting, match="16 characters") as caught:
+        whorl.configure(signing_key="hunter2")
+    assert "hunter2" not in str(caught.value)
+    settings = whorl.configure(signing_key="correct horse battery")
+    assert "horse" not in repr(settings)
+
+
+def test_a_dataclass_with_other_fields_is_not_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = encoded(Point(1.0))
+
+    @dataclass
+    class Other:
+        x: float
+
+    Other.__qualname__ = "Point"
+    monkeypatch.setattr(sys.modules[__name__], "Point", Other)
+    with pytest.raises(NotRestored, match="other fields"):
+        read(written.record)
+
+
+def test_a_member_with_another_value_is_not_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = encoded(Colour.RED)
+
+    class Other(enum.Enum):
+        RED = True
+
+    Other.__qualname__ = "Colour"
+    monkeypatch.setattr(sys.modules[__name__], "Colour", Other)
+    with pytest.raises(NotRestored):
+        read(written.record)
+
+
+def test_a_serializer_writes_bytes_or_text() -> None:
+    for serializer in (json, pickle):
+        written = encoded({"a": 1}, serializer)
+        payloads = {name: bytes(held) for name, held in written.payloads.items()}
+        back = decoded(written.record, lambda name: memoryview(payloads[name]), {}, serializer)  # noqa: B023
+        assert back == {"a": 1}
+
+
+def test_a_serializer_that_writes_something_else_says_so() -> None:
+    odd = types.SimpleNamespace(dumps=lambda value: 5, loads=lambda data: data)
+    with pytest.raises(NotKept, match="not bytes"):
+        encoded(1, odd)
