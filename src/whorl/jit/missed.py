@@ -9,7 +9,7 @@ from typing import Final
 
 from whorl.store.journal import Difference, Miss
 
-from .explain import ARCHITECTURE, Explanation
+from .explain import ARCHITECTURE, FOLLOWED, Explanation
 
 __all__ = ["COMPARED", "miss_of"]
 
@@ -31,7 +31,8 @@ def miss_of(name: str, why: Explanation | None, code: types.CodeType) -> Miss:
         Difference(each.path, each.old, each.new, each.line or _line(each.path, code))
         for each in why.changes
     )
-    return Miss(name, _cause(why), why.reason, differences)
+    reason = why.reason.removesuffix(FOLLOWED)  # whoever reads this knows that it was made
+    return Miss(name, _cause(why), reason, differences)
 
 
 def _line(path: str, code: types.CodeType) -> str:
