@@ -765,6 +765,30 @@ def test_an_explanation_names_what_differs(monkeypatch: pytest.MonkeyPatch) -> N
     assert ran(scaled) == 1
 
 
+def test_drift_can_be_an_error_that_names_what_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = sys.modules[__name__]
+    monkeypatch.setattr(here, "SCALE", 2, raising=False)
+
+    @whorl.cached(on_drift="raise")
+    def scaled(x: int) -> int:
+        return x * SCALE  # type: ignore[name-defined,no-any-return]  # noqa: F821
+
+    assert scaled(1) == 2
+    monkeypatch.setattr(here, "SCALE", 3)
+    for _ in range(2):
+        with pytest.raises(whorl.Drifted) as caught:
+            scaled(1)
+        assert caught.value.changes == ((f"global:{__name__}.SCALE", "2", "3"),)
+        assert 'on_drift="rerun"' in str(caught.value)
+    monkeypatch.setattr(here, "SCALE", 2)
+    assert scaled(1) == 2
+    assert ran(scaled) == 1
+    with pytest.raises(TypeError, match="on_drift= is"):
+        whorl.cached(on_drift="explode")  # type: ignore[call-overload]
+
+
 def test_forgetting_one_result_and_all() -> None:
     same = whorl.cached(lambda x: x)
     for i in range(3):
