@@ -252,6 +252,43 @@ def test_an_argument_that_is_a_function_counts_by_what_it_reads(
     assert apply(scaled, 3) == 15
 
 
+def test_an_argument_that_is_a_class_counts_by_its_content(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unit:
+        size = 1
+
+        @classmethod
+        @whorl.cached
+        def scaled(cls, x: int) -> int:
+            return cls.size * x
+
+    class Large(Unit):
+        size = 10
+
+    classes: list[Any] = [Unit, Large]
+    for _ in range(2):
+        assert [cls.scaled(2) for cls in classes] == [2, 20]
+    monkeypatch.setattr(Large, "size", 30)
+    assert [cls.scaled(2) for cls in classes] == [2, 60]
+    monkeypatch.setattr(Unit, "size", 7)
+    assert [cls.scaled(2) for cls in classes] == [14, 60]
+
+
+def test_functions_and_classes_in_other_places_are_other_calls() -> None:
+    told = whorl.cached(lambda *values: [getattr(value, "__name__", value) for value in values])
+    calls: list[tuple[Any, ...]] = [
+        (int, 1),
+        (1, int),
+        (int, str),
+        (str, int),
+        (None, int),
+        (ran, 0),
+    ]
+    for _ in range(2):
+        assert [told(*call) for call in calls] == [told.uncached(*call) for call in calls]
+
+
 def test_deep_and_circular_arguments() -> None:
     depth = whorl.cached(lambda held: 1)
     deep: list[Any] = []

@@ -9,6 +9,7 @@ has to be walked in another way, the addresses of the classes are part of the na
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections.abc import Iterable
 from math import inf
@@ -17,7 +18,7 @@ from typing import Any, Final
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.digest import hash_bytes
 from whorl.fingerprint.emit import BUDGET
-from whorl.fingerprint.lookup import module_name, qualname
+from whorl.fingerprint.lookup import derives, module_name, qualname
 from whorl.fingerprint.run import Overrun, Run, Table
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
@@ -59,6 +60,10 @@ class Arguments:
         """The user's classes in the arguments."""
         return self.classes_of(values)
 
+    def codes(self, values: Iterable[object]) -> tuple[object, ...]:
+        """The functions and classes among the arguments."""
+        return tuple(value for value in values if _is_code(value))
+
     def memo(self, values: tuple[Any, ...]) -> object:
         """What stands for the arguments in this process. Hot."""
         if not leaf_test(len(values))(values):
@@ -67,7 +72,15 @@ class Arguments:
         return memo if len(memo) <= SHORT else b"#" + hash_bytes(memo)
 
     def memo_of_others(self, values: tuple[Any, ...]) -> object:
-        """The same for arguments that are not all leaves."""
+        """The same for arguments that are not all leaves.
+
+        A function or class is known by its address: walking its code takes a millisecond, and
+        the world of the call looks whether it has changed.
+        """
+        places = tuple(id(value) if _is_code(value) else 0 for value in values)
+        if any(places):
+            others = tuple(None if at else v for v, at in zip(values, places, strict=True))
+            return places, self.memo(others)
         written = self._written(values)
         if written is None:  # too deep, in a circle, or of a class that no table has
             return self.policy(values), self._addresses(values)
@@ -105,6 +118,11 @@ class Arguments:
                 self._met[name] = weakref.ref(cls)
             elif known() is not cls:
                 self._has_doubles = True
+
+
+def _is_code(value: object) -> bool:
+    kind = type(value)
+    return kind is types.FunctionType or kind is type or derives(kind, type)
 
 
 PLAIN: Final = Arguments(Fingerprinter())

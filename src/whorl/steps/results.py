@@ -18,11 +18,11 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from whorl import settings
-from whorl.artifacts import Label, Part
-from whorl.errors import UnsupportedValue
+from whorl.artifacts import Part
+from whorl.errors import Drifted, UnsupportedValue
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.names import known_module_name
@@ -68,6 +68,8 @@ class Request:
         return (*self.world.parts(), *named, *said)
 
 
+OnDrift = Literal["rerun", "raise"]
+
 Row = tuple[Callable[[], bool], Kept]
 """A result in memory, and what says whether it is still right."""
 
@@ -87,6 +89,7 @@ class Results:
         reads: Sequence[object] = (),
         salt: str = "",
         way: str = "",
+        on_drift: OnDrift = "rerun",
     ) -> None:
         self.name = name
         self.keeper = keeper
@@ -103,7 +106,9 @@ class Results:
         self._surroundings = surroundings
         self._salt = salt
         self._way = way
-        self._worlds: dict[tuple[int, ...], tuple[tuple[type, ...], World]] = {}
+        self._on_drift = on_drift
+        self._first: dict[tuple[int, ...], tuple[StableDigest, dict[str, str]]] = {}
+        self._worlds: dict[tuple[int, ...], tuple[tuple[object, ...], World]] = {}
         self._by_key: dict[Digest, Kept] = {}
         self._bytes = 0
 
@@ -142,7 +147,7 @@ class Results:
     def request(self, names: Sequence[str], values: Sequence[Any]) -> Request:
         """The key of a call, and what it is made of."""
         with remembered_in(StoredSources(self.keeper.flights.store)):
-            world = self.world(self.arguments.classes(values))
+            world = self.world(values)
         digests = [self.arguments.digest(value) for value in values]
         said = self._said()
         parts = ("result", FORMAT, str(world.digest), list(map(str, digests)), *said)
@@ -160,18 +165,41 @@ class Results:
         }
         return (*self.declared.now(), *([name, held] for name, held in salts.items() if held))
 
-    def world(self, classes: tuple[type, ...]) -> World:
-        """The world for arguments of these classes, as it is now."""
-        place = tuple(map(id, classes))
+    def world(self, values: Sequence[Any]) -> World:
+        """The world for arguments like these, as it is now."""
+        classes, codes = self.arguments.classes(values), self.arguments.codes(values)
+        beside = (*classes, *codes)
+        place = tuple(map(id, beside))
         known = self._worlds.get(place)
         if known is not None and known[1].holds():
             return known[1]
-        roots = (*self._reads, *classes)
+        roots = (*self._reads, *beside)
         world = world_of(self._root, roots, classes, self._surroundings, self.name)
         if len(self._worlds) >= WORLDS_KEPT:
             self._worlds.clear()
-        self._worlds[place] = classes, world
+        self._worlds[place] = beside, world
+        if self._on_drift == "raise":
+            self._check_drift(place, world)
         return world
+
+    def _check_drift(self, place: tuple[int, ...], world: World) -> None:
+        """Raise if the world is not the one of the first call."""
+        if place not in self._first:
+            self._first[place] = world.digest, dict(world.parts())
+        digest, before = self._first[place]
+        if digest == world.digest:
+            return
+        changes = tuple(
+            (change.path, change.old, change.new)
+            for change in _changes(before, dict(world.parts()))
+        )
+        self._worlds.pop(place, None)
+        raise Drifted(
+            self.name,
+            changes,
+            made="reads",
+            remedy='Restore it, or let the function run again with on_drift="rerun".',
+        )
 
     # -- finding --------------------------------------------------------------------------
 
@@ -275,8 +303,7 @@ class Results:
                 )
         if not request.world.holds():
             with remembered_in(StoredSources(self.keeper.flights.store)):
-                values = [value for _, value, _ in request.arguments]
-                now_world = self.world(self.arguments.classes(values))
+                now_world = self.world([value for _, value, _ in request.arguments])
             if now_world.digest != request.world.digest:
                 before, now_parts = dict(parts), dict(now_world.parts())
                 del now_parts[EVERYTHING]
@@ -322,7 +349,7 @@ class Results:
         now = dict(request.parts())
         nearest: tuple[Change, ...] | None = None
         for label in self.keeper.labels():
-            changes = _changes(label, now)
+            changes = _changes(dict(label.parts), now)
             if nearest is None or len(changes) < len(nearest):
                 nearest = changes
         if nearest is None:
@@ -352,8 +379,7 @@ class Results:
         return {"recalled": self.recalled, **{name: self.counts[name] for name in names}}
 
 
-def _changes(label: Label, now: Mapping[str, str]) -> tuple[Change, ...]:
-    old = dict(label.parts)
+def _changes(old: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:
     differ = [name for name in {**old, **now} if old.get(name) != now.get(name)]
     if any(name.startswith(_IN_WORLD) for name in differ):  # which says more
         differ.remove(EVERYTHING)
