@@ -25,7 +25,9 @@ from whorl.fingerprint.walk import walk
 from .classes import ClassFinder
 from .parameters import leaf_test
 
-__all__ = ["PLAIN", "Arguments"]
+__all__ = ["PLAIN", "SHORT", "Arguments"]
+
+SHORT: Final = 256  # bytes of a name that is kept as it is
 
 
 class Arguments:
@@ -59,9 +61,10 @@ class Arguments:
 
     def memo(self, values: tuple[Any, ...]) -> object:
         """What stands for the arguments in this process. Hot."""
-        if leaf_test(len(values))(values):
-            return dumps(values, 2)
-        return self.memo_of_others(values)
+        if not leaf_test(len(values))(values):
+            return self.memo_of_others(values)
+        memo = dumps(values, 2)
+        return memo if len(memo) <= SHORT else b"#" + hash_bytes(memo)
 
     def memo_of_others(self, values: tuple[Any, ...]) -> object:
         """The same for arguments that are not all leaves."""
@@ -82,7 +85,7 @@ class Arguments:
                     continue
                 except Exception:  # said better by the slow way
                     return None
-                return hash_bytes(dumps((self._head, out), 2))
+                return b"*" + hash_bytes(dumps((self._head, out), 2))
         finally:
             walk.forget()
         return None

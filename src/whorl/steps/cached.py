@@ -17,7 +17,7 @@ from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Explanation
 from whorl.store import Cache, Store
 
-from .arguments import PLAIN, Arguments
+from .arguments import PLAIN, SHORT, Arguments
 from .declared import Declared, variables_of
 from .keeper import Kept, keeper_of
 from .outside import ENVIRONMENT, FILES
@@ -63,6 +63,7 @@ class CachedFunction(Generic[P, R]):
             self._select = self._parameters.counted
         self._are_leaves = leaf_test(1 if self._key else len(self._parameters.names))
         self._results = options.results(function)
+        self._results.names = ("key",) if self._key else self._parameters.names
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
@@ -95,12 +96,13 @@ class CachedFunction(Generic[P, R]):
                 values = self._select(values)
         else:
             values = (self._key(*args, **kwargs),)
-        if results.has_declared:
+        # The same as `results.memo`, sooner where there is little to look at.
+        if results.has_declared or not self._are_leaves(values):
             memo: object = results.memo(values)
-        elif self._are_leaves(values):
-            memo = dumps(values, 2)
         else:
-            memo = results.arguments.memo_of_others(values)
+            memo = dumps(values, 2)
+            if len(memo) > SHORT:
+                memo = results.memo(values)
         row = results.rows.get(memo)
         if row is not None and row[0]():
             results.recalled += 1

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from whorl import settings
 from whorl.artifacts import Label, Part
+from whorl.errors import UnsupportedValue
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.names import known_module_name
@@ -36,8 +37,9 @@ from whorl.store import Ending
 from .arguments import Arguments
 from .declared import Declared
 from .keeper import Kept, Live, Made, Written
+from .parameters import Content
 from .progress import Progress
-from .world import Surroundings, World, words, world_of
+from .world import EVERYTHING, Surroundings, World, words, world_of
 
 __all__ = ["Request", "Results", "Row"]
 
@@ -91,6 +93,7 @@ class Results:
         self.declared = declared
         self.has_declared = bool(declared)
         self.arguments = arguments
+        self.names: tuple[str, ...] = ()  # of the arguments, for errors
         self.rows: dict[object, Row] = {}
         self.recalled = 0
         self.counts: Counter[str] = Counter()
@@ -120,8 +123,21 @@ class Results:
 
     def memo(self, values: tuple[Any, ...]) -> object:
         """What stands for the arguments and what was declared, in this process. Hot."""
-        memo = self.arguments.memo(values)
+        try:
+            memo = self.arguments.memo(values)
+        except UnsupportedValue as error:
+            raise self._named(error) from None
         return (memo, marshalled(self.declared.now())) if self.has_declared else memo
+
+    def _named(self, error: UnsupportedValue) -> UnsupportedValue:
+        """The same, with the name of the parameter in the place of its number."""
+        number, _, rest = error.path.removeprefix("value[").partition("]")
+        if not number.isdigit() or int(number) >= len(self.names):
+            return error
+        name = self.names[int(number)]
+        remedy = f"Leave the parameter out (exclude=[{name!r}]). {error.remedy}"
+        path = f"argument {name}{rest} of {self.name}"
+        return UnsupportedValue(path, error.type_name, error.reason, remedy)
 
     def request(self, names: Sequence[str], values: Sequence[Any]) -> Request:
         """The key of a call, and what it is made of."""
@@ -252,7 +268,7 @@ class Results:
                 now: Digest | None = self.arguments.digest(value)
             except Exception:
                 now = None
-            if now != digest:
+            if now != digest or (isinstance(value, Content) and value.has_changed()):
                 return (
                     f"it changed its argument {name!r} while it ran. Let it work on a copy, or "
                     f"say that the argument does not count (exclude=[{name!r}])"
@@ -263,8 +279,9 @@ class Results:
                 now_world = self.world(self.arguments.classes(values))
             if now_world.digest != request.world.digest:
                 before, now_parts = dict(parts), dict(now_world.parts())
+                del now_parts[EVERYTHING]
                 differ = [name for name, text in now_parts.items() if before.get(name) != text]
-                what = differ[0] if differ else "what it reads"
+                what = differ[0] if differ else "something that it reads"
                 name = what.rpartition(".")[2]
                 return (
                     f"{what} changed while it ran. If that does not count, say so "
@@ -337,11 +354,13 @@ class Results:
 
 def _changes(label: Label, now: Mapping[str, str]) -> tuple[Change, ...]:
     old = dict(label.parts)
-    return tuple(
-        Change(name, old.get(name, "absent"), now.get(name, "absent"))
-        for name in {**old, **now}
-        if old.get(name) != now.get(name)
-    )
+    differ = [name for name in {**old, **now} if old.get(name) != now.get(name)]
+    if any(name.startswith(_IN_WORLD) for name in differ):  # which says more
+        differ.remove(EVERYTHING)
+    return tuple(Change(name, old.get(name, "absent"), now.get(name, "absent")) for name in differ)
+
+
+_IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:")
 
 
 def group_of(name: str) -> StableDigest:

@@ -422,12 +422,12 @@ class _Reader:
         dtype, data = _dtype_of(name), self._payload("arrays")
         if not 0 <= offset <= offset + size <= len(data):
             raise ValueError("an array lies outside of its entry")
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
+            raise ValueError("an array is not as long as it says")
         if size:
             found = np.frombuffer(data[offset : offset + size], dtype).reshape(shape, order=order)
         else:
             found = np.zeros(shape, dtype, order)
-            if found.nbytes:
-                raise ValueError("an array has no bytes")
         if self._writable:
             return found.copy(order)
         found.flags.writeable = False

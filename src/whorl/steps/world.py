@@ -11,6 +11,7 @@ An instance among the arguments brings its class along: the function may call it
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -36,8 +37,9 @@ from whorl.late import dataclass
 from .outside import outside_reads
 from .watch import Check, Watch
 
-__all__ = ["Surroundings", "World", "words", "world_of"]
+__all__ = ["EVERYTHING", "Surroundings", "World", "words", "world_of"]
 
+EVERYTHING: Final = "code and all that it reads"
 _ATTEMPTS: Final = 5
 
 
@@ -68,7 +70,8 @@ class World:
 
     def parts(self) -> tuple[Part, ...]:
         """What was met, in words. To be asked for while it holds."""
-        return tuple(Part(path, words(value)) for path, value in self.met)
+        named = (Part(path, words(value)) for path, value in self.met)
+        return (Part(EVERYTHING, self.digest), *named)
 
 
 def world_of(
@@ -117,7 +120,8 @@ class _Survey:
 
     def digest(self, roots: tuple[object, ...]) -> StableDigest:
         graph = Graph(roots, self._describe, self._blame)
-        parts = (FORMAT, self._said.boundary.parts(), graph.tokens)
+        python = sys.implementation.cache_tag  # what builtins do is up to the version
+        parts = (FORMAT, python, self._said.boundary.parts(), graph.tokens)
         return StableDigest(hash_hex(marshalled(parts)))
 
     def _describe(self, value: object) -> Node:
@@ -158,7 +162,7 @@ class _Survey:
             return node
         self._check_outside(function)
         path = f"{_module_of(function)}.{function.__qualname__}"
-        self.met[f"code:{path}"] = function
+        self._met(f"code:{path}", function)
         names, values = [node.label(i) for i in range(len(node.values))], list(node.values)
         for label in (".__globals__", ".__closure__"):
             at = names.index(label)
@@ -195,7 +199,7 @@ class _Survey:
     def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
         if type(held) is not Node:
             if label in (".__defaults__", ".__kwdefaults__") and held is not None:
-                self.met[f"default:{path}"] = held
+                self._met(f"default:{path}", held)
             return
         kind = {".__globals__": "global", ".__closure__": "cell"}.get(label)
         if kind is None or held.keys is None:
@@ -203,14 +207,23 @@ class _Survey:
         for name, value in zip(held.keys, held.values, strict=True):
             if type(value) is types.FunctionType or derives(type(value), type):
                 continue  # met by itself
-            module = _module_of(function)
-            place = f"global:{module}.{name}" if kind == "global" else f"cell:{path}.{name}"
-            if type(value) is not Node:
-                self.met[place] = value
+            if type(value) is Node:
+                continue
+            if kind == "cell":
+                self._met(f"cell:{path}.{name}", value)
+            else:
+                self.met[f"global:{_module_of(function)}.{name}"] = value
 
     def _class(self, cls: type) -> None:
-        path = f"class:{known_module_name(module_name(cls))}.{qualname(cls)}"
-        self.met[path] = cls
+        self._met(f"class:{known_module_name(module_name(cls))}.{qualname(cls)}", cls)
+
+    def _met(self, path: str, value: object) -> None:
+        """Several functions of one name are told apart by number."""
+        number, place = 1, path
+        while place in self.met:
+            number += 1
+            place = f"{path} ({number})"
+        self.met[place] = value
 
     def _blame(self, path: str, culprit: object, refusal: Refused) -> Exception:
         inside = refusal.inside
