@@ -13,7 +13,8 @@ from typing import Any, Final
 import click
 
 from whorl.late import dataclass
-from whorl.store import Journal, Miss, Totals
+from whorl.store import Totals
+from whorl.store.journal import Journal, Miss
 
 from . import words
 from .output import heading, line, say

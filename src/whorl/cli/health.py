@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from whorl import settings
 from whorl.errors import BadSetting
-from whorl.store import Cache, Leases, MemoryStore
+from whorl.store import Leases
 from whorl.store.lease import Lease
 from whorl.store.safety import danger
 
@@ -224,24 +224,16 @@ def _launch() -> Iterator[Check]:
 
 
 def _native() -> tuple[bool, str]:
-    """Whether kernels can be launched natively here, by making all that it takes."""
-    from whorl.kernels.kernel import NumericKernel
-    from whorl.kernels.machine import host_level, machine_code
-    from whorl.kernels.native import native_classes
+    """Whether kernels can be launched natively here: objects are as expected, memory can run."""
+    from whorl.launch import Image, Unmappable, map_image
     from whorl.launch.layout import NotKnown, layout
-    from whorl.launch.routine import routine_address
 
     try:
         name = layout().name.split("-")
-    except NotKnown as error:
+        map_image(Image(b"\xc3", {"nothing": 0}, ()))
+    except (NotKnown, Unmappable) as error:
         return False, str(error)
-    if native_classes(NumericKernel) is None:
-        return False, "this interpreter lets no class be called natively"
-    level = host_level()
-    address = routine_address(Cache(MemoryStore()), level, lambda text: machine_code(text, level))
-    if address is None:
-        return False, "the launcher cannot be linked or mapped here"
-    return True, f"{name[0]} {name[1]}, {level}"
+    return True, f"{name[0]} {name[1]}"
 
 
 def _threads() -> Iterator[Check]:

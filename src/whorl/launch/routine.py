@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.artifacts import Artifact, Entry, Label, Part, decode, encode
+from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.locks import Lock
-from whorl.store import Cache, is_hit_required
+from whorl.store import Cache
 
 from .image import Image, Unlinkable, link
 from .layout import NotKnown, layout
@@ -21,7 +21,6 @@ from .native import API, ENTRY, launcher_text
 
 __all__ = ["api_table", "routine_address"]
 
-NAME: Final = "whorl's launcher"  # for whoever looks through the store
 _lock: Final = [Lock()]  # another one in a forked child
 _found: dict[str, tuple[Mapped, int] | None] = {}
 
@@ -47,11 +46,13 @@ def _mapped(cache: Cache, level: str, compile_it: Callable[[str], bytes]) -> tup
     assert isinstance(key, StableDigest)
 
     def produce() -> Entry:
+        from whorl.store.required import is_hit_required
+
         if is_hit_required():
             raise Unlinkable("the launcher is not in the cache, and nothing may be compiled")
         image = link(compile_it(text))
         toolchain = f"{layout().name} {level}"
-        label = Label("artifact", key, parts=(Part("name", NAME),), toolchain=toolchain)
+        label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=toolchain)
         return encode(Artifact({"text": image.text}, {"image": image.plain}), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
