@@ -79,10 +79,14 @@ $(VENV)/$(STAMP): pyproject.toml
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-$(BENCH)/$(STAMP): bench/requirements.txt pyproject.toml
+$(BENCH)/$(STAMP): bench/requirements.txt bench/requirements-more.txt pyproject.toml
 	@$(require_python)
 	@test -x $(BENCH)/bin/python || { echo "setting up $(BENCH) ..."; $(PYTHON) -m venv $(BENCH); }
 	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check -r bench/requirements.txt -e .
+	@for peer in $$(grep -v '^#' bench/requirements-more.txt); do \
+	    $(BENCH)/bin/python -m pip install -qq --disable-pip-version-check $$peer \
+	        || echo "left out of the comparison: $$peer cannot be installed"; \
+	done
 	@touch $@
 
 $(DOCS)/$(STAMP): docs/site/requirements.txt pyproject.toml

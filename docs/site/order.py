@@ -27,4 +27,4 @@ BESIDE = {
 }
 
 # Pages that others refer to before they are there. A link to one that is absent is only its text.
-AWAITED = frozenset({"guides/loops.md", "guides/caching.md", "guides/command_line.md"})
+AWAITED = frozenset({"guides/loops.md"})

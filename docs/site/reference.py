@@ -123,7 +123,9 @@ def _packages() -> Iterator[Page]:
     for package, listed in names().items():
         title = TITLES.get(package, package.capitalize())
         listed = sorted(listed, key=lambda name: (name.public.count("."), name.public.lower()))
-        parts = [f"# {title}", _about(package), *map(_entry, listed), _numbers(listed)]
+        is_module = isinstance(listed[0].value, types.ModuleType)  # which says by itself what it is
+        about = "" if is_module else _about(package)
+        parts = [f"# {title}", about, *map(_entry, listed), _numbers(listed)]
         yield Page(f"reference/{package}.md", title, "\n\n".join(filter(None, parts)) + "\n")
 
 
@@ -141,7 +143,7 @@ def _entry(name: Name) -> str:
     if isinstance(name.value, str | int):  # a constant: what it is stands beside it
         return f"## {name.public}\n\n`{name.value!r}`"
     if isinstance(name.value, types.ModuleType):
-        return f"::: {name.place}"
+        return f"::: {name.place}\n    options:\n      show_root_full_path: true"
     return (
         f"::: {name.place}\n    options:\n"
         f"      heading: {name.public}\n      toc_label: {name.public}"
