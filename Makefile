@@ -8,7 +8,7 @@ PYTHON ?= python3
 ARGS :=
 VENV := .venv
 BENCH := .venv-bench
-BENCHES := fingerprint store replay kernels launch warmstart steps exactness
+BENCHES := fingerprint store replay kernels launch graphs warmstart steps exactness
 VERSIONS := 3.11 3.12 3.13
 
 # The stamp's name holds the checkout's place: an environment that was moved or copied with the

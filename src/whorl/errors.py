@@ -338,7 +338,8 @@ class NoCheckpoints(WhorlError, TypeError):
     def __str__(self) -> str:
         return (
             f"{self.kernel} has no checkpoints: there is nothing to resume it from.\n"
-            "  Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, or call it."
+            "  Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, "
+            "or call it."
         )
 
 

@@ -13,7 +13,7 @@ import ctypes
 import os
 import weakref
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from whorl.late import dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from whorl.jit.specialization import KnownShape, Specialization
 
     from .kernel import NumericKernel
+    from .resumption import Resumption
+
+    Called: TypeAlias = NumericKernel | Resumption
 
 __all__ = ["NativeTables", "native_classes"]
 
@@ -96,7 +99,7 @@ class NativeTables:
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
         self.pause = 1  # calls from one try to the next, more after each in vain
 
-    def drop(self, kernel: NumericKernel) -> None:
+    def drop(self, kernel: Called) -> None:
         """Let every call go on to Python."""
         self.epoch += 1
         self.pause = 1
@@ -122,7 +125,7 @@ class NativeTables:
             specialization.loaded[device] = made
 
     def add(
-        self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
+        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int, number: int
     ) -> bool:
         """Make a table for calls like this one, if that can be; whether it was.
 
@@ -135,7 +138,7 @@ class NativeTables:
             return False
         try:
             once = Once(world)
-            table = _table(known.shape, once, parts)
+            table = _table(known.shape, once, parts, number)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(live_facts(known.shape, cast("World", once))) is not found:
                 raise NotNative("what it reads has changed meanwhile")
@@ -168,7 +171,7 @@ class NativeTables:
         gone = alike[:1] if len(alike) >= MOST_ALIKE else list(tables[: len(tables) >= MOST])
         return tuple(table for table in tables if table not in gone), bool(gone)
 
-    def _show(self, kernel: NumericKernel) -> None:
+    def _show(self, kernel: Called) -> None:
         """Let the kernel's calls find the tables as they are now."""
         if self._slow is None:
             self._slow = _Slow(kernel)
@@ -184,7 +187,7 @@ class NativeTables:
             self._shown.append(made)
         self._let_go(kernel)
 
-    def _let_go(self, kernel: NumericKernel) -> None:
+    def _let_go(self, kernel: Called) -> None:
         """Forget the headers, and with them tables, that no call uses and none will find.
 
         A call counts itself in its header as long as it needs anything of it, under the lock of
@@ -210,19 +213,19 @@ class _Shown(NamedTuple):
 class _Slow:
     """The way through Python, for a kernel that does not keep itself alive by it."""
 
-    def __init__(self, kernel: NumericKernel) -> None:
-        self._kernel = weakref.ref(kernel)
-        self._family = kernel.family
-        self._made_of = (kernel.function, kernel.compiler, kernel.choices, kernel._own_cache)
+    def __init__(self, kernel: Called) -> None:
+        self._kernel: Any = weakref.ref(kernel)
+        self._made_of = kernel.made_of
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kernel = self._kernel()
         if kernel is None:  # it is being collected, and something in its cycle still calls it
-            kernel = self._family(*self._made_of)
+            make, *made_of = self._made_of
+            kernel = make(*made_of)
         return kernel.call_in_python(*args, **kwargs)
 
 
-def _routines(kernel: NumericKernel) -> Routines | None:
+def _routines(kernel: Called) -> Routines | None:
     level = host_level()
     return routines(
         kernel._cache,
@@ -237,18 +240,20 @@ def _api() -> Any:
     return api_table()
 
 
-def _table(shape: Shape, world: Once, parts: Parts) -> Table:
+def _table(shape: Shape, world: Once, parts: Parts, number: int) -> Table:
     first, results = offsets([type for _, type in parts.slots])
     slots = {
-        path: _slot_words(type, word, is_lean=number in parts.lean)
-        for number, ((path, type), word) in enumerate(zip(parts.slots, first, strict=True))
+        path: _slot_words(type, word, is_lean=place in parts.lean)
+        for place, ((path, type), word) in enumerate(zip(parts.slots, first, strict=True))
     }
     template = (ctypes.c_int64 * 8)(
         thread_count() if parts.is_parallel else 1,
         parallel_address() if parts.is_parallel else 0,
         parts.printer,
     )
+    template[CHECKPOINT] = number
     count, plan = result_plan(parts.result, results)
+    labels: tuple[Any, ...] = ()
     if parts.checkpoints is not None:
         labels = labels_of(parts.checkpoints, cast("World", world))
         plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
@@ -260,7 +265,8 @@ def _table(shape: Shape, world: Once, parts: Parts) -> Table:
         parts.failed,
         parts.releases,
     )
-    table = table_of(shape, slots, world, list(world.arguments), launch)
+    resumed = (labels[number - 1],) if number else ()
+    table = table_of(shape, slots, world, list(world.arguments), launch, *resumed)
     table.kept.append(template)
     return table
 
@@ -273,7 +279,7 @@ def _slot_words(type: Scalar | ArrayType, word: int, *, is_lean: bool) -> SlotWo
 
 # -- what drops all tables --------------------------------------------------------------
 
-alive: Final[weakref.WeakSet[NumericKernel]] = weakref.WeakSet()
+alive: Final[weakref.WeakSet[Called]] = weakref.WeakSet()
 
 
 def _drop_all() -> None:

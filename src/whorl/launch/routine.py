@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -161,11 +162,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+_LABEL: Final = sys.intern("from_checkpoint")  # which lives as long as this module
+
+
 def api_table() -> Any:
     """The addresses that the launcher needs: objects, and functions of CPython's C API."""
     objects = {
         "ndarray": np.ndarray, "int": int, "float": float, "true": True, "false": False,
-        "none": None, "exception": Exception,
+        "none": None, "exception": Exception, "from_checkpoint": _LABEL,
     }  # fmt: skip
     addresses = [
         id(objects[name])
