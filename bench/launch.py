@@ -95,6 +95,11 @@ def first(x, y, out, n):
 @kernel
 def last(out, n, x, y):
     out[n] = x.size + y.size
+
+
+@kernel
+def member(o, out, n):
+    out[n] = o.x.size
 """ + "".join(
     [
         reader("all_of_many", ALL, ALL),
@@ -523,18 +528,29 @@ KINDS = [
 ]
 """Arrays of ten types: each is a specialization."""
 
+
+@dataclass
+class Holder:
+    """An object with an array."""
+
+    x: Any
+
+
+MEMBER = "member"
 ORDERS: Mapping[str, Callable[[Any], Row]] = {
     "first": lambda a: (a, a, np.zeros(8, np.int64), 3),
     "last": lambda a: (np.zeros(8, np.int64), 3, a, a),
+    MEMBER: lambda a: (Holder(a), np.zeros(8, np.int64), 3),
 }
-"""By kernel: whether the arrays that differ are the first arguments or the last ones."""
+"""By kernel: whether what differs are the first arguments, the last ones or a member of one."""
 
 
 TURNS = "all in turn"
 
 
 def known_case(order: str, known: int, called: str) -> str:
-    return f"{order} arguments differ: {known} known{called and f', {called} called'}"
+    differs = "members differ" if order == MEMBER else f"{order} arguments differ"
+    return f"{differs}: {known} known{called and f', {called} called'}"
 
 
 def measure_specializations(texts: Texts, modules: Modules, settings: Settings) -> Iterator[Result]:
@@ -553,6 +569,8 @@ def measure_specializations(texts: Texts, modules: Modules, settings: Settings) 
     module = modules[NUMBA]
     if isinstance(module, ModuleType):
         for order, row in ORDERS.items():
+            if order == MEMBER:  # it takes no such object
+                continue
             rows = [row(array) for array in KINDS]
             kernel = getattr(module, order)
             for each in rows:

@@ -19,7 +19,7 @@ from whorl.launch import link, map_image
 from whorl.launch.layout import layout
 from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, routine_text
 from whorl.launch.routine import api_table
-from whorl.launch.selector import header_of
+from whorl.launch.selector import Marks, header_of
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="images are for x86-64 Linux"
@@ -94,7 +94,7 @@ class Made:
         native_callable.make_native(Native)
         made = Native()
         header = header_of(
-            ctypes.addressof(self.api), id(slow), 1, [(special, {}) for special in specials]
+            ctypes.addressof(self.api), id(slow), 1, [(special, Marks({})) for special in specials]
         )
         self.kept.append(header)
         native_callable.set_entry(made, self.entry, header.address)

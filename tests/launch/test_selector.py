@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import pytest
 
 import whorl
 from tests.kernels.native_calls import needs_native
-from whorl.launch.selector import IDENTITY, INT, META, array_mark, header_of
+from whorl.launch.selector import IDENTITY, INT, META, Mark, Marks, array_mark, header_of
 
 
 def marks_of(tables: list[dict[tuple[int, int], int]]) -> tuple[int, int]:
     """How many marks a header looks at, and how many places it has."""
-    header = header_of(0, 0, 2, [(8 * (i + 1), marks) for i, marks in enumerate(tables)])
+    marked = [Marks({Mark(*mark): n for mark, n in marks.items()}) for marks in tables]
+    header = header_of(0, 0, 2, [(8 * (i + 1), marks) for i, marks in enumerate(marked)])
     return header.memory[5], header.memory[7] + 1
 
 
@@ -95,3 +97,43 @@ def test_constants_tell_specializations_apart() -> None:
     x = np.ones(2)
     rows = [(n, name, x) for n, name in product((1, 2, 3, -1), ("a", "b"))]
     all_native(kernel, rows, [kernel.interpret(*row) for row in rows])
+
+
+class Plain:
+    x: Any
+
+
+class Slotted:
+    __slots__ = ("n", "x")
+
+
+@whorl.kernel
+def of_member(o, k):
+    return o.x.size * o.n, k
+
+
+@needs_native
+@pytest.mark.parametrize("kind", [Plain, Slotted])
+def test_members_tell_specializations_apart(kind: type) -> None:
+    kernel: Any = whorl.kernel(of_member.function)
+    rows: list[Any] = []
+    for n, dtype in product((1, 2), ("f4", "f8", "i2", "u1")):
+        for number in (2, 2.5):
+            thing: Any = kind()
+            thing.x, thing.n = np.zeros((2,) * n, dtype), number
+            rows.append((thing, 1))
+    wanted = [kernel.interpret(*row) for row in rows]
+    all_native(kernel, rows, wanted)
+    header = kernel.tables._shown[-1].header
+    assert header.memory[5] == 2  # the array, and the number
+    for thing, _ in rows[::2]:  # wherever the attributes are now
+        if kind is Plain:
+            thing.other = vars(thing)
+    for thing, _ in rows[1::4]:
+        if kind is Plain:
+            thing.__dict__ = dict(reversed(vars(thing).items()))
+    all_native(kernel, rows, wanted)
+    del rows[0][0].n
+    with pytest.raises((whorl.KernelError, AttributeError)):
+        kernel(*rows[0])
+    assert kernel(SimpleNamespace(x=np.zeros(3), n=1), 1) == (3, 1)

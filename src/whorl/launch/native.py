@@ -39,7 +39,7 @@ from __future__ import annotations
 from typing import Final
 
 from .layout import INT_DIGIT, INT_SIZE, Layout
-from .members import ARRAYS, ATTRIBUTES, inline_text
+from .members import ARRAYS, ATTRIBUTES, HELD_WORDS, inline_text
 from .packed import PACKED_TEXT, PLAN
 from .results import RESULTS, none_text
 from .selector import ARRAY_FLAGS, FACTORS, SELECT
@@ -132,6 +132,7 @@ def _launcher_text(at: Layout) -> str:
         inline_valid=at.instance.valid,
         int_size=INT_SIZE,
         int_digit=INT_DIGIT,
+        held_words=HELD_WORDS,
         **ARRAY_FLAGS,
         **FACTORS,
         **_NUMBERS,

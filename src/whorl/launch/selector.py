@@ -1,13 +1,15 @@
 """The tables of a kernel in, a header out that leads a call straight to those that may fit.
 
 A chain of tables would try each before the right one. So what tells the tables of a kernel apart
-is looked at first: the *marks* of a few arguments. All tables of a kernel have a number for each
-chosen mark; a call's marks lead to the tables that have the same ones.
+is looked at first: the *marks* of a few arguments and of their members. All tables of a kernel have
+a number for each chosen mark; a call's marks lead to the tables that have the same ones.
 
     kind of mark     what the number is made of
     META             the class of the argument; for an array its dtype, dimensions and flags
     INT              the value of an int
     IDENTITY         the very object
+    SLOT             the META of a member in a slot, of an argument of one class
+    ATTRIBUTE        the META of a member among its attributes
 
 A mark decides which tables are tried, and nothing else: each table still checks everything. Equal
 numbers of different arguments cost time, never a wrong launch. Among the tables of one place, the
@@ -18,16 +20,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 __all__ = [
-    "ARRAY_FLAGS", "FACTORS", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT", "META", "SELECT",
-    "Header", "array_mark", "header_of",
+    "ARRAY_FLAGS", "ATTRIBUTE", "FACTORS", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT", "META",
+    "SELECT", "SLOT", "Header", "Mark", "Marks", "array_mark", "header_of", "mark_of",
 ]  # fmt: skip
 
-META, INT, IDENTITY = 0, 1, 2
+META, INT, IDENTITY, SLOT, ATTRIBUTE = 0, 1, 2, 3, 4
+LOOK_WORDS: Final = 8  # argument, kind, class, where, where inline, name, numbers, nothing
 HEADER_WORDS: Final = 9
 INSIDE: Final = 2  # the word that counts the calls which are using a header
 MOST_MARKS: Final = 4
@@ -46,7 +50,21 @@ ARRAY_FLAGS: Final = {
 }
 _WORD: Final = (1 << 64) - 1
 
-Mark = tuple[int, int]  # which argument, what kind
+
+class Mark(NamedTuple):
+    """What is looked at: an argument, or a member of an argument of one class."""
+
+    argument: int
+    kind: int
+    cls: int = 0
+    name: int = 0
+
+
+class Marks(NamedTuple):
+    """The marks of a table, and how members are found: see HOLD and KEY of the launcher."""
+
+    numbers: Mapping[Mark, int]
+    members: Mapping[Mark, tuple[int, int, int]] = MappingProxyType({})
 
 
 class Header(NamedTuple):
@@ -70,14 +88,17 @@ def array_mark(array: np.ndarray[Any, Any]) -> int:
     return id(array.dtype) ^ array.ndim * by_ndim & _WORD ^ flags * by_flags & _WORD
 
 
-def header_of(
-    api: int, slow: int, count: int, tables: Sequence[tuple[int, Mapping[Mark, int]]]
-) -> Header:
+def mark_of(value: object) -> int:
+    """The META mark of anything."""
+    return array_mark(value) if type(value) is np.ndarray else id(type(value))
+
+
+def header_of(api: int, slow: int, count: int, tables: Sequence[tuple[int, Marks]]) -> Header:
     """The header for tables, each with its address and its marks."""
-    chosen = _chosen([marks for _, marks in tables])
+    chosen = _chosen([marks.numbers for _, marks in tables])
     groups: dict[int, list[int]] = {}
     for address, marks in tables:
-        groups.setdefault(_key([marks[mark] for mark in chosen]), []).append(address)
+        groups.setdefault(_key([marks.numbers[mark] for mark in chosen]), []).append(address)
     kept: list[Any] = []
 
     def words(*values: int) -> int:
@@ -90,7 +111,7 @@ def header_of(
         while size < 2 * len(groups):
             size *= 2
         places = words(*_places({key: words(*found, 0) for key, found in groups.items()}, size))
-        looks = words(*(part for mark in chosen for part in mark))
+        looks = words(*(word for mark in chosen for word in _look(mark, tables[0][1])))
     else:
         every, size, places, looks = words(*(address for address, _ in tables), 0), 1, 0, 0
     memory = (ctypes.c_int64 * HEADER_WORDS)(
@@ -99,10 +120,18 @@ def header_of(
     return Header(ctypes.addressof(memory), memory, tuple(kept))
 
 
+def _look(mark: Mark, marks: Marks) -> tuple[int, ...]:
+    """The words by which a mark is looked for."""
+    where, inline, numbers = marks.members.get(mark, (0, 0, 0))
+    return mark.argument, mark.kind, mark.cls, where, inline, mark.name, numbers, 0
+
+
 def _chosen(tables: Sequence[Mapping[Mark, int]]) -> list[Mark]:
     """The marks that tell most tables apart, one after the other; none if none does."""
     common = [
-        mark for mark in (tables[0] if tables else ()) if all(mark in each for each in tables)
+        mark
+        for mark in (tables[0] if len(tables) > 1 else ())
+        if all(mark in each for each in tables) and len({each[mark] for each in tables}) > 1
     ]
     chosen: list[Mark] = []
     apart = 1
@@ -111,7 +140,7 @@ def _chosen(tables: Sequence[Mapping[Mark, int]]) -> list[Mark]:
             mark: len({tuple(each[m] for m in (*chosen, mark)) for each in tables})
             for mark in common
         }
-        best = max(counts, key=lambda mark: (counts[mark], -mark[1]), default=None)
+        best = max(counts, key=lambda mark: (counts[mark], -mark.kind), default=None)
         if best is None or counts[best] == apart:
             break
         apart = counts[best]
@@ -142,20 +171,8 @@ def _signed(word: int) -> int:
 
 
 SELECT: Final = """
-define internal i64 @mark(ptr %api, ptr %place, i64 %kind) {{
+define internal i64 @meta(ptr %api, ptr %object) alwaysinline {{
 entry:
-  %object = load ptr, ptr %place
-  %identity = load i64, ptr %place
-  switch i64 %kind, label %other [ i64 0, label %meta i64 1, label %int ]
-other:
-  ret i64 %identity
-int:
-  %number = alloca i64
-  store i64 0, ptr %number
-  %is_int = call i1 @int_of(ptr %api, ptr %object, ptr %number)
-  %value = load i64, ptr %number
-  ret i64 %value
-meta:
   %class = call ptr @class_of(ptr %object)
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
   %is_array = icmp eq ptr %class, %ndarray
@@ -184,6 +201,61 @@ array:
   ret i64 %three
 }}
 
+; The member of an object that a mark is about; null if there is none.
+define internal ptr @marked(ptr %api, ptr %object, ptr %look, i64 %kind) noinline {{
+entry:
+  %held = alloca i64, i64 {held_words}
+  %class = call ptr @class_of(ptr %object)
+  %wanted = call ptr @api(ptr %look, i64 2)
+  %where = call i64 @word(ptr %look, i64 3)
+  %is_class = icmp eq ptr %class, %wanted
+  br i1 %is_class, label %look_in, label %no
+look_in:
+  %is_slot = icmp eq i64 %kind, 3
+  br i1 %is_slot, label %slot, label %attribute
+slot:
+  %place = call ptr @at(ptr %object, i64 %where)
+  %member = load ptr, ptr %place
+  ret ptr %member
+attribute:
+  %inline = call i64 @word(ptr %look, i64 4)
+  %is_held = call i1 @hold(ptr %object, ptr %class, i64 %where, i64 %inline, ptr %held)
+  br i1 %is_held, label %find, label %no
+find:
+  %name = call ptr @api(ptr %look, i64 5)
+  %numbers = call i64 @word(ptr %look, i64 6)
+  %found = call ptr @member(ptr %api, ptr %held, ptr %name, i64 %numbers)
+  ret ptr %found
+no:
+  ret ptr null
+}}
+
+define internal i64 @mark(ptr %api, ptr %place, ptr %look) {{
+entry:
+  %number = alloca i64
+  %object = load ptr, ptr %place
+  %identity = load i64, ptr %place
+  %kind = call i64 @word(ptr %look, i64 1)
+  switch i64 %kind, label %inside [ i64 0, label %meta i64 1, label %int i64 2, label %same ]
+same:
+  ret i64 %identity
+int:
+  store i64 0, ptr %number
+  %is_int = call i1 @int_of(ptr %api, ptr %object, ptr %number)
+  %value = load i64, ptr %number
+  ret i64 %value
+inside:
+  %member = call ptr @marked(ptr %api, ptr %object, ptr %look, i64 %kind)
+  %is_nothing = icmp eq ptr %member, null
+  br i1 %is_nothing, label %nothing, label %meta
+nothing:
+  ret i64 0
+meta:
+  %looked_at = phi ptr [ %object, %entry ], [ %member, %inside ]
+  %found = call i64 @meta(ptr %api, ptr %looked_at)
+  ret i64 %found
+}}
+
 ; The tables that a call is to be tried with: a list that ends with null.
 define internal ptr @tables_for(ptr %header, ptr %api, ptr %args, i64 %count) {{
 entry:
@@ -203,12 +275,11 @@ begin:
 round:
   %i = phi i64 [ 0, %begin ], [ %i_next, %round ]
   %key = phi i64 [ 0, %begin ], [ %key_next, %round ]
-  %first = shl i64 %i, 1
-  %second = or i64 %first, 1
-  %argument = call i64 @word(ptr %looks, i64 %first)
-  %kind = call i64 @word(ptr %looks, i64 %second)
+  %first = shl i64 %i, 3
+  %look_at = getelementptr inbounds i64, ptr %looks, i64 %first
+  %argument = load i64, ptr %look_at
   %place = getelementptr inbounds ptr, ptr %args, i64 %argument
-  %mark = call i64 @mark(ptr %api, ptr %place, i64 %kind)
+  %mark = call i64 @mark(ptr %api, ptr %place, ptr %look_at)
   %turned = mul i64 %key, {by_order}
   %key_next = add i64 %turned, %mark
   %i_next = add i64 %i, 1

@@ -40,7 +40,7 @@ from .instances import (
 from .layout import layout
 from .members import HELD_WORDS
 from .native import BY_KEYWORD, KINDS, OP_WORDS, SPECIAL_WORDS
-from .selector import IDENTITY, INT, META, array_mark
+from .selector import ATTRIBUTE, IDENTITY, INT, META, SLOT, Mark, Marks, array_mark, mark_of
 
 __all__ = [
     "Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "result_words", "table_of",
@@ -76,6 +76,11 @@ class Member:
     offset: int | None  # None: in the instance's dict, or among its inline values
     shared: int = _UNKNOWN  # at which number the name stands, among the keys of the class
     own: int = _UNKNOWN  # and in a dict with keys of its own
+
+    @property
+    def numbers(self) -> int:
+        """Both in one word."""
+        return _word(self.shared | self.own << 32)
 
 
 class NotNative(Exception):
@@ -118,7 +123,7 @@ class Table:
 
     address: int
     arguments: int
-    marks: Mapping[tuple[int, int], int]  # what tells it apart from others: see `selector`
+    marks: Marks  # what tells it apart from others
     form: tuple[int | bytes, ...]  # equal for tables that fit the same calls
     kept: list[Any] = field(default_factory=list)
     owner: object = None  # what it launches
@@ -202,7 +207,8 @@ class _Maker:
         self._places: dict[tuple[Path, bool], int] = {}
         self._members: dict[Path, Member] = {}
         self._early: set[Path] = set()
-        self._marks: dict[tuple[int, int], int] = {}
+        self._marks: dict[Mark, int] = {}
+        self._marked: dict[Mark, tuple[int, int, int]] = {}  # where members with a mark are
         self._entries: dict[int, bytes] = {}  # of each run, by where it is
         self._count = self._arguments = len(self._names)
         self._modules: set[str] = set()
@@ -357,9 +363,8 @@ class _Maker:
         if member.offset is not None:
             self._op("SLOT", place, register, keep, member.offset, first=is_early)
         else:
-            numbers = _word(member.shared | member.own << 32)
             name = self._address(member.name)
-            self._op("KEY", place, register, keep, name, numbers, first=is_early)
+            self._op("KEY", place, register, keep, name, member.numbers, first=is_early)
         return register
 
     def _place(self, before: Path, owner: int, member: Member, *, is_early: bool) -> int:
@@ -387,7 +392,22 @@ class _Maker:
     def _mark(self, register: int, kind: int, number: int) -> None:
         """What an argument has in every call that fits."""
         if register < len(self._names):
-            self._marks.setdefault((register, kind), number)
+            self._marks.setdefault(Mark(register, kind), number)
+
+    def _mark_member(self, path: Path, value: Any) -> None:
+        """What a member of an argument has in every call that fits."""
+        member = self._members.get(path)
+        if member is None or path.root != "arg" or len(path.steps) != 1:
+            return
+        cls, argument = self._address(member.cls), self._names.index(path.name)
+        name = self._address(member.name)
+        if member.offset is not None:
+            mark = Mark(argument, SLOT, cls, name)
+            self._marked[mark] = (member.offset, 0, 0)
+        else:
+            mark = Mark(argument, ATTRIBUTE, cls, name)
+            self._marked[mark] = (*_held_at(member.cls), member.numbers)
+        self._marks[mark] = mark_of(value)
 
     def _root(self, path: Path) -> int:
         if path.root == "arg":
@@ -430,6 +450,8 @@ class _Maker:
         value = self._world.find(path)
         if value is ABSENT:
             raise NotNative(f"{path} is absent")
+        if aspect in (Aspect.ARRAY, Aspect.TYPE, Aspect.VALUE):
+            self._mark_member(path, value)
         if aspect is Aspect.ARRAY:
             self._array(path, value)
             return
@@ -598,7 +620,8 @@ class _Maker:
         memory = (ctypes.c_int64 * SPECIAL_WORDS)(*words)
         kept = [*self._kept, operations, results, memory, launch]
         form = (launch.entry, *(self._entries.get(word, word) for word in every))
-        return Table(ctypes.addressof(memory), self._arguments, self._marks, form, kept)
+        marks = Marks(self._marks, self._marked)
+        return Table(ctypes.addressof(memory), self._arguments, marks, form, kept)
 
 
 class _Run(NamedTuple):
