@@ -721,6 +721,15 @@ def test_off_means_that_the_function_runs_every_time() -> None:
     assert same.explain(1).reason == "the cache is off"
 
 
+def test_off_means_that_nothing_is_looked_at() -> None:
+    whorl.configure(cache="off")
+    held = whorl.cached(lambda lock: (LOCK is lock, os.environ.get("HOME") is None))
+    assert held(LOCK)[0]
+    whorl.configure(cache="on")
+    with pytest.raises(whorl.UnsupportedValue):
+        held(LOCK)
+
+
 def test_a_read_only_cache_is_read_and_not_written(tmp_path: Path) -> None:
     def function(x: int) -> int:
         return x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import hmac
 import json
 import math
 import pickle
@@ -233,7 +234,8 @@ def read(record: object, payloads: Mapping[str, bytes] | None = None) -> Any:
         ["plain", {"a": ["O", [1], "C", 0, 8]}, True],
         ["plain", {"a": ["<f8", [9], "C", 0, 8]}, True],
         ["plain", {"a": ["<f8", [1], "C", -8, 8]}, True], ["plain", {"a": ["<f8"]}, True],
-        ["plain", {"n": ["<f8", "00"]}, True], ["plain", {"p": "a"}, True], ["plain", {"b": "%%%"}, True],
+        ["plain", {"n": ["<f8", "00"]}, True], ["plain", {"p": "a"}, True],
+        ["plain", {"b": "%%%"}, True],
         ["plain", {"s": [[]]}, True], ["plain", {"i": "zz"}, True], ["plain", {"u": "ff"}, True],
         ["plain", {"e": ["no_such_module", "X", "A", 1]}, True],
         ["plain", {"o": ["os", "system", [], []]}, True],
@@ -253,6 +255,55 @@ def test_reading_imports_nothing() -> None:
     with pytest.raises(NotRestored, match="antigravity has not been loaded"):
         read(["plain", {"o": ["antigravity", "Point", ["x"], [1]]}, False])
     assert set(sys.modules) == before
+
+
+def test_a_module_that_is_loaded_when_it_is_used_is_not_loaded() -> None:
+    class Lazy(types.ModuleType):
+        def __getattribute__(self, name: str) -> Any:
+            raise AssertionError(f"somebody asked for {name}")
+
+    sys.modules["lazy_of_this_test"] = Lazy("lazy_of_this_test")
+    try:
+        with pytest.raises(NotRestored):
+            read(["plain", {"o": ["lazy_of_this_test", "Point", ["x"], [1]]}, False])
+    finally:
+        del sys.modules["lazy_of_this_test"]
+
+
+def test_a_member_whose_value_became_something_else_is_not_restored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = encoded(Colour.RED)
+
+    class Other(enum.Enum):
+        RED = object()
+
+    Other.__qualname__ = "Colour"
+    monkeypatch.setattr(sys.modules[__name__], "Colour", Other)
+    with pytest.raises(NotRestored):
+        read(written.record)
+
+
+def test_where_no_key_can_be_kept_there_is_one_for_this_process(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    whorl.configure(cache_dir=tmp_path / "file" / "cache")
+    make = whorl.cached(lambda x: Plain(x))  # noqa: PLW0108
+    assert make(1) == make(1) == Plain(1)
+    written = encoded(Plain(1))
+    assert read(written.record, {n: bytes(p) for n, p in written.payloads.items()}) == Plain(1)
+
+
+def test_a_key_that_others_could_have_written_is_not_used(tmp_path: Path) -> None:
+    place = tmp_path / "cache"
+    whorl.configure(cache_dir=place)
+    encoded(Plain(1))
+    file = place / "signing.key"
+    file.chmod(0o666)
+    from whorl.steps import signature
+
+    signature._keys.clear()
+    signed = signature.signed(b"x", b"y")
+    assert signed != hmac.new(file.read_bytes(), b"x\0y", "sha256").hexdigest()
 
 
 class Exploit:

@@ -90,6 +90,8 @@ class CachedFunction(Generic[P, R]):
         results = self._results
         if results.epoch is not _epoch[0]:
             results.begin_again()
+        if results.is_off:
+            return cast("R", results.counted(lambda: self.function(*args, **kwargs)))
         if self._key is None:
             values = self._bind(*args, **kwargs)
             if self._select is not None:

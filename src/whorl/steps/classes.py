@@ -7,11 +7,11 @@ it reads. The walk follows what a fingerprint counts: excluded fields are not en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple
 
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.layout import Layout, state_of
-from whorl.fingerprint.lookup import ClassTable, module_name, qualname
+from whorl.fingerprint.lookup import module_name, qualname
 from whorl.fingerprint.markers import Marker
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.tokens import LEAVES, Node
@@ -22,6 +22,14 @@ __all__ = ["ClassFinder"]
 Children = Callable[[Any], Iterable[object]]
 
 _LEAF_IDS: Final = frozenset(map(id, (*LEAVES, bytes)))
+
+
+class _Row(NamedTuple):
+    """What is known of a class: how to get on from an instance, and whether it counts."""
+
+    cls: type  # kept alive: it is known by its address
+    children: Children
+    counts: bool
 
 
 class ClassFinder:
@@ -35,14 +43,14 @@ class ClassFinder:
 
     def __init__(self, describer: Describer) -> None:
         self._describer = describer
-        self._known: ClassTable[tuple[Children, bool]] = ClassTable(_CONTAINERS)
+        self._known = dict(_CONTAINERS)  # by address
 
     def __call__(self, values: Iterable[object]) -> tuple[type, ...]:
         """The user's classes in some values, in an order that is the same in every process."""
         found: dict[int, type] = {}
         met: dict[int, object] = {}
         pending: list[object] = list(values)
-        known = self._known.get
+        known = self._known
         try:
             while pending:
                 value = pending.pop()
@@ -50,18 +58,15 @@ class ClassFinder:
                 if id(cls) in _LEAF_IDS or id(value) in met:
                     continue
                 met[id(value)] = value
-                if cls is Node:
-                    pending += _parts(cast("Node", value))
-                    continue
-                children, counts = known(cls) or self._learn(cls)
-                if counts:
+                row = known.get(id(cls)) or self._learn(cls)
+                if row.counts:
                     found[id(cls)] = cls
-                pending += children(value)
+                pending += row.children(value)
         finally:
             walk.forget()
         return tuple(sorted(found.values(), key=_order))
 
-    def _learn(self, cls: type) -> tuple[Children, bool]:
+    def _learn(self, cls: type) -> _Row:
         describer = self._describer
         said = describer._said(cls)
         counts = describer.home(module_name(cls)).kind == "user" and not isinstance(said, Marker)
@@ -69,11 +74,11 @@ class ClassFinder:
         children: Children = self._described
         if layout is not None and not layout.markers:
             children = _plain(layout)
-        row = children, counts
-        if len(self._known) > 10_000:
+        row = _Row(cls, children, counts)
+        if len(self._known) > 10_000:  # classes that are made and dropped must not pile up
             self._known.clear()
             self._known.update(_CONTAINERS)
-        self._known[cls] = row
+        self._known[id(cls)] = row
         return row
 
     def _described(self, value: object) -> Iterable[object]:
@@ -87,7 +92,7 @@ def _plain(layout: Layout) -> Children:
 
     def held(value: object) -> list[object]:
         try:
-            return [get(value) for get in getters]
+            return [x for get in getters if id(type(x := get(value))) not in _LEAF_IDS]
         except AttributeError:  # one is not set
             return list(state_of(layout, value).values())
 
@@ -102,12 +107,13 @@ def _keys_and_values(value: dict[object, object]) -> list[object]:
     return [*dict.keys(value), *dict.values(value)]
 
 
-_CONTAINERS: Final[dict[type, tuple[Children, bool]]] = {
-    list: (iter, False),
-    tuple: (iter, False),
-    set: (iter, False),
-    frozenset: (iter, False),
-    dict: (_keys_and_values, False),
+_CONTAINERS: Final = {
+    id(row.cls): row
+    for row in (
+        *(_Row(cls, iter, False) for cls in (list, tuple, set, frozenset)),
+        _Row(dict, _keys_and_values, False),
+        _Row(Node, _parts, False),
+    )
 }
 
 

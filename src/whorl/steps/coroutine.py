@@ -54,6 +54,8 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         results = self._results
         if results.epoch is not results.now():
             results.begin_again()
+        if results.is_off:
+            return await results.counted(lambda: self.function(*args, **kwargs))
         memo = self._memo(args, kwargs)
         row = results.rows.get(memo)
         if row is not None and row[0]():
@@ -100,7 +102,7 @@ class CachedCoroutine(CachedFunction[Any, Any]):
     ) -> Kept:
         """Other processes wait for this one, or this one for them, without stopping the loop."""
         results = self._results
-        leases = None if results.keeper.is_off else results.keeper.flights.leases
+        leases = results.keeper.flights.leases
         if leases is None:
             return await self._run(request, args, kwargs)
         begun, pause, look = time.monotonic(), 0.002, results.look(request)

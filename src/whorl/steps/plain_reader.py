@@ -7,10 +7,11 @@ import binascii
 import math
 import struct
 import sys
+import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from whorl.fingerprint.lookup import ABSENT, class_vars, qualname
+from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_vars, qualname
 from whorl.fingerprint.tokens import LEAVES
 
 from .plain_types import dtype_of, plain_fields
@@ -105,9 +106,9 @@ class Reader:
         held: Any = self._scope.get(module)
         if held is None:
             loaded = sys.modules.get(module)
-            if loaded is None:
+            if loaded is None or not derives(type(loaded), types.ModuleType):
                 raise NotRestored(f"the module {module} has not been loaded")
-            held = loaded.__dict__
+            held = module_vars(loaded)  # of one that is loaded when it is used, nothing yet
         found: Any = ABSENT
         for part in dotted.split("."):
             found = held.get(part, ABSENT)

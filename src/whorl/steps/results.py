@@ -100,7 +100,8 @@ class Results:
         self.rows: dict[object, Row] = {}
         self.recalled = 0
         self.counts: Counter[str] = Counter()
-        self.epoch = _epoch[0]
+        self.epoch: object = None  # settings are not read before the first call
+        self.is_off = False
         self._root = root
         self._reads = tuple(reads)
         self._surroundings = surroundings
@@ -119,10 +120,11 @@ class Results:
 
     def begin_again(self) -> None:
         """Forget what is in memory: settings have changed."""
+        self.epoch = _epoch[0]
+        self.is_off = self.keeper.is_off
         self.rows = {}
         self._by_key = {}
         self._bytes = 0
-        self.epoch = _epoch[0]
 
     # -- asking ---------------------------------------------------------------------------
 
@@ -146,6 +148,8 @@ class Results:
 
     def request(self, names: Sequence[str], values: Sequence[Any]) -> Request:
         """The key of a call, and what it is made of."""
+        if self.epoch is not _epoch[0]:
+            self.begin_again()
         with remembered_in(StoredSources(self.keeper.flights.store)):
             world = self.world(values)
         digests = [self.arguments.digest(value) for value in values]
@@ -203,6 +207,13 @@ class Results:
 
     # -- finding --------------------------------------------------------------------------
 
+    def counted(self, run: Callable[[], Any]) -> Any:
+        """What a run returns, where nothing is kept."""
+        self.counts["ran"] += 1
+        if listeners:
+            emit(Happened.COMPILING, self.name)
+        return run()
+
     def find(self, request: Request, memo: object) -> Kept | None:
         """What is kept for a request, in memory or elsewhere."""
         kept = self._by_key.get(request.key)
@@ -220,7 +231,7 @@ class Results:
 
     def remember(self, request: Request, memo: object, kept: Kept) -> None:
         """Let the next call of this kind find it at once."""
-        if not kept.is_shared or kept.size > LARGE or self.keeper.is_off:
+        if not kept.is_shared or kept.size > LARGE:
             return
         if len(self.rows) >= ROWS_KEPT or self._bytes > BYTES_KEPT:
             self.begin_again()
@@ -252,8 +263,6 @@ class Results:
                 value = run()
             return self.made(request, value, begun, parts)
 
-        if self.keeper.is_off:
-            return produce()
         kept, how = self.keeper.flights.once(
             self.flight(request), self.look(request), produce, what=self.name
         )
@@ -278,8 +287,6 @@ class Results:
         self.counts["ran"] += 1
         if listeners:
             emit(Happened.COMPILED, self.name, seconds=seconds)
-        if self.keeper.is_off:
-            return Kept(value, is_shared=False)
         kept = self.keeper.keep(
             request.key, Made(value, seconds, parts, self._changed(request, parts))
         )
@@ -336,7 +343,7 @@ class Results:
 
     def explain(self, request: Request) -> Explanation:
         """Whether a call would be a hit, and why not."""
-        if self.keeper.is_off:
+        if self.is_off:
             return Explanation(self.name, "miss", "the cache is off")
         if request.key in self._by_key:
             return Explanation(self.name, "hit", "its result is in memory")

@@ -9,6 +9,7 @@ each other gives all its members the same key: WHORL_SIGNING_KEY.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
@@ -72,10 +73,13 @@ def _read(file: Path) -> bytes | None:
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as stream:
-        if danger(os.fstat(descriptor)) is not None:
-            return None
-        key = stream.read()
+    try:
+        with os.fdopen(descriptor, "rb") as stream:
+            if danger(os.fstat(descriptor)) is not None:
+                return None
+            key = stream.read()
+    except OSError:
+        return None
     return key if len(key) == _BYTES else None
 
 
@@ -98,5 +102,6 @@ def _written(file: Path) -> bool:
     except OSError:
         return False
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink()
     return True

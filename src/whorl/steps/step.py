@@ -300,6 +300,8 @@ class CachedStep(Step[In, Out]):
         results = self._results
         if results.epoch is not results.now():
             results.begin_again()
+        if results.is_off:
+            return cast("Out", results.counted(lambda: self.step(value)))
         counted = (value if self._key is None else self._key(value),)
         memo = results.memo(counted)
         row = results.rows.get(memo)

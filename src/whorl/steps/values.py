@@ -33,7 +33,7 @@ from __future__ import annotations
 import struct
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from whorl.fingerprint.lookup import module_name, qualname
 from whorl.fingerprint.names import known_module_name
@@ -54,6 +54,13 @@ __all__ = [
     "is_constant",
     "serializer_name",
 ]
+
+
+_UNREADABLE: Final = (
+    KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError,
+    struct.error, NotPlain,
+)  # fmt: skip
+"""What reading bytes that make no sense may raise."""
 
 
 class NotKept(Exception):
@@ -125,7 +132,7 @@ def decoded(
                 return _from_pickle(payload("pickle"), signature)
             case ["serializer", str(kind), str(signature)] if serializer is not None:
                 return _from_serializer(payload("data"), kind, signature, serializer)
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, struct.error) as error:
+    except _UNREADABLE as error:
         raise NotRestored(f"it cannot be read: {error}") from error
     raise NotRestored("it was written down in another way")
 

@@ -313,5 +313,5 @@ def words(value: object) -> str:
         return repr(value)
     try:
         return f"<{type_name(kind)} {fingerprint(value)[:12]}>"
-    except UnsupportedValue:
+    except Exception:  # words are for people: they never stop a call
         return f"<{type_name(kind)}>"
