@@ -6,6 +6,7 @@ under which another process would import it.
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Mapping
@@ -50,8 +51,12 @@ def import_name(stored: Mapping[str, object]) -> str:
     if spec is not None:
         return cast("str", getattr(spec, "name", "__main__"))
     file = stored.get("__file__")
-    if type(file) is not str:
-        return "__main__"
+    return _name_of_file(file) if type(file) is str else "__main__"
+
+
+@functools.lru_cache(maxsize=16)
+def _name_of_file(file: str) -> str:
+    """The name of a program that was started; asked for with every instance of its classes."""
     path = Path(file)
     parts = [path.stem]
     while (path.parent / "__init__.py").is_file():
