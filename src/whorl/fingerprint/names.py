@@ -6,6 +6,7 @@ under which another process would import it.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import types
@@ -58,8 +59,12 @@ def import_name(stored: Mapping[str, object]) -> str:
     if spec is not None:
         return cast("str", getattr(spec, "name", "__main__"))
     file = stored.get("__file__")
-    if type(file) is not str:
-        return "__main__"
+    return _name_of_file(file) if type(file) is str else "__main__"
+
+
+@functools.lru_cache(maxsize=16)
+def _name_of_file(file: str) -> str:
+    """The name of a program that was started; asked for with every instance of its classes."""
     directory, name = os.path.split(file)
     parts = [os.path.splitext(name)[0]]
     while os.path.isfile(os.path.join(directory, "__init__.py")):

@@ -35,10 +35,12 @@ from whorl.fingerprint.lookup import (
     ABSENT,
     class_vars,
     derives,
+    dict_place,
     find,
     instance_dict,
     module_name,
     module_vars,
+    mro,
     qualname,
 )
 from whorl.fingerprint.names import known_by_name, resolve
@@ -71,7 +73,10 @@ _CONSTANT_IN_LIBRARIES: Final = {
     "decimal": ("Decimal",),
     "logging": ("Logger",),  # counts by its name
     "pathlib": ("PurePosixPath", "PureWindowsPath", "PosixPath", "WindowsPath"),
+    "_collections": ("_tuplegetter",),  # the fields of a named tuple
+    "attr": ("Attribute",),
     "re": ("Pattern",),
+    "typing": ("TypeVar", "ParamSpec", "_GenericAlias", "_UnionGenericAlias", "_SpecialForm"),
     "uuid": ("UUID",),
 }
 _MUTABLE_SCALARS: Final = ("void", "object_")  # of NumPy
@@ -83,6 +88,8 @@ def _never_changes(cls: type) -> bool:
     module = module_name(cls)
     if qualname(cls) in _CONSTANT_IN_LIBRARIES.get(module.partition(".")[0], ()):
         return resolve(module, qualname(cls)) is cls
+    if derives(cls, tuple) and all(dict_place(c) is None for c in mro(cls)):
+        return True  # a named tuple, for one: what it holds is watched by itself
     numpy = sys.modules.get("numpy")
     if numpy is None or module.partition(".")[0] != "numpy":
         return False

@@ -187,8 +187,10 @@ def _member(value: Any, describer: Describer) -> Node:
     """A member of an enum: class, name, value, and what was set on it beside."""
     cls = type(value)
     stored = instance_dict(value) or {}
-    hidden = layout_of(cls).hidden | _MEMBER_BOOKKEEPING
-    beside = {name: held for name, held in stored.items() if name not in hidden}
+    beside = {name: held for name, held in stored.items() if name not in _MEMBER_BOOKKEEPING}
+    if beside:  # rare; finding out what is hidden takes a hundred times as long as the rest
+        hidden = layout_of(cls).hidden
+        beside = {name: held for name, held in beside.items() if name not in hidden}
     parts: dict[str, object] = {".name": stored.get("_name_"), ".value": _value_of(stored)}
     if beside:
         parts[".__dict__"] = dict_node(beside)
