@@ -14,7 +14,7 @@ from typing import Any
 from mkdocs.structure.files import File
 
 from docs.site import reference
-from docs.site.order import AWAITED, BESIDE, CONCEPTS, GUIDES
+from docs.site.order import BESIDE, CONCEPTS, GUIDES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -80,7 +80,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             return link[0]
         name, mark, anchor = target.partition("#")
         place = _on_the_site((here.parent / name).resolve())
-        if place is None or (place in AWAITED and not (DOCS / place).exists()):
+        if place is None:
             return text
         up = "../" * path.count("/")
         return f"[{text}]({up}{place}{mark}{anchor})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AWAITED", "BESIDE", "CONCEPTS", "GUIDES"]
+__all__ = ["BESIDE", "CONCEPTS", "GUIDES"]
 
 # A page that is in its folder and not here comes after those that are here.
 GUIDES = (
@@ -25,6 +25,3 @@ BESIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "bench/README.md": "measurements.md",
 }
-
-# Pages that others refer to before they are there. A link to one that is absent is only its text.
-AWAITED = frozenset({"guides/loops.md"})

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from docs.site.order import AWAITED
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     page
@@ -39,8 +37,6 @@ def test_every_link_leads_to_a_file_and_to_a_heading_of_it(page: Path) -> None:
             continue
         name, _, anchor = target.partition("#")
         path = (page.parent / name).resolve() if name else page
-        if not path.exists() and path in {ROOT / "docs" / awaited for awaited in AWAITED}:
-            continue
         if not path.exists() or (anchor and anchor not in anchors(path)):
             lost.append(target)
     assert not lost
