@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import threading
 from collections.abc import Callable
@@ -865,6 +866,7 @@ class Solver:
 
     @whorl.kernel
     def step(self, add: float = 1.0):
+        """One step."""
         while do_while(self.left):
             with whorl.checkpoint(Stage.SIM, yield_on=self.full):
                 if self.x.size < self.need[()]:
@@ -902,7 +904,8 @@ def test_a_bound_kernel_is_like_a_bound_method() -> None:
     assert bound == solver.step
     assert hash(bound) == hash(solver.step)
     assert bound != Solver().step
-    assert bound.__name__ == "step"
+    assert (bound.__name__, bound.__doc__) == ("step", "One step.")
+    assert str(inspect.signature(bound)) == "(add: 'float' = 1.0)"
     assert bound(add=2.0) == GraphStatus(False)
     assert solver.x.tolist() == [4.0] * 9
     assert bound.stats() == Solver.step.stats()
