@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import threading
 from collections.abc import Callable
@@ -546,6 +547,86 @@ def test_a_checkpoint_in_a_plain_while_resumes_inside_of_it() -> None:
     assert log.steps == [1, 2, 3, 2, 2, 3, 2, 3]
 
 
+def asked(log, label, stop):
+    with whorl.checkpoint(label, yield_on=stop):
+        note(log, label)
+    return log.n > 2
+
+
+@whorl.kernel
+def in_expressions(log):
+    if log.inner[()] > 0 and asked(log, 31, log.stop):
+        note(log, 1)
+    k = log.n + 1 if log.inner[()] < 5 else asked(log, 32, log.other)
+    note(log, k)
+    while asked(log, 33, log.other):
+        note(log, 2)
+        log.outer[()] += 1
+        if log.outer[()] > 1:
+            break
+
+
+def test_a_checkpoint_in_a_part_of_an_expression_is_resumed_there() -> None:
+    for launch, resume in (
+        (in_expressions, in_expressions.resume),
+        (in_expressions.interpret, in_expressions.interpret_resumed),
+    ):
+        log = Log(inner=flag(1), stop=flag(1))
+        assert launch(log) == GraphStatus(True, 31)
+        log.stop[()], log.inner[()] = 0, 0
+        assert resume(log, from_checkpoint=31) == GraphStatus(False)
+        assert resume(log, from_checkpoint=32) == GraphStatus(False)
+        log.other[()] = 1
+        assert resume(log, from_checkpoint=33) == GraphStatus(True, 33)
+        tail = [33, 2, 33, 2]
+        assert log.steps == [31, 31, 1, 4, *tail, 32, 1, *tail[:2], 33]
+
+
+class Quiet:
+    """Another class with a method of the same name."""
+
+    def __init__(self) -> None:
+        self.x = np.zeros(1)
+
+    def step(self):
+        self.x[0] += 1
+
+
+@whorl.kernel
+def quiet(one, solver):
+    one.step()
+    one.x[0] += solver.left[()]
+
+
+def test_a_checkpoint_that_is_not_called_makes_no_status() -> None:
+    one = Quiet()
+    assert quiet(one, Solver()) is None
+    assert quiet.interpret(one, Solver()) is None
+    assert one.x[0] == 6
+    for resume in (quiet.resume, quiet.interpret_resumed):
+        with pytest.raises(whorl.NoCheckpoints):
+            resume(one, Solver(), from_checkpoint=1)
+
+
+@whorl.kernel
+def endless(log):
+    while True:
+        with whorl.checkpoint(1, yield_on=log.stop):
+            note(log, 1)
+            log.outer[()] -= 1
+            if log.outer[()] == 1:
+                log.stop[()] = 1
+        if log.outer[()] < 1:
+            break
+    note(log, 2)
+
+
+def test_a_checkpoint_in_an_endless_loop_is_resumed_there() -> None:
+    log = Log(outer=flag(3))
+    assert len(run(endless, log, go_on)) == 2
+    assert log.steps == [1, 1, 1, 2]
+
+
 @whorl.kernel
 def only_a_place(log):
     note(log, 1)
@@ -627,6 +708,29 @@ def test_vectors_that_follow_from_the_arguments_are_kept() -> None:
         stop[()] = 0
         resume(out, 7.0, stop, from_checkpoint=FIRST)
         assert out.tolist() == [7.0, 8.0 + 15.0 + 14.0]
+
+
+@whorl.kernel
+def vector_in_a_branch(out, a, which, stop):
+    v = whorl.vec(a, 2.0)
+    if which[()] > 0:
+        v[1] = 50.0
+        out[1] = v[1]
+    else:
+        with whorl.checkpoint(FIRST, yield_on=stop):
+            out[0] = v[0] + v[1]
+
+
+def test_what_another_branch_would_set_is_not_worked_out_again() -> None:
+    for launch, resume in (
+        (vector_in_a_branch, vector_in_a_branch.resume),
+        (vector_in_a_branch.interpret, vector_in_a_branch.interpret_resumed),
+    ):
+        out, stop = np.zeros(2), flag(1)
+        assert launch(out, 5.0, np.array(0), stop).yielded
+        stop[()] = 0
+        resume(out, 6.0, np.array(1), stop, from_checkpoint=FIRST)
+        assert out.tolist() == [8.0, 0.0]
 
 
 LARGE = "\n    ".join(f"note(log, {i})" for i in range(70))
@@ -762,6 +866,7 @@ class Solver:
 
     @whorl.kernel
     def step(self, add: float = 1.0):
+        """One step."""
         while do_while(self.left):
             with whorl.checkpoint(Stage.SIM, yield_on=self.full):
                 if self.x.size < self.need[()]:
@@ -799,7 +904,8 @@ def test_a_bound_kernel_is_like_a_bound_method() -> None:
     assert bound == solver.step
     assert hash(bound) == hash(solver.step)
     assert bound != Solver().step
-    assert bound.__name__ == "step"
+    assert (bound.__name__, bound.__doc__) == ("step", "One step.")
+    assert str(inspect.signature(bound)) == "(add: 'float' = 1.0)"
     assert bound(add=2.0) == GraphStatus(False)
     assert solver.x.tolist() == [4.0] * 9
     assert bound.stats() == Solver.step.stats()

@@ -75,6 +75,7 @@ class Writer:
     sure: list[str] = field(default_factory=list)  # names that follow from the arguments
     other: list[str] = field(default_factory=list)  # names that follow from arrays
     may_stop: bool = True  # no checkpoint and no for is around
+    vectors: list[str] = field(default_factory=list)
     has_others: bool = False
     may_jump: bool = False  # a loop is around, and its count has gone down
     size: int = 0
@@ -88,7 +89,7 @@ class Writer:
 
     def value(self) -> str:
         """An int from the names that there are."""
-        names = [*self.sure, "s.n", "2"]
+        names = [*self.sure, *(f"{name}[1]" for name in self.vectors), "s.n", "2"]
         if self.other and self.choices.number(0, 3) == 0:
             return self.choices.pick(self.other)
         return self.choices.pick(names)
@@ -104,11 +105,11 @@ class Writer:
 
     def block(self) -> None:
         self.level += 1
-        outside = (list(self.sure), list(self.other), self.may_jump)
+        outside = (list(self.sure), list(self.other), list(self.vectors), self.may_jump)
         for _ in range(self.choices.number(1, 3)):
             self.statement()
         self.note()
-        self.sure, self.other, self.may_jump = outside
+        self.sure, self.other, self.vectors, self.may_jump = outside
         self.level -= 1
 
     def statement(self) -> None:
@@ -116,6 +117,7 @@ class Writer:
         kinds = ["note", "store", "sure", "other"]
         if (self.sure or self.other) and self.choices.number(0, 2) == 0:
             kinds.append("again")
+        kinds += ["component", "component"] if self.vectors else ["vector"]
         if self.level < DEEPEST and self.size < 40:
             kinds += ["do_while", "do_while", "if", "static", "for", "while", "call"]
             if self.may_stop:
@@ -170,6 +172,17 @@ class Writer:
                 self.line(f"{vector}[{self.choices.number(0, 2)}] = {base}")
                 self.line(f"{name} = {vector}[{self.choices.number(0, 2)}]")
         self.other.append(name)
+
+    def _vector(self) -> None:
+        name = self.new("w")
+        self.line(f"{name} = whorl.vec({self.choices.pick([*self.sure, 's.n'])}, 1, 2)")
+        self.vectors.append(name)
+
+    def _component(self) -> None:
+        """A vector is changed in place, maybe on one of several ways."""
+        name = self.choices.pick(self.vectors)
+        self.line(f"{name}[{self.choices.number(0, 2)}] = {self.value()}")
+        self.has_others = True
 
     def _again(self) -> None:
         """A name that is there gets another value, maybe in every round of a loop."""
@@ -260,12 +273,20 @@ class Writer:
         for kept in ("loops", "checkpoints", "fresh", "steps", "size"):
             setattr(self, kept, getattr(inner, kept))
         base = self.choices.pick([*self.sure, "s.n"])
-        if self.choices.number(0, 1):
-            self.line(f"{name}(s, {base})")
-        else:
-            result = self.new("k")
-            self.line(f"{result} = {name}(s, k0={base})")
-            self.sure.append(result)
+        match self.choices.number(0, 3):
+            case 0:
+                self.line(f"{name}(s, {base})")
+            case 1:
+                result = self.new("k")
+                self.line(f"{result} = {name}(s, k0={base})")
+                self.sure.append(result)
+            case 2:
+                operator = self.choices.pick(["and", "or"])
+                self.line(f"if s.x[0] > 3 {operator} {name}(s, {base}) > 4:")
+                self._nested()
+            case 3:
+                self.line(f"if s.n > 4 and {name}(s, {base}) > 2 and s.x[1] > 2:")
+                self._nested()
 
     def _checkpoint(self) -> None:
         number = self.checkpoints

@@ -20,6 +20,15 @@ class BoundKernel(functools.partial[Any]):
     once the kernel is launched natively.
     """
 
+    __doc__ = property(lambda self: self.func.__doc__)  # the kernel's
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        whole = inspect.signature(self.__whorl_function__)
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
     @property
     def __self__(self) -> Any:
         return self.args[0]
@@ -36,7 +45,8 @@ class BoundKernel(functools.partial[Any]):
     @property
     def resume(self) -> Any:
         """Launch it from a checkpoint on, for this object: `resume(..., from_checkpoint=label)`."""
-        return types.MethodType(self.__func__.resume, self.args[0])
+        kernel: Any = self.func
+        return types.MethodType(kernel.resume, self.args[0])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.func, name)

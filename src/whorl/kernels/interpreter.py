@@ -23,7 +23,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class _Yielded(BaseException):
 
 _BEGIN: Final = object()
 _CALL: Final = "__whorl_call__"
+_CHOOSE: Final = "__whorl_choose__"
+_EITHER: Final = "__whorl_either__"
 _VALUE: Final = "__whorl_value__"
 _ATOMICS: Final = (language.atomic_add, language.atomic_min, language.atomic_max)
 _LANGUAGE: Final = ("whorl", "numpy", "math", "builtins")
@@ -82,7 +84,8 @@ def interpreted(
 ) -> Any:
     """What a launch returns, or one that is resumed."""
     walker = _Walker(found, from_checkpoint)
-    if from_checkpoint is not _BEGIN and not found.has_checkpoints:
+    has_checkpoints = found.has_checkpoints and walker.has_checkpoints(function, args)
+    if from_checkpoint is not _BEGIN and not has_checkpoints:
         raise NoCheckpoints(name)
     try:
         result = walker.call(function, *args, **kwargs)
@@ -90,7 +93,7 @@ def interpreted(
         return GraphStatus(True, ended.label)
     if walker.way is not Way.RUN:
         raise UnknownCheckpoint(name, from_checkpoint, tuple(walker.met))
-    return ENDED if found.has_checkpoints else result
+    return ENDED if has_checkpoints else result
 
 
 class Names(dict[str, Any]):
@@ -128,12 +131,45 @@ class _Nested:
 
 
 class _Calls(ast.NodeTransformer):
-    """Calls that go through the walker."""
+    """Calls that go through the walker, and so do choices between calls."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        through = ast.copy_location(ast.Name(_CALL, ast.Load()), node)
-        return ast.copy_location(ast.Call(through, [node.func, *node.args], node.keywords), node)
+        return _called(_CALL, [node.func, *node.args], node.keywords)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        is_plain = _is_plain(node)
+        self.generic_visit(node)
+        parts = [node.test, node.body, node.orelse]
+        return node if is_plain else _called(_CHOOSE, list(map(_later, parts)), [])
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        is_plain = _is_plain(node)
+        self.generic_visit(node)
+        if is_plain:
+            return node
+        is_or = ast.Constant(isinstance(node.op, ast.Or))
+        return _called(_EITHER, [is_or, *map(_later, node.values)], [])
+
+
+def _called(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), args, keywords)
+
+
+def _later(node: ast.expr) -> ast.expr:
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    return ast.Lambda(nothing, node)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Whether an expression calls nothing; one that sets names has to stay as it is."""
+    inside = list(ast.walk(node))
+    if any(isinstance(each, ast.NamedExpr) for each in inside):
+        return True
+    return not any(isinstance(each, ast.Call) for each in inside)
+
+
+_Thunk: TypeAlias = Callable[[], Any]
 
 
 class _Walker:
@@ -146,6 +182,7 @@ class _Walker:
         self._memory = {id(_root(array)) for array in found.arrays}
         self._kept = found.arrays
         self._codes: dict[tuple[int, str], tuple[ast.AST, types.CodeType]] = {}
+        self._scanned: set[types.CodeType] = set()
         self._trees: dict[types.CodeType, ast.FunctionDef | ast.Lambda | None] = {}
 
     # -- calls --------------------------------------------------------------------------
@@ -200,7 +237,7 @@ class _Walker:
     def _body(self, tree: ast.FunctionDef | ast.Lambda, names: Names, given: dict[str, Any]) -> Any:
         names.clear()
         names.update(given)
-        names[_CALL] = self.call
+        names.update({_CALL: self.call, _CHOOSE: self._choose, _EITHER: self._either})
         if isinstance(tree, ast.Lambda):
             return self._value(tree.body, names)
         try:
@@ -220,6 +257,72 @@ class _Walker:
                 raise
             return False, None
         return self.way is Way.RUN, value
+
+    # -- choices in expressions ---------------------------------------------------------
+
+    def _choose(self, test: _Thunk, body: _Thunk, orelse: _Thunk) -> Any:
+        """`body if test else orelse`; on the way, whichever has the checkpoint."""
+        if self.way is Way.SEEK:
+            for side in (body, orelse):
+                is_met, value = self._tried(side)
+                if is_met:
+                    return value
+        return body() if test() else orelse()
+
+    def _either(self, is_or: bool, *sides: _Thunk) -> Any:
+        """`a and b`, `a or b`; the same."""
+        if self.way is Way.SEEK:
+            for place, side in enumerate(sides):
+                is_met, value = self._tried(side)
+                if is_met:
+                    rest = sides[place + 1 :]
+                    return value if bool(value) is is_or or not rest else self._either(is_or, *rest)
+        value = None
+        for side in sides:
+            value = side()
+            if bool(value) is is_or:
+                break
+        return value
+
+    def _tried(self, side: _Thunk) -> tuple[bool, Any]:
+        try:
+            value = side()
+        except Exception:
+            if self.way is Way.RUN:
+                raise
+            return False, None
+        return self.way is Way.RUN, value
+
+    # -- what is in the source ----------------------------------------------------------
+
+    def has_checkpoints(self, callee: Any, args: tuple[Any, ...]) -> bool:
+        """Whether a function, or one that it calls by a name, has a checkpoint in its source."""
+        if isinstance(callee, types.MethodType):
+            return self.has_checkpoints(callee.__func__, (callee.__self__, *args))
+        if isinstance(callee, functools.partial):
+            return self.has_checkpoints(callee.func, (*callee.args, *args))
+        if isinstance(getattr(type(callee), "__whorl_function__", None), property):
+            return self.has_checkpoints(callee.__whorl_function__, args)
+        tree = self._tree(callee) if isinstance(callee, types.FunctionType) else None
+        if tree is None or callee.__code__ in self._scanned:
+            return False
+        self._scanned.add(callee.__code__)
+        names = Names(_outside(callee))
+        given = (*tree.args.posonlyargs, *tree.args.args)
+        names.update(zip((each.arg for each in given), args, strict=False))
+        found = [self._named(node.func, names) for node in ast.walk(tree) if _is_call(node)]
+        return graph.checkpoint in found or any(self.has_checkpoints(each, ()) for each in found)
+
+    def _named(self, node: ast.expr, names: Names) -> Any:
+        """What a dotted name stands for, if that can be said before anything runs."""
+        try:
+            if isinstance(node, ast.Name):
+                return names[node.id]
+            if isinstance(node, ast.Attribute):
+                return getattr(self._named(node.value, names), node.attr)
+        except Exception:
+            return None
+        return None
 
     @contextlib.contextmanager
     def _as(self, way: Way) -> Iterator[None]:
@@ -267,8 +370,7 @@ class _Walker:
         del names[_VALUE]
 
     def _is_memory(self, target: ast.Subscript, names: Names) -> bool:
-        owner = self._value(target.value, names)
-        return not isinstance(owner, np.ndarray) or id(_root(owner)) in self._memory
+        return not self._is_vector(self._value(target.value, names))
 
     # -- statements ---------------------------------------------------------------------
 
@@ -343,6 +445,10 @@ class _Walker:
 
     def _if(self, node: ast.If, names: Names) -> None:
         if self.way is Way.SEEK and not self._is_static(node.test, names):
+            is_met, test = self._tried(lambda: self._value(node.test, names))
+            if is_met:
+                self._block(node.body if test else node.orelse, names)
+                return
             for body in (node.body, node.orelse):
                 if self._enter(body, names):
                     return
@@ -357,25 +463,28 @@ class _Walker:
     def _enter(self, body: list[ast.stmt], names: Names) -> bool:
         """Look for the checkpoint in a block; if it is there, the rest of the block has run."""
         before = dict(names)
+        vectors = [(each, each.copy()) for each in before.values() if self._is_vector(each)]
         try:
             self._block(body, names)
         finally:
             if self.way is not Way.RUN:
                 names.clear()
                 names.update(before)
+                for vector, content in vectors:
+                    vector[...] = content
         return self.way is Way.RUN
+
+    def _is_vector(self, value: Any) -> bool:
+        """Whether a value is a small vector, that lives in the kernel."""
+        return isinstance(value, np.ndarray) and id(_root(value)) not in self._memory
 
     def _while(self, node: ast.While, names: Names) -> None:
         condition = self._condition(node.test, names)
         if self.way is not Way.RUN:
-            try:
-                is_met = self.way is Way.SEEK and self._enter(node.body, names)
-            except _Break:
-                return
-            except _Continue:
-                is_met = True
+            is_met, goes_on = self._entered(node, condition, names)
             if not is_met:
                 self._lose([node], names)
+            if not goes_on:
                 return
         elif condition is not None and not self._round(node.body, names):
             return
@@ -383,6 +492,26 @@ class _Walker:
             if not self._round(node.body, names):
                 return
         self._block(node.orelse, names)
+
+    def _entered(
+        self, node: ast.While, condition: ast.expr | None, names: Names
+    ) -> tuple[bool, bool]:
+        """Whether the checkpoint is in a loop, and whether the loop goes on behind it."""
+        if self.way is not Way.SEEK:
+            return False, False
+        if condition is None:
+            is_met, test = self._tried(lambda: self._value(node.test, names))
+            if is_met:
+                if not test:
+                    self._block(node.orelse, names)
+                return True, bool(test) and self._round(node.body, names)
+        try:
+            is_met = self._enter(node.body, names)
+        except _Break:
+            return True, False
+        except _Continue:
+            is_met = True
+        return is_met, is_met
 
     def _condition(self, test: ast.expr, names: Names) -> ast.expr | None:
         """The condition of a do_while; None for another loop."""
@@ -464,6 +593,10 @@ class _Walker:
     def _stop(self, label: Any, flag: Any) -> None:
         if self.way is Way.RUN and flag is not None and flag[()] != 0:
             raise _Yielded(label)
+
+
+def _is_call(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call)
 
 
 def _root(array: Any) -> Any:

@@ -42,7 +42,6 @@ def resume(function: ir.Function) -> None:
     for checkpoint in found:
         written: ir.Block = []
         known = _before(checkpoint, function.body, written, NOTHING)
-        assert known is not None
         lost = live.at[checkpoint.mark] - known
         if lost:
             _refuse(checkpoint.mark, lost)
@@ -217,28 +216,28 @@ def _drop(block: ir.Block, dead: set[ir.Stmt]) -> None:
 # -- what comes before, and what of it is worked out again -------------------------------
 
 
-def _before(
-    wanted: ir.Checkpoint, block: ir.Block, written: ir.Block, known: Places
-) -> Places | None:
-    """What is known where a checkpoint begins; None if it is not in the block.
+def _before(wanted: ir.Checkpoint, block: ir.Block, written: ir.Block, known: Places) -> Places:
+    """What is known where a checkpoint of a block begins.
 
     What is to be worked out again is written on the way.
     """
     for statement in block:
         if statement is wanted:
             return known
-        if not any(each is wanted for each in statements_in([statement])):
+        if not _holds([statement], wanted):
             known = _again([statement], written, known)
             continue
         if isinstance(statement, ir.While):  # earlier rounds may have set these to something else
             known -= _of(set_in([statement]))
-            known = known if statement.is_sure else _again(statement.before, written, known)
-            return _before(wanted, statement.body, written, known)
-        for inner in blocks_of(statement):
-            found = _before(wanted, inner, written, known)
-            if found is not None:
-                return found
-    return None
+            if not statement.is_sure and not _holds(statement.before, wanted):
+                known = _again(statement.before, written, known)
+        (inner,) = (inner for inner in blocks_of(statement) if _holds(inner, wanted))
+        return _before(wanted, inner, written, known)
+    raise AssertionError("the checkpoint is in the block")
+
+
+def _holds(block: ir.Block, wanted: ir.Checkpoint) -> bool:
+    return any(each is wanted for each in statements_in(block))
 
 
 def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
