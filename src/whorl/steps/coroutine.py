@@ -87,8 +87,8 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         token = _making.set(_making.get() | {name})
         kept: Kept | None = None
         try:
-            results.missed(request)
-            kept = await self._with_lease(request, args, kwargs)
+            with results.missed(request) as outcome:
+                kept, outcome.how = await self._with_lease(request, args, kwargs)
             results.remember(request, memo, kept)
             return kept
         finally:
@@ -99,12 +99,12 @@ class CachedCoroutine(CachedFunction[Any, Any]):
 
     async def _with_lease(
         self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Kept:
+    ) -> tuple[Kept, Ending]:
         """Other processes wait for this one, or this one for them, without stopping the loop."""
         results = self._results
         leases = results.keeper.flights.leases
         if leases is None:
-            return await self._run(request, args, kwargs)
+            return await self._run(request, args, kwargs), Ending.PRODUCED
         begun, pause, look = time.monotonic(), 0.002, results.look(request)
         while True:
             lease = leases.take(results.flight(request))
@@ -115,17 +115,20 @@ class CachedCoroutine(CachedFunction[Any, Any]):
             found = look(None)
             if found is not None:
                 results.counts["waited"] += 1
-                return found
+                return found, Ending.WAITED
             if time.monotonic() - begun > _LEASE:
-                return await self._run(request, args, kwargs)
+                return await self._run(request, args, kwargs), Ending.PRODUCED
         if not isinstance(lease, Lease):
-            return await self._run(request, args, kwargs)
+            return await self._run(request, args, kwargs), Ending.PRODUCED
         done = False
         try:
             found = look(None)  # whoever had the lease may have made it
-            kept = await self._run(request, args, kwargs) if found is None else found
+            if found is not None:
+                done = True
+                return found, Ending.WAITED
+            kept = await self._run(request, args, kwargs)
             done = True
-            return kept
+            return kept, Ending.PRODUCED
         finally:
             lease.release(done=done)
 

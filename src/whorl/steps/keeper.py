@@ -99,8 +99,8 @@ class Keeper(Protocol):
     def forget_all(self) -> int:
         """Forget what the function has made; how much that was."""
 
-    def labels(self) -> Iterator[Label]:
-        """What is said of results that are kept, the last first."""
+    def labels(self, most: int = ...) -> Iterator[Label]:
+        """What is said of so many of the results that are kept, the last first."""
 
 
 class Written:
@@ -149,7 +149,10 @@ class Written:
         if not isinstance(got, Found):
             return None
         try:
-            return self._kept(got.entry)
+            kept = self._kept(got.entry)
+            if count:
+                cache.statistics.found(self._name, got.entry.seconds)
+            return kept
         except (Damaged, NotRestored) as error:
             self._say(f"what is kept of {self._name} is not used: {error}", logging.INFO)
             return None
@@ -209,9 +212,9 @@ class Written:
         """Remove the group."""
         return sum(self.forget(key) for key in list(self.flights.store.iterate(self._group)))
 
-    def labels(self) -> Iterator[Label]:
+    def labels(self, most: int = LABELS_READ) -> Iterator[Label]:
         """The labels of the entries in the group, as many as are worth reading."""
-        keys = islice(self.flights.store.iterate(self._group), LABELS_READ)
+        keys = islice(self.flights.store.iterate(self._group), most)
         found = [label for label in map(self._label, keys) if label is not None]
         return iter(sorted(found, key=lambda label: label.made, reverse=True))
 
@@ -287,7 +290,7 @@ class Live:
         """Drop what this function has put there, as far as it is known."""
         return sum(self.forget(key) for key in list(self._labels))
 
-    def labels(self) -> Iterator[Label]:
+    def labels(self, most: int = LABELS_READ) -> Iterator[Label]:
         """What is said of the last results."""
         return iter(sorted(self._labels.values(), key=lambda label: label.made, reverse=True))
 

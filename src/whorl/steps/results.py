@@ -14,15 +14,16 @@ and the world is the function's code with all that it reads: see `world`.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from whorl import settings
 from whorl.artifacts import Part
-from whorl.errors import Drifted, UnsupportedValue
+from whorl.errors import Drifted, RequiredHit, UnsupportedValue
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.names import known_module_name
@@ -33,16 +34,21 @@ from whorl.jit.explain import Change, Explanation
 from whorl.jit.sources import StoredSources
 from whorl.late import dataclass
 from whorl.store import Ending
+from whorl.store.journal import journal_of
+from whorl.store.making import Making, making
+from whorl.store.required import is_hit_required
 
 from .arguments import Arguments
 from .declared import Declared
-from .keeper import Kept, Live, Made, Written
+from .keeper import LABELS_READ, Kept, Live, Made, Written
+from .missed import COMPARED, FIRST, miss_of
 from .parameters import Content
 from .progress import Progress
 from .world import EVERYTHING, Surroundings, World, words, world_of
 
 __all__ = ["Request", "Results", "Row"]
 
+log = logging.getLogger("whorl.steps")
 why = logging.getLogger("whorl.why")
 
 FORMAT: Final = 1  # raise when keys or records change their meaning
@@ -209,6 +215,8 @@ class Results:
 
     def counted(self, run: Callable[[], Any]) -> Any:
         """What a run returns, where nothing is kept."""
+        if is_hit_required():
+            raise RequiredHit(self.name, "the cache is off")
         self.counts["ran"] += 1
         if listeners:
             emit(Happened.COMPILING, self.name)
@@ -254,7 +262,6 @@ class Results:
 
     def make(self, request: Request, memo: object, run: Callable[[], Any]) -> Kept:
         """Have the result made, by this thread or another."""
-        self.missed(request)
 
         def produce() -> Kept:
             parts = request.parts()
@@ -263,10 +270,11 @@ class Results:
                 value = run()
             return self.made(request, value, begun, parts)
 
-        kept, how = self.keeper.flights.once(
-            self.flight(request), self.look(request), produce, what=self.name
-        )
-        if how is Ending.WAITED:
+        with self.missed(request) as outcome:
+            kept, outcome.how = self.keeper.flights.once(
+                self.flight(request), self.look(request), produce, what=self.name
+            )
+        if outcome.how is Ending.WAITED:
             self.counts["waited"] += 1
         self.remember(request, memo, kept)
         return kept
@@ -329,17 +337,43 @@ class Results:
 
     def last_seconds(self) -> float | None:
         """How long the last run took that is known of."""
-        for label in self.keeper.labels():
+        for label in self.keeper.labels(COMPARED):
             return label.seconds
         return None
 
-    def missed(self, request: Request) -> None:
-        """A call found nothing."""
+    @contextlib.contextmanager
+    def missed(self, request: Request) -> Iterator[Making]:
+        """A call found nothing: what is made in the block is counted and written down.
+
+        Raises `RequiredHit` where nothing may be made. What lives in this process only is made
+        in any case: nobody could have made it before.
+        """
+        flights = self.keeper.flights
+        journal = journal_of(flights.store)
         self.counts["missed"] += 1
-        if listeners or why.isEnabledFor(logging.INFO):
+        explanation = self._explained_miss(request, is_kept=journal is not None)
+        if isinstance(self.keeper, Live):
+            yield Making()
+            return
+        miss = miss_of(self.name, explanation)
+        with making(miss, explanation, flights.statistics, journal) as outcome:
+            outcome.key = request.key
+            yield outcome
+
+    def _explained_miss(self, request: Request, *, is_kept: bool) -> Explanation | None:
+        """Why nothing was found, if anybody wants to know; the journal alone asks for less."""
+        if listeners or why.isEnabledFor(logging.INFO) or is_hit_required():
             explanation = self.explained(request)
             emit(Happened.MISSED, self.name, why=explanation)
             why.info("%s", explanation)
+            return explanation
+        if not is_kept:
+            return None
+        try:
+            return self.explained(request, COMPARED)
+        except Exception:  # nobody asked: a call must not fail for the journal
+            log.debug("cannot explain the miss of %s", self.name, exc_info=True)
+            return None
 
     def explain(self, request: Request) -> Explanation:
         """Whether a call would be a hit, and why not."""
@@ -351,16 +385,16 @@ class Results:
             return Explanation(self.name, "hit", "its result is in the store")
         return self.explained(request)
 
-    def explained(self, request: Request) -> Explanation:
+    def explained(self, request: Request, most: int = LABELS_READ) -> Explanation:
         """Why nothing was found: a comparison with the nearest result that is kept."""
         now = dict(request.parts())
         nearest: tuple[Change, ...] | None = None
-        for label in self.keeper.labels():
+        for label in self.keeper.labels(most):
             changes = _changes(dict(label.parts), now)
             if nearest is None or len(changes) < len(nearest):
                 nearest = changes
         if nearest is None:
-            return Explanation(self.name, "miss", "nothing is kept of it yet")
+            return Explanation(self.name, "miss", FIRST)
         if not nearest:
             return Explanation(
                 self.name, "miss", "what was kept of it is not there any more or not readable"

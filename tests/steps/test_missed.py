@@ -1,0 +1,113 @@
+"""Misses of cached functions: counted, written down, refused where only hits may be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import whorl
+from whorl import settings
+from whorl.store import Cache, DirectoryStore, Totals
+from whorl.store.journal import Miss, journal_of
+
+FACTOR = 2
+
+
+@pytest.fixture(autouse=True)
+def same_settings() -> Iterator[None]:
+    before = settings.current()
+    yield
+    settings.restore(before)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(DirectoryStore(tmp_path / "store"))
+
+
+def noted(cache: Cache) -> list[Miss]:
+    journal = journal_of(cache.store)
+    assert journal is not None
+    return list(journal.misses())
+
+
+def scaled(x: int) -> int:
+    return FACTOR * x
+
+
+def test_a_miss_is_in_the_journal_with_what_differs(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = whorl.cached(store=cache)(scaled)
+    assert [function(3), function(4)] == [6, 8]
+    monkeypatch.setattr(f"{__name__}.FACTOR", 5)
+    assert function(3) == 15
+    causes = {miss.cause for miss in noted(cache)}
+    assert causes == {"first call", "another argument", "a read differs"}
+    (edited,) = [miss for miss in noted(cache) if miss.cause == "a read differs"]
+    (difference,) = edited.differences
+    assert (difference.path.endswith("FACTOR"), difference.old, difference.new) == (True, "2", "5")
+    assert edited.program == f"{__name__}.scaled"
+
+
+def test_runs_and_hits_are_counted_for_the_program(cache: Cache) -> None:
+    assert isinstance(cache.store, DirectoryStore)
+    for _ in range(3):
+        whorl.cached(store=cache)(scaled)(3)
+    cache.statistics.flush()
+    totals = Totals.of(cache.store.root / "statistics")
+    sums = totals.programs[f"{__name__}.scaled"]
+    assert (sums.made, sums.found) == (1, 2)
+    assert totals.causes == {"first call": 1}
+
+
+def test_where_a_hit_is_required_a_miss_raises_with_its_explanation(cache: Cache) -> None:
+    function = whorl.cached(store=cache)(scaled)
+    function(3)
+    whorl.configure(require_hit=True)
+    assert function(3) == 6
+    assert whorl.cached(store=cache)(scaled)(3) == 6
+    with pytest.raises(whorl.RequiredHit, match="arg:x: 3 -> 4"):
+        function(4)
+    assert {miss.ending for miss in noted(cache)} == {"made", "refused"}
+    whorl.configure(require_hit=False)
+    assert function(4) == 8
+
+
+def test_a_coroutine_raises_too(cache: Cache) -> None:
+    @whorl.cached(store=cache)
+    async def later(x: int) -> int:
+        return x + 1
+
+    whorl.configure(require_hit=True)
+    with pytest.raises(whorl.RequiredHit):
+        asyncio.run(later(1))
+    whorl.configure(require_hit=False)
+    assert asyncio.run(later(1)) == 2
+    assert [miss.ending for miss in noted(cache)].count("made") == 1
+
+
+def test_what_lives_in_this_process_only_runs_in_any_case() -> None:
+    function = whorl.cached(store="process")(scaled)
+    whorl.configure(require_hit=True)
+    assert function(3) == 6
+
+
+def test_without_a_cache_nothing_can_be_a_hit() -> None:
+    function = whorl.cached(scaled)
+    whorl.configure(require_hit=True, cache="off")
+    with pytest.raises(whorl.RequiredHit, match="the cache is off"):
+        function(3)
+
+
+def test_a_run_that_raises_is_noted_as_such(cache: Cache) -> None:
+    @whorl.cached(store=cache)
+    def fails(x: int) -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails(1)
+    assert [miss.ending for miss in noted(cache)] == ["raised ZeroDivisionError"]
