@@ -21,7 +21,7 @@ from whorl.store import Cache
 from .bound import BoundKernel
 from .compiler import KernelCompiler
 from .machine import assembly, binding, check_level, optimised_text
-from .native import NativeTables, alive, native_classes
+from .native import CALLS_IN_PYTHON, NativeTables, alive, native_classes
 from .resumption import resumption_of
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class NumericKernel(Kernel):
         if self._python_calls >= self.tables.try_at and self.is_plain(args, kwargs):
             is_made = self.make_native(self, self.tables, 0, args)
             self.tables.tried(self._python_calls, is_made=is_made)
+        elif launch is None and self._python_calls >= CALLS_IN_PYTHON:
+            self._make_quick(args, kwargs)
         return result
 
     def _is_as_it_was(self, recent: _Recent, settings: Settings) -> bool:
@@ -162,15 +164,33 @@ class NumericKernel(Kernel):
         epoch = tables.epoch
         values = self._binding.bind(*args)
         target = self.compiler.target()
-        for known in self._shapes.young.get(target.architecture, ()):
-            found = known.by_facts.get(known.replay(values, target.properties))
-            if found is not None and self.choices.cache != "process":
-                if called is self:
-                    tables.pack(self, found[0], target.device)
-                    self._remember_recent(known, values, target, found)
-                world = self.world(values, target)
-                return tables.add(called, known, world, found, epoch, number)
-        return False
+        known, found = self._known_now(values, target)
+        if known is None:
+            return False
+        if called is self:
+            tables.pack(self, found[0], target.device)
+            self._remember_recent(known, values, target, found)
+        world = self.world(values, target)
+        return tables.add(called, known, world, found, epoch, number)
+
+    def _make_quick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let calls like this one, by keyword or with defaults, be launched by a builtin."""
+        if listeners or audits or self.choices.cache == "process":
+            return
+        values, target = self._binding.bind(*args, **kwargs), self.compiler.target()
+        known, found = self._known_now(values, target)
+        if known is not None:
+            self.tables.pack(self, found[0], target.device)
+            self._remember_recent(known, values, target, found)
+
+    def _known_now(self, values: tuple[Any, ...], target: Target) -> tuple[KnownShape | None, Any]:
+        """The shape and what the facts of a call lead to, if they are known in memory."""
+        if self.choices.cache != "process":
+            for known in self._shapes.young.get(target.architecture, ()):
+                found = known.by_facts.get(known.replay(values, target.properties))
+                if found is not None:
+                    return known, found
+        return None, None
 
     def _remember_recent(
         self, known: KnownShape, values: tuple[Any, ...], target: Target, found: Any
