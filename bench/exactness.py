@@ -137,7 +137,8 @@ def main() -> None:
     goal = harness.Goal("whorl: stale, needless or failed", "exactly", 0, "times", wanted)
     print(harness.goals_table([goal]))
     versions = harness.versions([SHELVES[name][0] for name in there])
-    harness.write_json(options.json, {"versions": versions, "edits": found})
+    about = {"versions": versions, "edits": found}
+    harness.write_json(options.json, harness.record([], [goal], about))
 
 
 if __name__ == "__main__":

@@ -276,8 +276,7 @@ CHANGES: Final[dict[str, tuple[dict[str, Any], dict[str, Any], str]]] = {
     "a dtype": (
         {"dtype": "f4"},
         {"dtype": "float32"},
-        "arg:x: array of <f8, 1 dimensions, C, writeable -> "
-        "array of <f4, 1 dimensions, C, writeable",
+        "arg:x: array of <f8, 1 dimension, C, writeable -> array of <f4, 1 dimension, C, writeable",
     ),
     "the template": (
         {"edit": ("y[i] +=", "y[i] -=")},

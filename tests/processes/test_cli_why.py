@@ -33,7 +33,7 @@ NAMED: list[tuple[str, str, str, str, str]] = [
     ("a class attribute in static", READ, "arg:self.gravity", "1.0", "2.0"),
     ("a method that is overridden now", READ, "arg:self.force", "code", "code"),
     ("a property in static", READ, "arg:self.much", "8", "12"),
-    ("the dimensions of a read member", READ, "arg:self.x", "1 dimensions", "2 dimensions"),
+    ("the dimensions of a read member", READ, "arg:self.x", "1 dimension", "2 dimensions"),
     ("a member that was None", READ, "arg:self.x", "NoneType", "array of <f8"),
     ("a member that was absent", READ, "arg:self.extra", "False", "True"),
     ("a parameter's annotation", READ, ".annotation('n')", "'float'", "'int'"),

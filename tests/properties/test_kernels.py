@@ -132,6 +132,8 @@ FUNCTIONS = (
     "np.sqrt", "np.tanh", "np.arctan", "np.cbrt", "np.exp2", "np.log1p", "np.square",
 )  # fmt: skip
 ULPS = 4
+# Python has gamma functions of its own, which are as far from the truth as those of the C library.
+MORE_ULPS = {"math.gamma": 32, "math.lgamma": 64}
 
 
 @pytest.fixture(scope="module")
@@ -155,4 +157,5 @@ def test_functions_are_within_a_few_ulps(functions: Any, x: Any) -> None:
         is_narrow = name.startswith("np.") and isinstance(x, np.float32 | np.int16)
         eps = np.finfo(np.float32 if is_narrow else np.float64).eps
         assert type(left) is type(right), name
-        assert math.isclose(left, right, rel_tol=float(ULPS * eps), abs_tol=1e-15), name
+        ulps = MORE_ULPS.get(name, ULPS)
+        assert math.isclose(left, right, rel_tol=float(ulps * eps), abs_tol=1e-15), name

@@ -110,6 +110,13 @@ class Choices:
     strict: bool = False
 
 
+class _Counts(dict[str, int]):
+    """Numbers by name; those that are not there are 0."""
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
 class _Start(NamedTuple):
     """Where the lookups of a kernel begin: its program, and the hint that is kept for it."""
 
@@ -690,8 +697,8 @@ class Kernel:
         return sorted(found, key=lambda made: made.number)
 
     def stats(self) -> dict[str, int]:
-        """How often each step was taken in this process."""
-        return dict(self._counts)
+        """How often each step was taken in this process; of one that was never, that is 0."""
+        return _Counts(self._counts)
 
     def with_options(self, **options: Any) -> Kernel:
         """The same function with some options as given: a new kernel, this one stays as it is."""

@@ -437,7 +437,8 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
             return "absent"
         case ("array", dtype, dimensions, layout, access):
             how = "writeable" if access == "rw" else "read-only"
-            return f"array of {dtype}, {dimensions} dimensions, {layout}, {how}"
+            plural = "" if dimensions == 1 else "s"
+            return f"array of {dtype}, {dimensions} dimension{plural}, {layout}, {how}"
         case ("code", str(digest), str(), *_):
             return f"code {digest[:8]}"
         case {"library": str(name), "version": str(version)}:

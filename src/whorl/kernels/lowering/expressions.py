@@ -79,7 +79,7 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
         raise frame.source.error(node, str(error)) from error
     except UnsupportedRead as error:
         raise frame.source.error(
-            node, f"{error.path} is a {error.type_name}, of which {error.reason}",
+            node, f"{error.path} is a {error.type_name} that cannot be read: {error.reason}",
             "Register a signature with whorl.register_signature, or pass the value as an argument.",
         ) from error  # fmt: skip
 

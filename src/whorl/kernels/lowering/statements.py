@@ -62,7 +62,8 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
             frame.refuse(statement, error.reason, error.remedy)
         except UnsupportedRead as error:
             raise frame.source.error(
-                statement, f"{error.path} is a {error.type_name}, of which {error.reason}",
+                statement,
+                f"{error.path} is a {error.type_name} that cannot be read: {error.reason}",
                 "Register a signature with whorl.register_signature, or pass it as an argument.",
             ) from error  # fmt: skip
     return False
