@@ -8,20 +8,21 @@ PYTHON ?= python3
 ARGS :=
 VENV := .venv
 BENCH := .venv-bench
-BENCHES := fingerprint store replay kernels launch warmstart steps exactness
+BENCHES := fingerprint store replay kernels launch graphs warmstart steps exactness
 VERSIONS := 3.11 3.12 3.13
 
 # The stamp's name holds the checkout's place: an environment that was moved or copied with the
 # checkout would still import whorl from the old place, so there it counts as missing.
 STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
+DOCS := .venv-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check fix bench clean
+.PHONY: help setup demo test test-all check fix bench bench-quick docs fresh clean
 # A stamp whose recipe failed half way must not stand for an environment.
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-12s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-13s%s\n", $$1, $$2 }'
 
 setup: $(VENV)/$(STAMP)  ## make .venv with whorl (editable) and the tools; nothing when it is up to date
 
@@ -52,9 +53,21 @@ check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
 fix: $(VENV)/$(STAMP)  ## let ruff repair imports and layout
 	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format --quiet .
 
-bench: $(BENCH)/$(STAMP)  ## measure fingerprints, the store, replays, kernels, launches and warm starts against their peers (large: installs the peers)
+bench: $(BENCH)/$(STAMP)  ## measure everything against its peers; one table of all goals, one plot (large: installs the peers)
 	@$(if $(word 2,$(BENCHES)),$(if $(filter --cases% --json%,$(ARGS)),$(error $(one_bench))))
-	@for name in $(BENCHES); do $(BENCH)/bin/python bench/$$name.py $(ARGS) || exit; done
+	@$(BENCH)/bin/python bench/overview.py $(BENCHES) $(ARGS)
+
+bench-quick:  ## the same, a first look in under three minutes; records in bench/results/quick
+	@$(MAKE) --no-print-directory bench ARGS="--quick $(ARGS)"
+
+docs: $(DOCS)/$(STAMP)  ## build the manual as a site: build/manual/index.html
+	@mkdir -p build  # with --quiet it would not count warnings, and --strict lives on them
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict $(ARGS) >build/manual.log 2>&1 \
+	    || { grep -v '^INFO' build/manual.log; exit 1; }
+	@echo "build/manual/index.html (the search needs a server: python -m http.server -d build/manual)"
+
+fresh:  ## clone this checkout elsewhere and do what README.md says there, from nothing
+	@tests/fresh_clone.sh $(ARGS)
 
 clean:  ## remove the environments, caches and builds
 	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist build
@@ -66,10 +79,20 @@ $(VENV)/$(STAMP): pyproject.toml
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-$(BENCH)/$(STAMP): bench/requirements.txt pyproject.toml
+$(BENCH)/$(STAMP): bench/requirements.txt bench/requirements-more.txt pyproject.toml
 	@$(require_python)
 	@test -x $(BENCH)/bin/python || { echo "setting up $(BENCH) ..."; $(PYTHON) -m venv $(BENCH); }
 	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check -r bench/requirements.txt -e .
+	@for peer in $$(grep -v '^#' bench/requirements-more.txt); do \
+	    $(BENCH)/bin/python -m pip install -qq --disable-pip-version-check $$peer \
+	        || echo "left out of the comparison: $$peer cannot be installed"; \
+	done
+	@touch $@
+
+$(DOCS)/$(STAMP): docs/site/requirements.txt pyproject.toml
+	@$(require_python)
+	@test -x $(DOCS)/bin/python || { echo "setting up $(DOCS) ..."; $(PYTHON) -m venv $(DOCS); }
+	@$(DOCS)/bin/python -m pip install -qq --disable-pip-version-check -r docs/site/requirements.txt -e .
 	@touch $@
 
 # Each has cases and a record of its own.

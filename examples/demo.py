@@ -2,7 +2,8 @@
 
 Run with `make demo`. Waves pass a wall with two slits (`examples/waves.py`): once in a process
 that has to compile, once in a new one that finds everything, and once after an edit, which
-says what it compiled again and why. The picture is `waves.png`.
+says what it compiled again and why. The picture is `waves.png`. Then a heated plate is solved in
+one launch that stops for larger buffers and goes on (`examples/conjugate.py`), in two processes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+from whorl.jit.events import Event, Happened, listeners
 
 STEPS = 1400
 HERE = Path(__file__).parent
@@ -34,15 +38,19 @@ def main() -> int:
             text.replace("SPEED = 0.5  # of a wave", "# slower\nSPEED = 0.45  # of a wave")
         )
         compiled.append(run("a new process, after SPEED was edited", folder, picture))
+        shutil.copy(HERE / "conjugate.py", folder)
+        compiled.append(run("a plate, in a first process", folder, None))
+        compiled.append(run("a plate, in a new process", folder, None))
     print(f"\nthe waves: {picture.name}")
-    return 0 if compiled == [2, 0, 1] else 1
+    return 0 if compiled == [2, 0, 1, 1, 0] else 1
 
 
-def run(title: str, folder: str, picture: Path) -> int:
-    """One process; how many kernels it compiled."""
+def run(title: str, folder: str, picture: Path | None) -> int:
+    """One process, with waves if there is to be a picture; how many kernels it compiled."""
     print(f"\n{title}", flush=True)
+    what = ["solve"] if picture is None else ["simulate", str(picture)]
     found = subprocess.run(
-        [sys.executable, __file__, "simulate", str(picture), folder],
+        [sys.executable, __file__, *what, folder],
         env={
             **os.environ,
             "WHORL_CACHE_DIR": f"{folder}/cache",
@@ -55,14 +63,8 @@ def run(title: str, folder: str, picture: Path) -> int:
     return found.returncode
 
 
-def simulate(picture: Path, folder: str) -> int:
-    """Simulate and draw; say what every kernel took, and what was compiled for which reason."""
-    sys.path.insert(0, folder)
-    import waves  # type: ignore[import-not-found] # from the folder of this run
-
-    from whorl.jit.events import Event, Happened, listeners
-
-    compiled: list[str] = []
+def listener(compiled: list[str]) -> Callable[[Event], None]:
+    """What tells of misses, compiles and finds, and puts down the names of what is compiled."""
 
     def listen(event: Event) -> None:
         name = event.kernel.rpartition(".")[2]
@@ -76,6 +78,31 @@ def simulate(picture: Path, folder: str) -> int:
             case Happened.FOUND:
                 print(f"  {name}: found in the cache")
 
+    return listen
+
+
+def solve(folder: str) -> int:
+    """Solve a plate; say where the launch had to stop."""
+    sys.path.insert(0, folder)
+    import conjugate  # type: ignore[import-not-found] # from the folder of this run
+
+    compiled: list[str] = []
+    listeners.append(listener(compiled))
+    plate = conjugate.Plate(200)
+    begun = time.perf_counter()
+    stops = plate.run()
+    print(f"  {conjugate.report(plate, stops)}")
+    print(f"  {len(stops) + 1} launches, {time.perf_counter() - begun:.2f} s")
+    return len(compiled)
+
+
+def simulate(picture: Path, folder: str) -> int:
+    """Simulate and draw; say what every kernel took, and what was compiled for which reason."""
+    sys.path.insert(0, folder)
+    import waves  # type: ignore[import-not-found] # from the folder of this run
+
+    compiled: list[str] = []
+    listen = listener(compiled)
     listeners.append(listen)
     begun = time.perf_counter()
     basin = waves.Basin(400, 600)
@@ -95,4 +122,10 @@ def simulate(picture: Path, folder: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(simulate(Path(sys.argv[2]), sys.argv[3]) if sys.argv[1:2] == ["simulate"] else main())
+    match sys.argv[1:]:
+        case ["simulate", picture, folder]:
+            sys.exit(simulate(Path(picture), folder))
+        case ["solve", folder]:
+            sys.exit(solve(folder))
+        case _:
+            sys.exit(main())

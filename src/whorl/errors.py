@@ -161,7 +161,7 @@ class UnsupportedFunction(WhorlError, TypeError):
 
 
 class Drifted(WhorlError, RuntimeError):
-    """Something that compiled code was made from has changed, and `on_drift` is "raise".
+    """Something that code or a result was made from has changed, and `on_drift` is "raise".
 
     `changes` are what has: a path, the old and the new fact, each in words.
 
@@ -171,17 +171,23 @@ class Drifted(WhorlError, RuntimeError):
       Restore it, or let the kernel follow with on_drift="recompile".
     """
 
-    def __init__(self, kernel: str, changes: tuple[tuple[str, str, str], ...]) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        changes: tuple[tuple[str, str, str], ...],
+        *,
+        made: str = "was compiled from",
+        remedy: str = 'Restore it, or let the kernel follow with on_drift="recompile".',
+    ) -> None:
         super().__init__(kernel, changes)
         self.kernel = kernel
         self.changes = changes
+        self.made = made
+        self.remedy = remedy
 
     def __str__(self) -> str:
         lines = "".join(f"\n  {path}: {old} -> {new}" for path, old, new in self.changes)
-        return (
-            f"What {self.kernel} was compiled from has changed:{lines}\n"
-            '  Restore it, or let the kernel follow with on_drift="recompile".'
-        )
+        return f"What {self.kernel} {self.made} has changed:{lines}\n  {self.remedy}"
 
 
 class RequiredHit(WhorlError, LookupError):
@@ -338,7 +344,8 @@ class NoCheckpoints(WhorlError, TypeError):
     def __str__(self) -> str:
         return (
             f"{self.kernel} has no checkpoints: there is nothing to resume it from.\n"
-            "  Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, or call it."
+            "  Write `with whorl.checkpoint(label, yield_on=flag):` around a part of it, "
+            "or call it."
         )
 
 

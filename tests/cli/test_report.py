@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.cli.running import Run, artifact_of
-from whorl.store import Difference, DirectoryStore, Journal, Miss, Statistics
+from whorl.store import DirectoryStore, Statistics
+from whorl.store.journal import Difference, Journal, Miss
 
 HOSTILE = "m.</script><script>document.title='broken'</script><img src=x onerror=alert(1)>&amp;"
 

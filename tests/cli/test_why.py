@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from tests.cli.running import Run
-from whorl.store import Difference, DirectoryStore, Journal, Miss
+from whorl.store import DirectoryStore
+from whorl.store.journal import Difference, Journal, Miss
 
 
 def noted(store: DirectoryStore, *misses: Miss) -> Journal:

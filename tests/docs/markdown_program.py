@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 LANGUAGES = frozenset({"python", "py", "pycon"})
-FENCE = re.compile(r"^ *(?P<ticks>`{3,}|~{3,})[ \t]*(?P<language>[\w+-]*)")
+FENCE = re.compile(r"^ *(?P<ticks>`{3,}|~{3,})[ \t]*(?P<language>[\w+-]*)(?P<about>[^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Block:
 
 
 def python_blocks(page: str) -> list[Block]:
-    """The Python blocks of a page, in order."""
+    """The Python blocks of a page, in order, without those that are files of their own."""
     blocks = []
     ticks = ""  # the open fence, if there is one
     language = ""
@@ -45,6 +45,8 @@ def python_blocks(page: str) -> list[Block]:
         if not ticks:
             if fence:
                 ticks, language, start = fence["ticks"], fence["language"], number + 1
+                if "title=" in fence["about"]:  # a file: see markdown_steps.py
+                    language = ""
         elif fence and fence["ticks"].startswith(ticks) and line.strip() == fence["ticks"]:
             if language.lower() in LANGUAGES:
                 text = textwrap.dedent("\n".join(lines[start - 1 : number - 1])) + "\n"

@@ -26,8 +26,7 @@ def test_an_edit_redoes_what_it_reaches(capsys: pytest.CaptureFixture[str]) -> N
     found = {}
     for row in rows:
         cells = row.split(maxsplit=7)
-        found[cells[7]] = " ".join(
-            n for n, cell in zip(names, cells[:6], strict=True) if cell == "ran"
-        )
+        ran = [name for name, cell in zip(names, cells[:6], strict=True) if cell == "ran"]
+        found[cells[7]] = " ".join(ran)
         assert cells[6] == ("75" if cells[7] == "the program" else "63")
     assert found == EXPECTED

@@ -12,7 +12,8 @@ from tests.jit.compilers import Looking, Make, compiles
 from whorl import settings
 from whorl.jit import explain as explain_module
 from whorl.jit.missed import COMPARED
-from whorl.store import Cache, DirectoryStore, Journal, MemoryStore, Miss, Totals
+from whorl.store import Cache, DirectoryStore, MemoryStore, Totals
+from whorl.store.journal import Journal, Miss
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""What is wrong with a graph is an error of its own, at its line and column, before anything runs."""
+"""What is wrong with a graph is an error of its own at its place, before anything runs."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ def staged(x, stop):
 def valued(x, stop):
     staged(x, stop)
     return x[1]
+def half(a):
+    if a > 1:
+        return a / 2
+    return a
 class Box:
     def __init__(self, c):
         self.c = c
@@ -58,12 +62,7 @@ ROWS: list[tuple[str, int, int, str]] = [
     ("while not do_while(stop):\n    pass", 1, 15, "the whole test of a while"),
     ("y = do_while(stop)", 1, 9, "the whole test of a while"),
     ("if do_while(stop):\n    pass", 1, 8, "the whole test of a while"),
-    (
-        "for i in whorl.prange(3):\n    while do_while(stop):\n        pass",
-        2,
-        15,
-        "inside of prange",
-    ),
+    ("for i in whorl.prange(3):\n    while do_while(stop):\n        n", 2, 15, "inside of prange"),
     ("with whorl.checkpoint(1, yield_on=x):\n    pass", 1, 39, rf"flag of a checkpoint {FLAG}"),
     ("with whorl.checkpoint(1, yield_on=wide):\n    pass", 1, 39, rf"{FLAG} an array i64\[\]"),
     ("with whorl.checkpoint(1, yield_on=3):\n    pass", 1, 39, rf"{FLAG} int"),
@@ -94,7 +93,7 @@ ROWS: list[tuple[str, int, int, str]] = [
         10,
         "there are two checkpoints Other.X, which is Stage.B at",
     ),
-    ("staged(x, stop)\nstaged(x, stop)", -8, 10, "there are two checkpoints 7"),
+    ("staged(x, stop)\nstaged(x, stop)", -12, 10, "there are two checkpoints 7"),
     # where checkpoints stand
     (
         "with whorl.checkpoint(1):\n    with whorl.checkpoint(2):\n        pass",
@@ -102,15 +101,15 @@ ROWS: list[tuple[str, int, int, str]] = [
         14,
         "a checkpoint inside of the checkpoint 1",
     ),
-    ("with whorl.checkpoint(1):\n    staged(x, stop)", -8, 10, "inside of the checkpoint 1"),
+    ("with whorl.checkpoint(1):\n    staged(x, stop)", -12, 10, "inside of the checkpoint 1"),
     ("for i in range(n):\n    with whorl.checkpoint(1):\n        pass", 2, 14, "of a for loop"),
     ("for v in x:\n    with whorl.checkpoint(1):\n        pass", 2, 14, "inside of a for loop"),
-    ("for i in range(n):\n    staged(x, stop)", -8, 10, "inside of a for loop"),
-    ("for i in whorl.prange(n):\n    staged(x, stop)", -8, 10, "inside of prange"),
+    ("for i in range(n):\n    staged(x, stop)", -12, 10, "inside of a for loop"),
+    ("for i in whorl.prange(n):\n    staged(x, stop)", -12, 10, "inside of prange"),
     ("return valued(x, stop)", 1, 5, "returns its status, and nothing beside it"),
     ("staged(x, stop)\nif n > 1:\n    return 3\nreturn 4", 4, 5, "returns its status, and nothing"),
     ("with whorl.checkpoint(1) as c:\n    pass", 1, 33, "gives nothing to name by `as`"),
-    ("with whorl.checkpoint(1), parallel():\n    pass", 1, 31, "one with for several"),
+    ("with whorl.checkpoint(1), parallel():\n    pass", 1, 31, "parallel is for the sections of"),
     ("c = whorl.checkpoint(1)", 1, 9, "is the whole with statement, and no value"),
     ("with whorl.checkpoint:\n    pass", 1, 5, "with is not supported in a kernel"),
     ("with open(NAME):\n    pass", 1, 5, "with is not supported in a kernel"),
@@ -122,6 +121,8 @@ ROWS: list[tuple[str, int, int, str]] = [
         f"'k' {LOST}",
     ),
     ("k = x[0]\nwith whorl.checkpoint(1):\n    x[1] = k", 2, 10, f"'k' {LOST}"),
+    ("k = half(x[0])\nwith whorl.checkpoint(1):\n    x[1] = k", 2, 10, f"'k' {LOST}"),
+    ("k = x[0]\nj = half(k)\nwith whorl.checkpoint(1):\n    x[1] = j", 3, 10, f"'j' {LOST}"),
     (
         "s = 0.0\nwhile do_while(stop):\n    with whorl.checkpoint(1):\n        x[1] = 0\n"
         "    s += 1\nx[2] = s",
@@ -165,7 +166,7 @@ ROWS: list[tuple[str, int, int, str]] = [
         10,
         f"'c' {LOST}",
     ),
-    ("x[0] = x[1] + valued(x, stop)", -8, 10, "a value from before this checkpoint is used"),
+    ("x[0] = x[1] + valued(x, stop)", -12, 10, "a value from before this checkpoint is used"),
     # sections
     ("with parallel():\n    pass", 1, 10, "parallel is for the sections of"),
     ("with parallel_context():\n    x[0] = 1", 2, 9, "parallel_context holds sections and nothing"),
@@ -203,7 +204,7 @@ ROWS: list[tuple[str, int, int, str]] = [
     ),
     (
         "with parallel_context():\n    with parallel():\n        staged(x, stop)",
-        -8,
+        -12,
         10,
         "inside of a parallel section",
     ),
@@ -215,8 +216,8 @@ ROWS: list[tuple[str, int, int, str]] = [
         "an element of arg:x is written in one section and used in another",
     ),
     (
-        "with parallel_context():\n    with parallel():\n        stop[()] = 1\n    with parallel():\n"
-        "        stop[()] = 2",
+        "with parallel_context():\n    with parallel():\n        stop[()] = 1\n"
+        "    with parallel():\n        stop[()] = 2",
         1,
         10,
         "an element of arg:stop is written in one section and used in another",
@@ -243,7 +244,7 @@ def test_what_is_wrong_with_a_graph_is_said_at_its_place(
     arguments += [np.zeros((), np.int32), module.Box(np.zeros((), np.uint32)), 3]
     with pytest.raises(whorl.KernelError, match=text) as caught:
         module.k(*arguments)
-    # A negative line counts from the end of the head: the place is in a function that is called.
+    # A negative line counts from the end of the head: it is in a function that is called.
     wanted = LINES + line if line < 0 else LINES + 2 + line
     assert (caught.value.line, caught.value.column) == (wanted, column), str(caught.value)
     assert (x == before).all()

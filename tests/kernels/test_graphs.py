@@ -1,5 +1,6 @@
-# mypy: disable-error-code="no-untyped-def"
-# Kernels take their types from the arguments.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, valid-type"
+# ruff: noqa: SIM102, SIM117, PLW0120
+# Kernels take their types from the arguments, and some are written for what they nest.
 """Loops and checkpoints: what runs, what does not, and what a launch says about it."""
 
 from __future__ import annotations
@@ -159,7 +160,8 @@ def jumping(log):
     while do_while(log.inner):
         k += 1
         last = k * 10
-    note(log, 98)
+    else:
+        note(log, 98)
     note(log, last)
 
 
@@ -412,6 +414,71 @@ def test_native_launches_return_the_same_statuses() -> None:
     assert len(ends) < 20
 
 
+def test_native_resumes_are_those_of_their_label() -> None:
+    log = Log()
+    for _ in range(20):
+        log.count[()] = 0
+        stages(log)
+        assert stages.resume(log, from_checkpoint=Stage.SIM) == GraphStatus(False)
+        assert stages.resume(log, from_checkpoint=Stage.LOAD) == GraphStatus(False)
+        assert log.steps == [1, 2, 3, 4, 5, 4, 5, 2, 3, 4, 5]
+    assert len(stages.resume.tables._tables) == 2  # type: ignore[attr-defined] # an object by now
+    log.stop[()] = 1
+    assert stages.resume(log, from_checkpoint=Stage.SIM).checkpoint is Stage.SIM
+    assert stages.resume(log, from_checkpoint=1).checkpoint is Stage.SIM
+    with pytest.raises(whorl.UnknownCheckpoint):
+        stages.resume(log, from_checkpoint=7)
+    with pytest.raises(TypeError, match="from_checkpoint"):
+        stages.resume(log)  # type: ignore[call-arg] # what is tested
+    with pytest.raises(TypeError, match="from_checkpoint"):
+        stages.resume(log, Stage.SIM)  # type: ignore[call-arg] # what is tested
+    with pytest.raises(TypeError):
+        stages(log, from_checkpoint=Stage.SIM)
+    with pytest.raises(TypeError):
+        stages(from_checkpoint=log)
+    assert stages.resume(log=log, from_checkpoint=Stage.SIM).yielded
+
+
+def test_a_native_resume_follows_its_arguments_and_globals(monkeypatch: Any) -> None:
+    x, stop = np.zeros(3), flag()
+    for _ in range(8):
+        by_constant.resume(x, stop, from_checkpoint=SHIFTING)
+    assert x.tolist() == [0, 8, 8]
+    monkeypatch.setitem(globals(), "SHIFTING", 41)
+    with pytest.raises(whorl.UnknownCheckpoint, match="It has 41"):
+        by_constant.resume(x, stop, from_checkpoint=40)
+    by_constant.resume(x, stop, from_checkpoint=41)
+    whole = np.zeros(3, np.int64)
+    by_constant.resume(whole, stop, from_checkpoint=41)
+    assert (x.tolist(), whole.tolist()) == ([0, 9, 9], [0, 1, 1])
+
+
+SHIFTING = 40
+
+
+@whorl.kernel
+def by_constant(x, stop):
+    x[0] += 1
+    with whorl.checkpoint(SHIFTING, yield_on=stop):
+        x[1] += 1
+    x[2] += 1
+
+
+@whorl.kernel
+def with_its_name(x, from_checkpoint, stop):
+    x[0] = from_checkpoint + stop[()]
+
+
+def test_a_parameter_may_have_the_name_of_the_keyword() -> None:
+    x = np.zeros(1)
+    for n in range(9):
+        with_its_name(x, n, flag(1))
+        with_its_name(x, from_checkpoint=n, stop=flag(2))
+        assert x[0] == n + 2
+        with pytest.raises(TypeError):
+            with_its_name(x, n, from_checkpoint=flag(1))
+
+
 @whorl.kernel
 def left(log):
     while do_while(log.outer):
@@ -618,10 +685,11 @@ def test_labels_come_back_as_the_objects_of_the_source() -> None:
         labelled.resume(log, from_checkpoint=77)
     assert caught.value.known == (Outer.Inner.Deep.B, Stage.SAVE, -4, FIRST)
     assert "It has Outer.Inner.Deep.B, Stage.SAVE, -4, 10." in str(caught.value)
-    for label in caught.value.known:
-        found = labelled.resume(log, from_checkpoint=label).checkpoint  # type: ignore[arg-type] # labels
+    known: Any = caught.value.known
+    for label in known:
+        found = labelled.resume(log, from_checkpoint=label).checkpoint
         assert found is label or type(label) is int
-        assert labelled.interpret_resumed(log, from_checkpoint=label).checkpoint == label  # type: ignore[arg-type] # labels
+        assert labelled.interpret_resumed(log, from_checkpoint=label).checkpoint == label
 
 
 def by_parameter(log, label, stop):
@@ -659,7 +727,7 @@ def test_an_int_of_the_same_value_is_the_label_and_a_member_of_another_enum_is_n
     wrong: Any
     for wrong in (Other.X, True, 1.0, "SIM", None, np.float64(1)):
         for resume in (stages.resume, stages.interpret_resumed):
-            with pytest.raises(whorl.UnknownCheckpoint, match="Stage.LOAD, Stage.SIM"):
+            with pytest.raises(whorl.UnknownCheckpoint, match=r"Stage\.LOAD, Stage\.SIM"):
                 resume(log, from_checkpoint=wrong)
     assert log.steps == [4, 5]
 
@@ -681,7 +749,7 @@ def test_resuming_a_kernel_without_checkpoints_says_so() -> None:
 
 def test_resuming_needs_a_label() -> None:
     with pytest.raises(TypeError, match="from_checkpoint"):
-        stages.resume(Log())
+        stages.resume(Log())  # type: ignore[call-arg] # what is tested
 
 
 # -- methods ----------------------------------------------------------------------------
@@ -736,8 +804,7 @@ def test_a_bound_kernel_is_like_a_bound_method() -> None:
     assert solver.x.tolist() == [4.0] * 9
     assert bound.stats() == Solver.step.stats()
     assert "step" in repr(bound)
-    with pytest.raises(AttributeError):
-        bound.nothing
+    assert not hasattr(bound, "nothing")
 
 
 def test_a_kernel_calls_another_one_with_checkpoints() -> None:
@@ -826,18 +893,19 @@ def checked(x, stop, i):
 @whorl.kernel
 def sections(x, y, z, left, stop):
     n = x.size
-    with whorl.checkpoint(1, yield_on=stop), whorl.graph.parallel_context():
-        with whorl.graph.parallel():
-            s = 0.0
-            for i in whorl.prange(n):
-                x[i] = i
-                s += i
-            y[0] = s
-        with whorl.graph.parallel():
-            s = 1.0
-            while do_while(left):
-                z[left[()]] = s + left[()]
-                left[()] -= 1
+    with whorl.checkpoint(1, yield_on=stop):
+        with whorl.graph.parallel_context():
+            with whorl.graph.parallel():
+                s = 0.0
+                for i in whorl.prange(n):
+                    x[i] = i
+                    s += i
+                y[0] = s
+            with whorl.graph.parallel():
+                s = 1.0
+                while do_while(left):
+                    z[left[()]] = s + left[()]
+                    left[()] -= 1
     for i in range(n):
         x[i] += z[1]
 
@@ -857,9 +925,30 @@ def test_sections_give_the_same_results_on_any_number_of_threads() -> None:
 
 @whorl.kernel
 def one_section(x):
+    with whorl.graph.parallel_context():
+        with whorl.graph.parallel():
+            for i in whorl.prange(x.size):
+                x[i] = 1.0
+
+
+@whorl.kernel
+def in_one(x, y, stop):
+    with whorl.checkpoint(4, yield_on=stop), whorl.graph.parallel_context():
+        with whorl.graph.parallel():
+            x[0] += 1
+        with whorl.graph.parallel():
+            y[0] += 2
     with whorl.graph.parallel_context(), whorl.graph.parallel():
-        for i in whorl.prange(x.size):
-            x[i] = 1.0
+        x[0] += 10
+
+
+def test_several_managers_in_one_with_are_one_in_the_other() -> None:
+    for launch, resume in ((in_one, in_one.resume), (in_one.interpret, in_one.interpret_resumed)):
+        x, y, stop = np.zeros(1), np.zeros(1), flag(1)
+        assert launch(x, y, stop) == GraphStatus(True, 4)
+        stop[()] = 0
+        assert resume(x, y, stop, from_checkpoint=4) == GraphStatus(False)
+        assert (x[0], y[0]) == (12, 4)
 
 
 def test_a_single_section_keeps_its_parallel_loops() -> None:

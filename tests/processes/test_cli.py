@@ -110,6 +110,15 @@ def test_warm_ends_with_the_code_of_the_script_and_shows_what_it_said(
     assert whorl(cache, "warm").returncode == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
+def test_warm_says_so_when_nothing_could_be_kept(cache: Path, script: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    done = whorl(cache, "warm", script, "1")
+    assert done.returncode == 1
+    assert "whorl: 1 could not be kept; see whorl doctor.\n" in done.stderr
+
+
 def test_warm_passes_output_on_to_the_standard_error_only(cache: Path, script: Path) -> None:
     done = whorl(cache, "warm", "--json", "--show-output", script, "21")
     assert "42.0" in done.stderr

@@ -75,6 +75,7 @@ class Writer:
     sure: list[str] = field(default_factory=list)  # names that follow from the arguments
     other: list[str] = field(default_factory=list)  # names that follow from arrays
     may_stop: bool = True  # no checkpoint and no for is around
+    has_others: bool = False
     may_jump: bool = False  # a loop is around, and its count has gone down
     size: int = 0
 
@@ -113,6 +114,8 @@ class Writer:
     def statement(self) -> None:
         self.size += 1
         kinds = ["note", "store", "sure", "other"]
+        if (self.sure or self.other) and self.choices.number(0, 2) == 0:
+            kinds.append("again")
         if self.level < DEEPEST and self.size < 40:
             kinds += ["do_while", "do_while", "if", "static", "for", "while", "call"]
             if self.may_stop:
@@ -151,8 +154,32 @@ class Writer:
 
     def _other(self) -> None:
         name = self.new("m")
-        self.line(f"{name} = int(s.x[{self.choices.number(0, 3)}]) % 100")
+        base = self.choices.pick([*self.other, f"int(s.x[{self.choices.number(0, 3)}]) % 100"])
+        match self.choices.number(0, 4):
+            case 0 | 1:
+                self.line(f"{name} = {base}")
+            case 2:
+                self.line(f"{name} = half({base}, {self.value()})")
+            case 3:
+                self.line(f"{name} = {self.value()}")
+                self.line(f"if {base} > 5:")
+                self.line(f"    {name} = 7")
+            case 4:
+                vector = self.new("v")
+                self.line(f"{vector} = whorl.vec({self.value()}, 1, s.n)")
+                self.line(f"{vector}[{self.choices.number(0, 2)}] = {base}")
+                self.line(f"{name} = {vector}[{self.choices.number(0, 2)}]")
         self.other.append(name)
+
+    def _again(self) -> None:
+        """A name that is there gets another value, maybe in every round of a loop."""
+        name = self.choices.pick([*self.sure, *self.other])
+        value = self.choices.pick([f"({name} + 1) % 50", "s.n", f"half({name}, 3)", "5"])
+        self.line(f"{name} = {value}")
+        self.has_others = True
+        if name in self.sure and value not in ("s.n", "5"):
+            self.sure.remove(name)
+            self.other.append(name)
 
     def _loop(self, head: str) -> None:
         number = self.loops
@@ -229,6 +256,7 @@ class Writer:
         else:
             inner.line("return s.n")
         self.functions.append("\n".join([f"def {name}(s, k0):", *inner.lines, ""]))
+        self.has_others |= inner.has_others
         for kept in ("loops", "checkpoints", "fresh", "steps", "size"):
             setattr(self, kept, getattr(inner, kept))
         base = self.choices.pick([*self.sure, "s.n"])
@@ -265,5 +293,5 @@ def graph_program(choices: Choices) -> GraphProgram:
     writer.note()
     body = "\n".join(["def program(s):", *writer.lines, ""])
     source = "\n".join([HEAD, *writer.functions, body])
-    has_others = re.search(r"\bm\d+\b", source) is not None
+    has_others = writer.has_others or re.search(r"\bm\d+\b", source) is not None
     return GraphProgram(source, writer.loops, writer.checkpoints, not has_others)

@@ -543,6 +543,58 @@ def test_what_comes_from_outside_is_refused_until_it_is_declared(
     assert whorl.cached(ignores=[name])(function).key("x")
 
 
+class Model:
+    """It could do many things; a function that asks it for one does not do the others."""
+
+    lock = threading.Lock()
+
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+    def save(self, path: str) -> None:
+        Path(path).write_text(str(self.x))
+        with open(path) as file:  # noqa: PTH123
+            assert file.read()
+
+    def fetched(self) -> str:
+        return self._environment()
+
+    def _environment(self) -> str:
+        return os.environ["HOME"]
+
+    def predict(self, y: int) -> int:
+        return self.x + y
+
+
+def test_a_method_that_is_not_called_may_do_what_it_likes() -> None:
+    predict = whorl.cached(ignores=["Model.lock"])(lambda model, y: model.predict(y))
+    assert predict(Model(1), 2) == 3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda model: model.fetched(),
+        lambda model: getattr(model, "fetched")(),  # noqa: B009
+        lambda model: [m.fetched for m in [model]][0](),  # noqa: RUF015
+    ],
+)
+def test_a_method_that_is_called_is_looked_into(function: Any) -> None:
+    with pytest.raises(whorl.UnsupportedFunction, match=r"_environment uses os.environ"):
+        whorl.cached(ignores=["Model.lock"])(function)(Model(1))
+
+
+def test_an_attribute_of_a_class_that_cannot_be_known_is_named_in_the_remedy() -> None:
+    with pytest.raises(whorl.UnsupportedFunction) as caught:
+        whorl.cached(lambda x: Model(x).predict(1))(1)
+    assert "ignores=['Model.lock']" in caught.value.remedy
+    assert whorl.cached(ignores=["Model.lock"])(lambda x: Model(x).predict(1))(1) == 2
+    with pytest.raises(whorl.UnsupportedFunction) as caught:
+        whorl.cached(lambda model: model.predict(1))(Model(1))
+    assert caught.value.path == "Model.lock"
+    assert "ignores=['Model.lock']" in caught.value.remedy
+
+
 def test_a_clock_that_only_measures_is_let_through() -> None:
     @whorl.cached
     def work(x: int) -> int:
@@ -763,6 +815,30 @@ def test_an_explanation_names_what_differs(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(here, "SCALE", 2)
     assert [str(change) for change in scaled.explain(5).changes] == ["arg:x: 1 -> 5"]
     assert ran(scaled) == 1
+
+
+def test_drift_can_be_an_error_that_names_what_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = sys.modules[__name__]
+    monkeypatch.setattr(here, "SCALE", 2, raising=False)
+
+    @whorl.cached(on_drift="raise")
+    def scaled(x: int) -> int:
+        return x * SCALE  # type: ignore[name-defined,no-any-return]  # noqa: F821
+
+    assert scaled(1) == 2
+    monkeypatch.setattr(here, "SCALE", 3)
+    for _ in range(2):
+        with pytest.raises(whorl.Drifted) as caught:
+            scaled(1)
+        assert caught.value.changes == ((f"global:{__name__}.SCALE", "2", "3"),)
+        assert 'on_drift="rerun"' in str(caught.value)
+    monkeypatch.setattr(here, "SCALE", 2)
+    assert scaled(1) == 2
+    assert ran(scaled) == 1
+    with pytest.raises(TypeError, match="on_drift= is"):
+        whorl.cached(on_drift="explode")  # type: ignore[call-overload]
 
 
 def test_forgetting_one_result_and_all() -> None:

@@ -233,7 +233,7 @@ def read(record: object, payloads: Mapping[str, bytes] | None = None) -> Any:
         ["plain", {"a": ["O", [1], "C", 0, 8]}, True],
         ["plain", {"a": ["<f8", [9], "C", 0, 8]}, True],
         ["plain", {"a": ["<f8", [1], "C", -8, 8]}, True], ["plain", {"a": ["<f8"]}, True],
-        ["plain", {"n": ["<f8", "00"]}, True], ["plain", {"b": "%%%"}, True],
+        ["plain", {"n": ["<f8", "00"]}, True], ["plain", {"p": "a"}, True], ["plain", {"b": "%%%"}, True],
         ["plain", {"s": [[]]}, True], ["plain", {"i": "zz"}, True], ["plain", {"u": "ff"}, True],
         ["plain", {"e": ["no_such_module", "X", "A", 1]}, True],
         ["plain", {"o": ["os", "system", [], []]}, True],

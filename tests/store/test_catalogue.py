@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.cli.running import artifact_of
 from tests.store.entries import entry_of, key_of
+from whorl.artifacts import Entry, Label, Part
 from whorl.fingerprint.digest import StableDigest
 from whorl.store import DirectoryStore
 from whorl.store.catalogue import catalogue, names
@@ -21,6 +22,14 @@ def test_entries_are_listed_with_and_without_a_group(tmp_path: Path) -> None:
     named = next(row for row in found.values() if row.program)
     assert (named.program, named.target, named.seconds) == ("m.f", "linux-x86-64", 0.5)
     assert named.size == len(entries[0].data)
+
+
+def test_entries_of_functions_are_named_by_whose_code_counts_first(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    parts = (Part("code:m.load", "ab"), Part("code:m.helper", "cd"), Part("arg:n", "1"))
+    store.put(Entry.made(Label("result", key_of(1), None, parts), {}, None))
+    (row,) = catalogue(store)
+    assert (row.kind, row.program, row.is_bookkeeping) == ("result", "m.load", False)
 
 
 def test_labels_longer_than_a_page_are_read_whole(tmp_path: Path) -> None:

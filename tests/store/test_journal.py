@@ -8,18 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from whorl.store import (
-    Difference,
-    DirectoryStore,
-    Journal,
-    MemoryStore,
-    Miss,
-    NullStore,
-    ReadOnly,
-    Tiered,
-    journal_of,
-)
+from whorl.store import DirectoryStore, MemoryStore, NullStore, ReadOnly, Store, Tiered, Verifying
 from whorl.store import journal as module
+from whorl.store.journal import Difference, Journal, Miss, journal_of
 
 
 def miss(name: str = "m.f", **fields: object) -> Miss:
@@ -142,5 +133,6 @@ def test_the_journal_of_a_store_is_in_its_directory_wherever_that_is(tmp_path: P
     directory = DirectoryStore(tmp_path)
     for store in (directory, Tiered(MemoryStore(), directory), Tiered(Tiered(directory))):
         assert journal_of(store) is not None
-    for silent in (MemoryStore(), NullStore(), ReadOnly(directory), directory.for_reading()):
+    quiet: list[Store] = [MemoryStore(), NullStore(), ReadOnly(directory), directory.for_reading()]
+    for silent in (*quiet, Verifying(directory)):
         assert journal_of(silent) is None

@@ -84,7 +84,8 @@ def test_long_files_are_added_up_into_one_line(
     module.compact(tmp_path)
     assert Totals.of(tmp_path) == before
     assert before.bytes_written == 150
-    assert [len(path.read_bytes().splitlines()) for path in tmp_path.iterdir()] == [1]
+    files = tmp_path.glob("*.jsonl")  # beside a lock
+    assert [len(path.read_bytes().splitlines()) for path in files] == [1]
 
 
 def test_a_child_does_not_count_again_what_its_parent_counted(tmp_path: Path) -> None:
@@ -190,3 +191,35 @@ def test_a_summary_gets_the_same_lines(tmp_path: Path) -> None:
         settings.restore(before)
     told = Totals.in_file(tmp_path / "summary.jsonl")
     assert (told.hits, told.programs["m.f"].found) == (2, 2)
+
+
+def test_files_that_grow_are_added_up_without_anybody_collecting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COMPACT_FROM", 2000)
+    monkeypatch.setattr(module, "COMPACT_AT", 2000)
+    for i in range(200):
+        statistics = Statistics(tmp_path / "statistics")
+        statistics.hit(1, 0.5)
+        statistics.found(f"m.f{i % 3}", 0.5)
+        statistics.flush()
+    assert Totals.of(tmp_path / "statistics").hits == 200
+    assert Totals.of(tmp_path / "statistics").programs["m.f0"].found == 67
+    sizes = [path.stat().st_size for path in (tmp_path / "statistics").glob("*.jsonl")]
+    assert sum(sizes) < 2000 + 400 * len(sizes)
+
+
+def test_what_was_added_up_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COMPACT_FROM", 1)
+    for _ in range(3):
+        statistics = Statistics(tmp_path)
+        statistics.hit(1, 0.5)
+        statistics.flush()
+        module.compact(tmp_path)
+        module.compact(tmp_path)
+    names = [path.name for path in tmp_path.glob("*.jsonl")]
+    assert len(names) == 3
+    assert all(name.count("taken") == 1 for name in names)
+    assert Totals.of(tmp_path).hits == 3

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
-    from .entry import FORMAT, HINT, Damage, Damaged, Entry, Label, Part, Payload
+    from .entry import FORMAT, HINT, LAUNCHER, Damage, Damaged, Entry, Label, Part, Payload
     from .record import Artifact, Manifest, Record, decode, encode
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "entry": "FORMAT HINT Damage Damaged Entry Label Part Payload",
+            "entry": "Damage Damaged Entry FORMAT HINT LAUNCHER Label Part Payload",
             "record": "Artifact Manifest Record decode encode",
         },
     )
@@ -21,6 +21,7 @@ else:
 __all__ = [
     "FORMAT",
     "HINT",
+    "LAUNCHER",
     "Artifact",
     "Damage",
     "Damaged",

@@ -42,6 +42,7 @@ __all__ = [
     "FORMAT",
     "HEAD",
     "HINT",
+    "LAUNCHER",
     "PAGE",
     "Damage",
     "Damaged",
@@ -59,6 +60,7 @@ FORMAT: Final = 1
 MAGIC: Final = b"\x89whorl\r\n"
 PAGE: Final = 4096
 HINT: Final = "hint"  # the kind of an entry that may be another each time it is made
+LAUNCHER: Final = "whorl's launcher"  # the name of the entry that all native kernels use
 
 _HEAD: Final = struct.Struct("<8sQ16s16s16sQIId")
 HEAD: Final = _HEAD.size

@@ -13,7 +13,8 @@ from typing import Any, Final
 import click
 
 from whorl.late import dataclass
-from whorl.store import Journal, Miss, Totals
+from whorl.store import Totals
+from whorl.store.journal import Journal, Miss
 
 from . import words
 from .output import heading, line, say
@@ -34,13 +35,13 @@ def bounce(height, speed):
 
 @whorl.kernel
 def fall(heights, speeds, dt, steps):
-    for step in range(steps):
-        for i in whorl.prange(heights.size):
+    for i in whorl.prange(heights.size):
+        for step in range(steps):
             speeds[i] = speeds[i] + GRAVITY * dt
             heights[i], speeds[i] = bounce(heights[i] + speeds[i] * dt, speeds[i])
 
 
-heights, speeds = np.linspace(1.0, 2.0, 100_000), np.zeros(100_000)
+heights, speeds = np.linspace(1.0, 2.0, 20_000), np.zeros(20_000)
 fall(heights, speeds, 0.001, 700)
 print(f"mean height after 0.7 s: {heights.mean():.6f} m")
 """

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from whorl.artifacts import Entry
-from whorl.launch.routine import NAME as LAUNCHER
+from whorl.artifacts import LAUNCHER, Entry
 from whorl.store import DirectoryStore, Found
 from whorl.store.bundle import is_pickled, pack
 from whorl.store.catalogue import Listed, catalogue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from whorl.store.bundle import BadBundle, Imported, contents, unpack
 
 from .opened import opened
-from .output import common, line, progress, say
+from .output import common, line, progress, say, silenced
 from .refusal import Refusal, Trouble
 from .words import printable
 
@@ -69,13 +70,13 @@ def _imported(
     with bundle.open("rb") as file:
         total = 2 * contents(file).size
         file.seek(0)
-        with progress("importing", total) as advance:
+        with silenced("whorl.store"), progress("importing", total) as advance:
             return unpack(file, store, with_pickles=with_pickles, watch=advance)
 
 
 def _print(done: Imported, *, dry_run: bool) -> None:
-    for text in done.failed:
-        click.echo(f"whorl: not stored: {printable(text)}", err=True)
+    for reason, number in Counter(text.partition(": ")[2] for text in done.failed).items():
+        click.echo(f"whorl: {number} could not be stored: {printable(reason)}", err=True)
     if done.refused:
         click.echo(
             f"whorl: refused {done.refused} that hold pickled values; --allow-pickles takes them, "

@@ -15,8 +15,9 @@ from typing import Any, Final
 import click
 
 from whorl.late import replace
-from whorl.store import Difference, DirectoryStore, Journal, Miss, Totals
+from whorl.store import DirectoryStore, Totals
 from whorl.store.catalogue import Listed, catalogue
+from whorl.store.journal import Difference, Journal, Miss
 
 from . import words
 from .chart import Bar, area, bars, ranking
@@ -146,7 +147,8 @@ def _causes(summary: Summary) -> list[Bar]:
         name = ending.value.removeprefix("miss: ")
         if name != "absent":  # which is what all of the others begin with
             counted[f"entry {name}"] += n
-    return [Bar(name[:34], n) for name, n in counted.most_common(8) if n > 0]
+    most = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    return [Bar(name[:50], n) for name, n in most[:8] if n > 0]
 
 
 def _data(store: DirectoryStore, rows: list[Listed], summary: Summary) -> dict[str, Any]:

@@ -12,12 +12,12 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import click
 
 from whorl.late import dataclass
-from whorl.store import Totals
+from whorl.store import Ending, Totals
 
 from . import words
 from .opened import cache_root
@@ -26,7 +26,8 @@ from .refusal import Refusal
 
 __all__ = ["command"]
 
-_SHOWN = 20  # lines of the output of a script that failed
+_SHOWN: Final = 20  # lines of the output of a script that failed
+_LOST: Final = (Ending.SKIPPED, Ending.NO_SPACE, Ending.NOT_WRITABLE, Ending.NOT_STORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,16 @@ class Run:
         """Entries of programs that were made."""
         return sum(sums.made for sums in self.totals.programs.values())
 
+    @property
+    def lost(self) -> int:
+        """Entries that were made and could not be kept."""
+        return sum(self.totals.endings.get(ending, 0) for ending in _LOST)
+
     def as_plain(self) -> dict[str, Any]:
         """The same as what JSON has."""
         return {
             "command": list(self.words), "exit_code": self.code, "seconds": self.seconds,
-            "found": self.found, "made": self.made,
+            "found": self.found, "made": self.made, "lost": self.lost,
             "programs": {
                 name: {"found": sums.found, "made": sums.made, "seconds_spent": sums.spent}
                 for name, sums in self.totals.programs.items()
@@ -115,7 +121,8 @@ def command(
 
     It runs as `python SCRIPT ARGUMENTS...` does, with the cache on. Several runs can go in
     parallel, by --with or --list. Options of `whorl warm` stand before SCRIPT. The exit code is
-    that of the first run that fails, in the order in which they were given.
+    that of the first run that fails, in the order in which they were given; 1 if what was made
+    could not be kept.
 
     \b
     Example:
@@ -129,7 +136,8 @@ def command(
         say({"directory": str(root), "runs": [run.as_plain() for run in done]})
     else:
         _print(done, show_output=show_output)
-    context.exit(next((run.code for run in done if run.code), 0))
+    is_lost = any(run.lost for run in done)
+    context.exit(next((run.code for run in done if run.code), int(is_lost)))
 
 
 def _runs(
@@ -273,6 +281,9 @@ def _print(done: list[Run], *, show_output: bool) -> None:
             for run in done
         ],
     )  # fmt: skip
+    lost = sum(run.lost for run in done)
+    if lost:
+        click.echo(f"whorl: {lost} could not be kept; see whorl doctor.", err=True)
     made = [name for run in done for name, sums in run.totals.programs.items() if sums.made]
     if made:
         line()

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from whorl.store import Journal, Miss
+from whorl.store.journal import Journal, Miss
 
 from . import words
 from .opened import opened, said_to_be_empty

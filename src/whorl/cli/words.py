@@ -48,6 +48,8 @@ def duration(seconds: float) -> str:
     >>> duration(0.000012), duration(0.0421), duration(3.21), duration(754), duration(90_000)
     ('12 µs', '42 ms', '3.2 s', '12 min 34 s', '25 h 0 min')
     """
+    if not seconds:
+        return "0 s"
     if seconds < 0.000_9995:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 0.9995:

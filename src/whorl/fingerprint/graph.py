@@ -185,6 +185,17 @@ class Graph:
             labels.append(label)
         return "value" + "".join(reversed(labels))
 
+    def way_to(self, value: object) -> list[tuple[Node, str]]:
+        """The nodes on the way from the root to an object, each with the label of the next."""
+        way: list[tuple[Node, str]] = []
+        number, label = self._found_by[self._numbers[id(value)]]
+        while number >= 0:
+            node = self._nodes.get(number)
+            if node is not None:
+                way.append((node, label))
+            number, label = self._found_by[number]
+        return way[::-1]
+
     # -- step 2: components, children first -------------------------------------------
 
     def _components(self) -> list[list[int]]:

@@ -21,6 +21,7 @@ __all__ = ["Change", "Compiled", "Explanation", "changes_between", "changes_sinc
 
 ARCHITECTURE: Final = "target:architecture"
 TRACES_COMPARED: Final = 64
+FOLLOWED: Final = ', and on_drift is "recompile"'
 _AMBIENT: Final = frozenset(("global", "func", "env"))
 _AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
 
@@ -107,7 +108,7 @@ def explain(
     if nearest is not None:
         reason = _reason(nearest)
         if follows_drift and any(change.is_ambient for change in nearest):
-            reason += ', and on_drift is "recompile"'
+            reason += FOLLOWED
         return Explanation(kernel, "miss", reason, nearest, shapes)
     programs = _programs(store, function)
     if program.parts in programs:

@@ -280,14 +280,16 @@ class Kernel:
         )
 
     def _make(self, request: _Request) -> Specialization:
-        from whorl.store import journal_of
+        from whorl.store.journal import journal_of  # a process that finds everything needs none
+        from whorl.store.making import making
 
-        from .missed import making
+        from .missed import miss_of
 
         cache = self._cache
         journal = None if self.choices.cache == "process" else journal_of(cache.store)
-        why = self._explain_miss(request, is_kept=journal is not None)
-        with making(cache, journal, self._name, why, self._code) as outcome:
+        explanation = self._explain_miss(request, is_kept=journal is not None)
+        miss = miss_of(self._name, explanation, self._code)
+        with making(miss, explanation, cache.statistics, journal) as outcome:
             made, outcome.how = self._made(request)
             outcome.key = made.key
             return made
@@ -596,7 +598,9 @@ class Kernel:
 
     def _explain_miss(self, request: _Request, *, is_kept: bool) -> Explanation | None:
         """Why it missed, if anybody wants to know; the journal alone asks for less."""
-        from whorl.store import is_hit_required
+        from whorl.store.required import is_hit_required
+
+        from .missed import COMPARED
 
         self._counts["missed"] += 1
         if listeners or why.isEnabledFor(INFO) or is_hit_required():
@@ -606,7 +610,6 @@ class Kernel:
             return explanation
         if not is_kept:
             return None
-        from .missed import COMPARED
 
         try:
             return self._explanation(request, COMPARED)
@@ -615,8 +618,10 @@ class Kernel:
             return None
 
     def _explanation(self, request: _Request, compared: int | None = None) -> Explanation:
+        """Compare with all that is known, or with so many."""
         from .explain import Compiled, explain
 
+        known = self.specializations()
         return explain(
             self._name,
             request.world,
@@ -626,7 +631,7 @@ class Kernel:
             store=self._cache.store,
             known=[
                 Compiled(made.architecture, made.trace, made.facts)
-                for made in self.specializations()
+                for made in (known if compared is None else known[-compared:])
             ],
             follows_drift=self.choices.on_drift == "recompile",
             compared=compared,

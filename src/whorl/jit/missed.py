@@ -1,84 +1,38 @@
-"""The explanation of a miss in, a line of the journal out; or an error where only hits may be."""
+"""The explanation of a miss in, what the journal says of it out."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import time
 import types
-from collections.abc import Iterator
 from typing import Final
 
-from whorl.errors import RequiredHit
-from whorl.late import replace
-from whorl.store import Cache, Difference, Ending, Journal, Miss, is_hit_required
+from whorl.store.journal import Difference, Miss
 
-from .explain import ARCHITECTURE, Explanation
+from .explain import ARCHITECTURE, FOLLOWED, Explanation
 
-__all__ = ["COMPARED", "Making", "making"]
+__all__ = ["COMPARED", "miss_of"]
 
 _DEFINITION: Final = re.compile(r"(async\s+)?def\s")
 _CODE: Final = "code"  # the part of a program that is the function's own
 COMPARED: Final = 8  # compiles that a miss is compared with when nobody asked for more
 
 
-class Making:
-    """What comes of a miss, filled in on the way."""
+def miss_of(name: str, why: Explanation | None, code: types.CodeType) -> Miss:
+    """The miss of a function with this name and code, as it was explained.
 
-    __slots__ = ("how", "key")
-
-    def __init__(self) -> None:
-        self.key: object = None
-        self.how: Ending | None = None  # None: it is for this process only
-
-
-@contextlib.contextmanager
-def making(
-    cache: Cache,
-    journal: Journal | None,
-    name: str,
-    why: Explanation | None,
-    code: types.CodeType,
-) -> Iterator[Making]:
-    """Make what was missing in the block; what comes of it is counted and written down.
-
-    Raises `RequiredHit` before that where nothing may be made.
-    """
-    begun = time.perf_counter()
-    miss = Miss(name, "unknown", "unknown") if why is None else miss_of(why, code)
-    if is_hit_required():
-        if journal is not None:
-            journal.note(replace(miss, ending="refused"))
-        raise RequiredHit(name, str(why))
-    made = Making()
-    try:
-        yield made
-    except BaseException as error:
-        miss = replace(miss, ending=f"raised {type(error).__name__}")
-        raise
-    else:
-        if made.how is Ending.WAITED:
-            miss = replace(miss, ending=Ending.WAITED.value)
-        elif made.how is not None:
-            cache.statistics.made(name, time.perf_counter() - begun, miss.cause)
-    finally:
-        if journal is not None:
-            seconds = time.perf_counter() - begun
-            journal.note(replace(miss, seconds=seconds, key=str(made.key or "")))
-
-
-def miss_of(why: Explanation, code: types.CodeType) -> Miss:
-    """The miss that an explanation explains, of a function with this code.
-
-    >>> miss_of(Explanation("solver.step", "miss", "first compile"), miss_of.__code__).cause
+    >>> why = Explanation("solver.step", "miss", "first compile")
+    >>> miss_of("solver.step", why, miss_of.__code__).cause
     'first compile'
     """
+    if why is None:
+        return Miss(name, "unknown", "unknown")
     differences = tuple(
         Difference(each.path, each.old, each.new, each.line or _line(each.path, code))
         for each in why.changes
     )
-    return Miss(why.kernel, _cause(why), why.reason, differences)
+    reason = why.reason.removesuffix(FOLLOWED)  # whoever reads this knows that it was made
+    return Miss(name, _cause(why), reason, differences)
 
 
 def _line(path: str, code: types.CodeType) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from .kernel import NumericKernel
@@ -20,24 +20,23 @@ class BoundKernel(functools.partial[Any]):
     once the kernel is launched natively.
     """
 
-    func: NumericKernel
-
     @property
     def __self__(self) -> Any:
         return self.args[0]
 
     @property
     def __func__(self) -> NumericKernel:
-        return self.func
+        return cast("NumericKernel", self.func)
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
         """The function behind, for whoever reads its code."""
-        return self.func.function
+        return cast("NumericKernel", self.func).function
 
-    def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
-        """Launch it from a checkpoint on, for this object."""
-        return self.func.resume(self.args[0], *args, from_checkpoint=from_checkpoint, **kwargs)
+    @property
+    def resume(self) -> Any:
+        """Launch it from a checkpoint on, for this object: `resume(..., from_checkpoint=label)`."""
+        return types.MethodType(self.__func__.resume, self.args[0])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.func, name)
@@ -54,4 +53,4 @@ class BoundKernel(functools.partial[Any]):
         return hash((id(self.func), id(self.__self__)))
 
     def __reduce__(self) -> Any:
-        return getattr, (self.__self__, self.func.__name__)
+        return getattr, (self.__self__, self.__func__.__name__)

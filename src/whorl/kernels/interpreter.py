@@ -425,6 +425,9 @@ class _Walker:
     # -- with ---------------------------------------------------------------------------
 
     def _with(self, node: ast.With, names: Names) -> None:
+        if len(node.items) > 1:  # one in the other
+            inner = ast.With(node.items[1:], node.body, lineno=1, col_offset=0)
+            node = ast.With(node.items[:1], [inner], lineno=1, col_offset=0)
         call = node.items[0].context_expr
         function = self._value(call.func, names) if isinstance(call, ast.Call) else None
         if function is graph.checkpoint:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overloa
 
 import numpy as np
 
-from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
@@ -21,9 +20,9 @@ from whorl.store import Cache
 
 from .bound import BoundKernel
 from .compiler import KernelCompiler
-from .labels import labels_of, number_of
 from .machine import assembly, binding, check_level, optimised_text
 from .native import NativeTables, alive, native_classes
+from .resumption import resumption_of
 
 if TYPE_CHECKING:
     from whorl.jit.drift import OnDrift
@@ -56,7 +55,7 @@ class _Recent(NamedTuple):
         return None if found is None else found[0].loaded.get(self.target.device)
 
 
-@exclude("_has_checkpoints", "_python_calls", "_reaching", "_recent", "tables")
+@exclude("_has_checkpoints", "_python_calls", "_reaching", "_recent", "resume", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
@@ -106,8 +105,9 @@ class NumericKernel(Kernel):
             launch = recent.launch_for(values)
         result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
         self._python_calls += 1
-        if self._python_calls >= self.tables.try_at and self._is_plain(args, kwargs):
-            self.tables.tried(self._python_calls, is_made=self._make_native(*args))
+        if self._python_calls >= self.tables.try_at and self.is_plain(args, kwargs):
+            is_made = self.make_native(self, self.tables, 0, args)
+            self.tables.tried(self._python_calls, is_made=is_made)
         return result
 
     def _is_as_it_was(self, recent: _Recent, settings: Settings) -> bool:
@@ -123,7 +123,7 @@ class NumericKernel(Kernel):
             and not audits
         )
 
-    def _is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call like this one could be native: others go on to Python anyway."""
         is_whole = not kwargs and len(args) == self.function.__code__.co_argcount
         return is_whole and not listeners and not audits
@@ -148,27 +148,28 @@ class NumericKernel(Kernel):
         >>> x.tolist()
         [1.0, 2.0, 1.0]
         """
-        if current().interpret.value:
-            return self.interpret_resumed(*args, from_checkpoint=from_checkpoint, **kwargs)
-        launch, values, specialization, target = self._prepared(*args, **kwargs)
-        plain = specialization.artifact.metadata["checkpoints"]
-        if plain is None:
-            raise NoCheckpoints(self._name)
-        labels = labels_of(plain, self.world(values, target))
-        return launch(*values, number_of(from_checkpoint, labels, self._name))
+        # From now on the attribute is an object that can become native.
+        made = self.__dict__.setdefault("resume", resumption_of(self))
+        return made(*args, from_checkpoint=from_checkpoint, **kwargs)
 
-    def _make_native(self, *args: Any) -> bool:
-        """Let calls like this one enter natively from now on; whether they do."""
-        epoch = self.tables.epoch
+    def make_native(
+        self, called: Any, tables: NativeTables, number: int, args: tuple[Any, ...]
+    ) -> bool:
+        """Let calls like this one enter natively from now on; whether they do.
+
+        With a number they are calls of `resume` from the checkpoint of that number.
+        """
+        epoch = tables.epoch
         values = self._binding.bind(*args)
         target = self.compiler.target()
         for known in self._shapes.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             if found is not None and self.choices.cache != "process":
-                self.tables.pack(self, found[0], target.device)
-                self._remember_recent(known, values, target, found)
+                if called is self:
+                    tables.pack(self, found[0], target.device)
+                    self._remember_recent(known, values, target, found)
                 world = self.world(values, target)
-                return self.tables.add(self, known, world, found, epoch)
+                return tables.add(called, known, world, found, epoch, number)
         return False
 
     def _remember_recent(
@@ -187,6 +188,11 @@ class NumericKernel(Kernel):
             arity, settings, compiler.level, compiler.debug, target, known, facts, found, launch
         )
 
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        """How to make another one."""
+        return (self.family, self.function, self.compiler, self.choices, self._own_cache)
+
     def _again(self, choices: Choices) -> Kernel:
         return _made(self.function, self.compiler, choices, self._own_cache)
 
@@ -194,6 +200,9 @@ class NumericKernel(Kernel):
         super()._forget()
         self._recent = None
         self.tables.drop(self)
+        resumption = self.__dict__.get("resume")
+        if resumption is not None:
+            resumption.tables.drop(resumption)
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.

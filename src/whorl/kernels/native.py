@@ -12,7 +12,7 @@ import contextlib
 import ctypes
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from whorl.late import dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from .kernel import NumericKernel
     from .launch import Parts
+    from .resumption import Resumption
+
+    Called: TypeAlias = NumericKernel | Resumption
 
 __all__ = ["NativeTables", "native_classes"]
 
@@ -83,7 +86,7 @@ class NativeTables:
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
         self.pause = 1  # calls from one try to the next, more after each in vain
 
-    def drop(self, kernel: NumericKernel) -> None:
+    def drop(self, kernel: Called) -> None:
         """Let every call go on to Python."""
         self.epoch += 1
         self.pause = 1
@@ -112,7 +115,7 @@ class NativeTables:
             specialization.loaded[device] = made
 
     def add(
-        self, kernel: NumericKernel, known: KnownShape, world: World, found: Any, epoch: int
+        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int, number: int
     ) -> bool:
         """Make a table for calls like this one, if that can be; whether it was.
 
@@ -127,7 +130,7 @@ class NativeTables:
 
         try:
             once = tables.Once(world)
-            table = tables.table_for(known.shape, once, parts)
+            table = tables.table_for(known.shape, once, parts, number)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(tables.live_facts(known.shape, cast("World", once))) is not found:
                 raise tables.NotNative("what it reads has changed meanwhile")
@@ -160,7 +163,7 @@ class NativeTables:
         gone = alike[:1] if len(alike) >= MOST_ALIKE else list(tables[: len(tables) >= MOST])
         return tuple(table for table in tables if table not in gone), bool(gone)
 
-    def _show(self, kernel: NumericKernel) -> None:
+    def _show(self, kernel: Called) -> None:
         """Let the kernel's calls find the tables as they are now."""
         if self._slow is None:
             self._slow = _Slow(kernel)
@@ -178,7 +181,7 @@ class NativeTables:
             self._shown.append(made)
         self._let_go(kernel)
 
-    def _let_go(self, kernel: NumericKernel) -> None:
+    def _let_go(self, kernel: Called) -> None:
         """Forget the headers, and with them tables, that no call uses and none will find.
 
         A call counts itself in its header as long as it needs anything of it, under the lock of
@@ -204,21 +207,21 @@ class _Shown(NamedTuple):
 class _Slow:
     """The way through Python, for a kernel that does not keep itself alive by it."""
 
-    def __init__(self, kernel: NumericKernel) -> None:
-        self._kernel = weakref.ref(kernel)
-        self._family = kernel.family
-        self._made_of = (kernel.function, kernel.compiler, kernel.choices, kernel._own_cache)
+    def __init__(self, kernel: Called) -> None:
+        self._kernel: Any = weakref.ref(kernel)
+        self._made_of = kernel.made_of
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kernel = self._kernel()
         if kernel is None:  # it is being collected, and something in its cycle still calls it
-            kernel = self._family(*self._made_of)
+            make, *made_of = self._made_of
+            kernel = make(*made_of)
         return kernel.call_in_python(*args, **kwargs)
 
 
 # -- what drops all tables --------------------------------------------------------------
 
-alive: Final[weakref.WeakSet[NumericKernel]] = weakref.WeakSet()
+alive: Final[weakref.WeakSet[Called]] = weakref.WeakSet()
 
 
 def _drop_all() -> None:

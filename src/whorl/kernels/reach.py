@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.fingerprint.lookup import ABSENT, find
+from whorl.fingerprint.lookup import ABSENT, find, module_attribute
 from whorl.late import dataclass, field
 
 from . import graph
@@ -23,9 +23,10 @@ from . import graph
 __all__ = ["Reached", "reached"]
 
 MOST: Final = 5000  # objects that are looked at
-_GRAPH: Final = frozenset(
+_GRAPH: Final[frozenset[Any]] = frozenset(
     (graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel)
 )
+_NAMES: Final = frozenset(("graph", "checkpoint", "do_while", "parallel_context", "parallel"))
 _ELSEWHERE: Final = ("numpy", "math", "builtins")
 _LEAVES: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 
@@ -136,6 +137,8 @@ def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 def _stored(holder: Any, name: str) -> Any:
     """What is stored under a name, on an object or its class, without running anything."""
     if isinstance(holder, types.ModuleType):
+        if name in _NAMES:  # whorl's own packages may not have been asked for these
+            return module_attribute(holder, name)
         return vars(holder).get(name, ABSENT)
     if isinstance(holder, type):
         return find(holder, name)

@@ -29,6 +29,7 @@ from .types import ArrayType, Scalar
 
 if TYPE_CHECKING:
     from .kernel import NumericKernel
+    from .native import Called
 
 __all__ = [
     "NotNative", "Once", "api_of_all", "header_of", "live_facts", "packed_for", "routines_for",
@@ -38,7 +39,7 @@ __all__ = [
 _PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
 
 
-def routines_for(kernel: NumericKernel) -> Routines | None:
+def routines_for(kernel: Called) -> Routines | None:
     """The launcher and the packer, from where the kernel keeps what it compiles."""
     level = host_level()
     return routines(
@@ -65,19 +66,24 @@ def api_of_all() -> Any:
     return api_table()
 
 
-def table_for(shape: Shape, world: Once, parts: Parts) -> Table:
-    """The table for calls that read the same as this one; `NotNative` if there is none."""
+def table_for(shape: Shape, world: Once, parts: Parts, number: int) -> Table:
+    """The table for calls that read the same as this one; `NotNative` if there is none.
+
+    With a number it is for calls that resume from the checkpoint of that number.
+    """
     first, results = offsets([type for _, type in parts.slots])
     slots = {
-        path: _slot_words(type, word, is_lean=number in parts.lean)
-        for number, ((path, type), word) in enumerate(zip(parts.slots, first, strict=True))
+        path: _slot_words(type, word, is_lean=place in parts.lean)
+        for place, ((path, type), word) in enumerate(zip(parts.slots, first, strict=True))
     }
     template = (ctypes.c_int64 * 8)(
         thread_count() if parts.is_parallel else 1,
         parallel_address() if parts.is_parallel else 0,
         parts.printer,
     )
+    template[CHECKPOINT] = number
     count, plan = result_plan(parts.result, results)
+    labels: tuple[Any, ...] = ()
     if parts.checkpoints is not None:
         labels = labels_of(parts.checkpoints, cast("World", world))
         plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
@@ -89,7 +95,8 @@ def table_for(shape: Shape, world: Once, parts: Parts) -> Table:
         parts.failed,
         parts.releases,
     )
-    table = table_of(shape, slots, world, list(world.arguments), launch)
+    resumed = (labels[number - 1],) if number else ()
+    table = table_of(shape, slots, world, list(world.arguments), launch, *resumed)
     table.kept.append(template)
     return table
 

@@ -59,8 +59,10 @@ KINDS: Final = {
 }  # fmt: skip
 OP_WORDS: Final = 8
 SPECIAL_WORDS: Final = 10
+BY_KEYWORD: Final = 1 << 32
+"""Added to the number of arguments where the last one is the keyword `from_checkpoint`."""
 API: Final = (
-    "ndarray", "int", "float", "true", "false", "none", "exception",
+    "ndarray", "int", "float", "true", "false", "none", "exception", "from_checkpoint",
     "PyLong_AsLongLongAndOverflow", "PyObject_GetAttr", "PyErr_Clear", "Py_DecRef",
     "PyObject_Vectorcall", "PyFloat_FromDouble", "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
@@ -68,6 +70,7 @@ API: Final = (
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
     "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
     "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
+    "PyTuple_Size", "PyTuple_GetItem",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
@@ -91,6 +94,7 @@ define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
 """ + RESULTS + PACKED_TEXT  # fmt: skip
 _NUMBERS: Final[dict[str, object]] = {
     "status": _STATUS_WORD,
+    "by_keyword": BY_KEYWORD + 1,
     **PLAN,
     **{f"api_{name}": i for i, name in enumerate(API)},
 }
@@ -257,10 +261,11 @@ begin:
   %registers = getelementptr inbounds i64, ptr %record, i64 %words
   %owned = getelementptr inbounds ptr, ptr %registers, i64 %registers_count
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
+  %args_count = and i64 %count, 4294967295
   br label %copy_head
 copy_head:  ; a call of memcpy would take longer
   %copied = phi i64 [ 0, %begin ], [ %copied_more, %copy ]
-  %is_copied = icmp eq i64 %copied, %count
+  %is_copied = icmp eq i64 %copied, %args_count
   br i1 %is_copied, label %head, label %copy
 copy:
   %given_place = getelementptr inbounds ptr, ptr %args, i64 %copied
@@ -595,13 +600,26 @@ entry:
   %slow = call ptr @api(ptr %header, i64 1)
   %count = and i64 %counted, 9223372036854775807
   %is_plain = icmp eq ptr %names, null
-  br i1 %is_plain, label %begin, label %python
+  br i1 %is_plain, label %begin, label %named
+named:
+  %size_of = call ptr @api(ptr %api, i64 {api_PyTuple_Size})
+  %names_size = call i64 %size_of(ptr %names)
+  %is_one = icmp eq i64 %names_size, 1
+  br i1 %is_one, label %one_name, label %python
+one_name:
+  %item_of = call ptr @api(ptr %api, i64 {api_PyTuple_GetItem})
+  %name = call ptr %item_of(ptr %names, i64 0)
+  %wanted_name = call ptr @api(ptr %api, i64 {api_from_checkpoint})
+  %is_label = icmp eq ptr %name, %wanted_name
+  %with_label = add i64 %count, {by_keyword}
+  br i1 %is_label, label %begin, label %python
 begin:
+  %given = phi i64 [ %count, %entry ], [ %with_label, %one_name ]
   %inside_place = getelementptr inbounds i64, ptr %header, i64 2
   %inside = load i64, ptr %inside_place
   %inside_more = add i64 %inside, 1
   store i64 %inside_more, ptr %inside_place
-  %tables = call ptr @tables_for(ptr %header, ptr %api, ptr %args, i64 %count)
+  %tables = call ptr @tables_for(ptr %header, ptr %api, ptr %args, i64 %given)
   br label %head
 head:
   %place = phi ptr [ %tables, %begin ], [ %next, %round ]
@@ -609,7 +627,7 @@ head:
   %is_last = icmp eq ptr %special, null
   br i1 %is_last, label %missed, label %round
 round:
-  %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out)
+  %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %given, ptr %out)
   %next = getelementptr inbounds ptr, ptr %place, i64 1
   br i1 %hit, label %end, label %head
 end:

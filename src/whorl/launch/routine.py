@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from whorl.artifacts import Artifact, Entry, Label, Part, decode, encode
+from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.lazy import logger
 from whorl.locks import Lock
-from whorl.store import Cache, is_hit_required
+from whorl.store import Cache
 
 from .image import Image, Unlinkable, link
 from .layout import Layout, NotKnown, layout
@@ -29,7 +30,6 @@ __all__ = ["NativeLaunch", "Routines", "api_table", "routines", "status"]
 
 log = logger("whorl.launch")
 
-NAME: Final = "whorl's launcher"  # for whoever looks through the store
 _lock: Final = [Lock()]  # another one in a forked child
 _found: dict[str, Routines | None] = {}
 _told: Final[set[str]] = set()
@@ -115,6 +115,8 @@ def _obtained(
     key = StableDigest(hash_hex(repr(("launcher", name, level, text)).encode()))
 
     def produce() -> Entry:
+        from whorl.store.required import is_hit_required
+
         if is_hit_required():
             raise Unmappable("the launcher is not in the cache, and nothing may be compiled")
         code = compile_it(text)
@@ -125,7 +127,7 @@ def _obtained(
             pass
         else:
             payloads["text"], told["image"] = image.text, image.plain
-        label = Label("artifact", key, parts=(Part("name", NAME),), toolchain=f"{name} {level}")
+        label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{name} {level}")
         return encode(Artifact(payloads, told), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
@@ -160,11 +162,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+_LABEL: Final = sys.intern("from_checkpoint")  # which lives as long as this module
+
+
 def api_table() -> Any:
     """The addresses that the launcher needs: objects, and functions of CPython's C API."""
     objects = {
         "ndarray": np.ndarray, "int": int, "float": float, "true": True, "false": False,
-        "none": None, "exception": Exception,
+        "none": None, "exception": Exception, "from_checkpoint": _LABEL,
     }  # fmt: skip
     addresses = [
         id(objects[name])

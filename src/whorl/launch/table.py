@@ -39,7 +39,7 @@ from .instances import (
 )
 from .layout import layout
 from .members import HELD_WORDS
-from .native import KINDS, OP_WORDS, SPECIAL_WORDS
+from .native import BY_KEYWORD, KINDS, OP_WORDS, SPECIAL_WORDS
 from .selector import ATTRIBUTE, IDENTITY, INT, META, SLOT, Mark, Marks, array_mark, mark_of
 
 __all__ = [
@@ -135,12 +135,19 @@ def table_of(
     world: World | Once,
     names: Sequence[str],
     launch: Launch,
+    *label: object,
 ) -> Table:
-    """The table for calls whose facts are those of a world; `NotNative` if there is none."""
+    """The table for calls whose facts are those of a world; `NotNative` if there is none.
+
+    With a label it is for calls that have it as the one keyword `from_checkpoint`.
+    """
     code = world.function.__code__
     if code.co_kwonlyargcount or code.co_flags & _ANY_NUMBER:
         raise NotNative("its arguments are not all positional")
-    maker = _Maker(world, names, slots, releases=launch.releases)
+    given = [*names, *("from_checkpoint" for _ in label)]
+    maker = _Maker(world, given, slots, releases=launch.releases)
+    for each in label:
+        maker.label(each)
     maker.plan(shape.reads)
     maker.surroundings()
     for read in shape.reads:
@@ -203,7 +210,7 @@ class _Maker:
         self._marks: dict[Mark, int] = {}
         self._marked: dict[Mark, tuple[int, int, int]] = {}  # where members with a mark are
         self._entries: dict[int, bytes] = {}  # of each run, by where it is
-        self._count = len(self._names)
+        self._count = self._arguments = len(self._names)
         self._modules: set[str] = set()
         self._kept: list[Any] = []
 
@@ -243,6 +250,17 @@ class _Maker:
     def _new(self, count: int = 1) -> int:
         self._count += count
         return self._count - count
+
+    def label(self, label: object) -> None:
+        """That the last argument is a label, by keyword."""
+        self._arguments = len(self._names) | BY_KEYWORD
+        register = len(self._names) - 1
+        if type(label) is int and -(2**63) <= label < 2**63:
+            self._op("EQINT", register, 0, 0, label)
+            self._mark(register, INT, label % (1 << 64))
+        else:
+            self._op("SAME", register, 0, self._address(label))
+            self._mark(register, IDENTITY, id(label))
 
     def surroundings(self) -> None:
         """That nobody listens, that the function has its code, and its module is still there."""
@@ -588,7 +606,7 @@ class _Maker:
         operations = (ctypes.c_int64 * len(every))(*every)
         results = result_words(launch.results)
         words = (
-            len(self._names),
+            self._arguments,
             self._count,
             launch.words,
             launch.entry,
@@ -603,7 +621,7 @@ class _Maker:
         kept = [*self._kept, operations, results, memory, launch]
         form = (launch.entry, *(self._entries.get(word, word) for word in every))
         marks = Marks(self._marks, self._marked)
-        return Table(ctypes.addressof(memory), len(self._names), marks, form, kept)
+        return Table(ctypes.addressof(memory), self._arguments, marks, form, kept)
 
 
 class _Run(NamedTuple):

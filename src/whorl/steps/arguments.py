@@ -9,6 +9,7 @@ has to be walked in another way, the addresses of the classes are part of the na
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections.abc import Iterable
 from math import inf
@@ -17,7 +18,7 @@ from typing import Any, Final
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.digest import hash_bytes
 from whorl.fingerprint.emit import BUDGET
-from whorl.fingerprint.lookup import module_name, qualname
+from whorl.fingerprint.lookup import derives, module_name, qualname
 from whorl.fingerprint.run import Overrun, Run, Table
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
@@ -25,7 +26,9 @@ from whorl.fingerprint.walk import walk
 from .classes import ClassFinder
 from .parameters import leaf_test
 
-__all__ = ["PLAIN", "Arguments"]
+__all__ = ["PLAIN", "SHORT", "Arguments"]
+
+SHORT: Final = 256  # bytes of a name that is kept as it is
 
 
 class Arguments:
@@ -57,14 +60,27 @@ class Arguments:
         """The user's classes in the arguments."""
         return self.classes_of(values)
 
+    def codes(self, values: Iterable[object]) -> tuple[object, ...]:
+        """The functions and classes among the arguments."""
+        return tuple(value for value in values if _is_code(value))
+
     def memo(self, values: tuple[Any, ...]) -> object:
         """What stands for the arguments in this process. Hot."""
-        if leaf_test(len(values))(values):
-            return dumps(values, 2)
-        return self.memo_of_others(values)
+        if not leaf_test(len(values))(values):
+            return self.memo_of_others(values)
+        memo = dumps(values, 2)
+        return memo if len(memo) <= SHORT else b"#" + hash_bytes(memo)
 
     def memo_of_others(self, values: tuple[Any, ...]) -> object:
-        """The same for arguments that are not all leaves."""
+        """The same for arguments that are not all leaves.
+
+        A function or class is known by its address: walking its code takes a millisecond, and
+        the world of the call looks whether it has changed.
+        """
+        places = tuple(id(value) if _is_code(value) else 0 for value in values)
+        if any(places):
+            others = tuple(None if at else v for v, at in zip(values, places, strict=True))
+            return places, self.memo(others)
         written = self._written(values)
         if written is None:  # too deep, in a circle, or of a class that no table has
             return self.policy(values), self._addresses(values)
@@ -82,7 +98,7 @@ class Arguments:
                     continue
                 except Exception:  # said better by the slow way
                     return None
-                return hash_bytes(dumps((self._head, out), 2))
+                return b"*" + hash_bytes(dumps((self._head, out), 2))
         finally:
             walk.forget()
         return None
@@ -102,6 +118,11 @@ class Arguments:
                 self._met[name] = weakref.ref(cls)
             elif known() is not cls:
                 self._has_doubles = True
+
+
+def _is_code(value: object) -> bool:
+    kind = type(value)
+    return kind is types.FunctionType or kind is type or derives(kind, type)
 
 
 PLAIN: Final = Arguments(Fingerprinter())

@@ -17,13 +17,13 @@ from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Explanation
 from whorl.store import Cache, Store
 
-from .arguments import PLAIN, Arguments
+from .arguments import PLAIN, SHORT, Arguments
 from .declared import Declared, variables_of
 from .keeper import Kept, keeper_of
 from .outside import ENVIRONMENT, FILES
 from .parameters import Parameters, leaf_test
 from .process_store import ProcessStore
-from .results import Request, Results, _epoch, group_of, name_of
+from .results import OnDrift, Request, Results, _epoch, group_of, name_of
 from .values import Serializer, serializer_name
 from .world import Surroundings
 
@@ -53,7 +53,7 @@ class CachedFunction(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.function = function
         self.options = options
-        self._parameters = Parameters(function, options.parameters)
+        self._parameters = Parameters(function, dict(options.parameters))
         self._bind = self._parameters.bind
         self._key = options.key if callable(options.key) else None
         if isinstance(options.key, Fingerprinter):
@@ -63,6 +63,7 @@ class CachedFunction(Generic[P, R]):
             self._select = self._parameters.counted
         self._are_leaves = leaf_test(1 if self._key else len(self._parameters.names))
         self._results = options.results(function)
+        self._results.names = ("key",) if self._key else self._parameters.names
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
@@ -95,12 +96,13 @@ class CachedFunction(Generic[P, R]):
                 values = self._select(values)
         else:
             values = (self._key(*args, **kwargs),)
-        if results.has_declared:
+        # The same as `results.memo`, sooner where there is little to look at.
+        if results.has_declared or not self._are_leaves(values):
             memo: object = results.memo(values)
-        elif self._are_leaves(values):
-            memo = dumps(values, 2)
         else:
-            memo = results.arguments.memo_of_others(values)
+            memo = dumps(values, 2)
+            if len(memo) > SHORT:
+                memo = results.memo(values)
         row = results.rows.get(memo)
         if row is not None and row[0]():
             results.recalled += 1
@@ -214,9 +216,11 @@ class BoundCached(Generic[R_co]):
         return self.__func__.invalidate(self.__self__, *args, **kwargs)
 
 
-@excluded("store", "writable")
+@excluded("on_drift", "store", "writable")
 class _Options:
-    """What was said to `whorl.cached`, checked."""
+    """What was said to `whorl.cached`, checked. Never changed after."""
+
+    __whorl_constant__ = True
 
     def __init__(
         self,
@@ -230,8 +234,10 @@ class _Options:
         store: object,
         serializer: Serializer | None,
         writable: bool,
+        on_drift: OnDrift,
     ) -> None:
-        self.parameters = {name: _listed(name, said) for name, said in parameters.items()}
+        # Tuples, because whoever calls a cached function has to look whether these have changed.
+        self.parameters = tuple((kind, tuple(_listed(kind, n))) for kind, n in parameters.items())
         self.key = key
         self.reads = tuple(_listed("reads", reads))
         self.ignores = tuple(_listed("ignores", ignores))
@@ -241,21 +247,24 @@ class _Options:
         self.store = store
         self.serializer = serializer
         self.writable = writable
+        self.on_drift = on_drift
         self._check()
 
     def _check(self) -> None:
-        has_markers = any(self.parameters.values())
+        has_markers = any(names for _, names in self.parameters)
         if self.key is not None and not callable(self.key):
             raise TypeError(f"key= is a function or a whorl.Fingerprinter, not {self.key!r}")
         if has_markers and self.key is not None and not isinstance(self.key, Fingerprinter):
             raise TypeError("key= says what counts of all arguments; nothing else can be said")
+        if self.on_drift not in ("rerun", "raise"):
+            raise TypeError(f"on_drift= is 'rerun' or 'raise', not {self.on_drift!r}")
         if not isinstance(self.salt, str):
             raise TypeError(f"salt= is a text, not {self.salt!r}")
         if self.serializer is not None and not isinstance(self.serializer, Serializer):
             raise TypeError(
                 f"serializer= has dumps and loads, as pickle has; {self.serializer!r} has not"
             )
-        if self.parameters["by_identity"]:
+        if self.marked("by_identity"):
             if self.store is None:
                 self.store = "process"
             elif self.store != "process" and not isinstance(self.store, ProcessStore):
@@ -264,12 +273,16 @@ class _Options:
                     "it; use store='process' or a whorl.ProcessStore"
                 )
 
+    def marked(self, kind: str) -> tuple[str, ...]:
+        """The parameters that count in this way."""
+        return dict(self.parameters)[kind]
+
     def results(self, function: types.FunctionType) -> Results:
         """Where the results of a function are to be found."""
         name = name_of(function)
         policy = Arguments(self.key) if isinstance(self.key, Fingerprinter) else PLAIN
         declared = Declared(self.environment, self.files, _folder_of(function))
-        kinds = [FILES.name] if self.files or self.parameters["by_content"] else []
+        kinds = [FILES.name] if self.files or self.marked("by_content") else []
         kinds += [ENVIRONMENT.name] if self.environment else []
         surroundings = Surroundings(
             frozenset(name for name in self.ignores if isinstance(name, str)),
@@ -294,6 +307,7 @@ class _Options:
             declared=declared,
             reads=(*self.reads, *own_key),
             salt=self.salt,
+            on_drift=self.on_drift,
             way="" if self.serializer is None else serializer_name(self.serializer),
         )
 
@@ -327,6 +341,7 @@ def cached(
     store: AnyStore | None = None,
     serializer: Serializer | None = None,
     writable: bool = False,
+    on_drift: OnDrift = "rerun",
 ) -> Callable[[Callable[P, R]], CachedFunction[P, R]]: ...
 def cached(
     function: Callable[..., Any] | None = None,
@@ -346,6 +361,7 @@ def cached(
     store: AnyStore | None = None,
     serializer: Serializer | None = None,
     writable: bool = False,
+    on_drift: OnDrift = "rerun",
 ) -> Any:
     """Keep the results of a function: it runs again when its code or what it reads is another.
 
@@ -360,7 +376,8 @@ def cached(
 
     `salt` makes a new world. `store` is a directory, a cache, or "process" for results that live
     as long as the process. `serializer` has `dumps` and `loads`. With `writable`, arrays come as
-    copies that can be written to; otherwise they cannot be.
+    copies that can be written to; otherwise they cannot be. With `on_drift="raise"`, a global or
+    function that has changed since the first call of this process is an error that names it.
 
     >>> import whorl
     >>> @whorl.cached(store="process")
@@ -379,7 +396,7 @@ def cached(
         "by_content": by_content, "ordered": ordered,
     }  # fmt: skip
     options = _Options(
-        said, key, reads, ignores, files, environment, salt, store, serializer, writable
+        said, key, reads, ignores, files, environment, salt, store, serializer, writable, on_drift
     )
 
     def decorate(function: Any) -> Any:

@@ -24,10 +24,6 @@ Children = Callable[[Any], Iterable[object]]
 _LEAF_IDS: Final = frozenset(map(id, (*LEAVES, bytes)))
 
 
-def _nothing(value: object) -> tuple[object, ...]:
-    return ()
-
-
 class ClassFinder:
     """The classes in values, by the rules of one describer; what is known of a class is kept.
 
@@ -39,15 +35,7 @@ class ClassFinder:
 
     def __init__(self, describer: Describer) -> None:
         self._describer = describer
-        self._known: ClassTable[tuple[Children, bool]] = ClassTable(
-            {
-                list: (iter, False),
-                tuple: (iter, False),
-                set: (iter, False),
-                frozenset: (iter, False),
-                dict: (_keys_and_values, False),
-            }
-        )
+        self._known: ClassTable[tuple[Children, bool]] = ClassTable(_CONTAINERS)
 
     def __call__(self, values: Iterable[object]) -> tuple[type, ...]:
         """The user's classes in some values, in an order that is the same in every process."""
@@ -84,6 +72,7 @@ class ClassFinder:
         row = children, counts
         if len(self._known) > 10_000:
             self._known.clear()
+            self._known.update(_CONTAINERS)
         self._known[cls] = row
         return row
 
@@ -111,6 +100,15 @@ def _parts(node: Node) -> list[object]:
 
 def _keys_and_values(value: dict[object, object]) -> list[object]:
     return [*dict.keys(value), *dict.values(value)]
+
+
+_CONTAINERS: Final[dict[type, tuple[Children, bool]]] = {
+    list: (iter, False),
+    tuple: (iter, False),
+    set: (iter, False),
+    frozenset: (iter, False),
+    dict: (_keys_and_values, False),
+}
 
 
 def _order(cls: type) -> tuple[str, str]:

@@ -30,7 +30,7 @@ _making: Final[contextvars.ContextVar[frozenset[str]]] = contextvars.ContextVar(
 )
 
 
-@exclude("_flights", "_is_coroutine", "_is_coroutine_mark")
+@exclude("_flights", "_is_coroutine", "_is_coroutine_mark", "_is_coroutine_marker")
 class CachedCoroutine(CachedFunction[Any, Any]):
     """A coroutine function whose results are kept; made by `whorl.cached`."""
 

@@ -15,10 +15,11 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from whorl.artifacts import Damaged, Entry, Label, Part
+from whorl.artifacts.entry import label_end, peek_label
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.late import dataclass
-from whorl.store import Cache, Ending, Found, default_cache
+from whorl.store import Cache, DirectoryStore, Ending, Found, default_cache
 from whorl.store.outcome import check_key
 
 from .process_store import ProcessStore
@@ -29,12 +30,13 @@ __all__ = ["Keeper", "Kept", "Live", "Made", "Written"]
 log = logging.getLogger("whorl.steps")
 
 LABELS_READ: Final = 64
+_LABEL: Final = 1 << 14  # bytes that hold most labels
 
 
 class Kept:
     """A result in hand. `held` is the result itself if nobody can change it."""
 
-    __slots__ = ("again", "constant", "held", "is_shared", "size")
+    __slots__ = ("_again", "_first", "constant", "held", "is_shared", "size")
 
     def __init__(
         self,
@@ -44,15 +46,21 @@ class Kept:
         size: int = 0,
         is_shared: bool = True,
     ) -> None:
-        self.held = held
+        self.held = None if again is not None else held
         self.constant = again is None
-        self.again = again
+        self._again = again
+        self._first = [] if again is None else [held]  # for one who asks, and nobody after
         self.size = size
         self.is_shared = is_shared  # or good for the call that made it only
 
     def value(self) -> Any:
         """The result, anew where it could be changed."""
-        return self.held if self.again is None else self.again()
+        if self._again is None:
+            return self.held
+        try:
+            return self._first.pop()
+        except IndexError:
+            return self._again()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +190,7 @@ class Written:
 
         value = again()
         constant = self._serializer is None and is_constant(record)
-        return Kept(
-            value if constant else None, again=None if constant else again, size=len(entry.data)
-        )
+        return Kept(value, again=None if constant else again, size=len(entry.data))
 
     def _scope(self) -> dict[str, Mapping[str, Any]]:
         """The function's own module, by the name it has in every process."""
@@ -205,15 +211,23 @@ class Written:
 
     def labels(self) -> Iterator[Label]:
         """The labels of the entries in the group, as many as are worth reading."""
-        store, found = self.flights.store, []
-        for key in islice(store.iterate(self._group), LABELS_READ):
-            got = store.get(key, self._group)
-            if isinstance(got, Found):
-                try:
-                    found.append(got.entry.label)
-                except Damaged:
-                    continue
+        keys = islice(self.flights.store.iterate(self._group), LABELS_READ)
+        found = [label for label in map(self._label, keys) if label is not None]
         return iter(sorted(found, key=lambda label: label.made, reverse=True))
+
+    def _label(self, key: StableDigest) -> Label | None:
+        """What is said of an entry; of a file only the beginning is read."""
+        store = self.flights.store
+        try:
+            if isinstance(store, DirectoryStore):
+                with open(store.path(key, self._group), "rb") as file:  # noqa: PTH123
+                    start = file.read(_LABEL)
+                    start += file.read(max(0, label_end(start) - len(start)))
+                return peek_label(start)
+            got = store.get(key, self._group)
+            return got.entry.label if isinstance(got, Found) else None
+        except (OSError, Damaged):
+            return None
 
     def _say(self, message: str, level: int) -> None:
         if message not in self._said:
@@ -293,8 +307,6 @@ def keeper_of(
     False
     """
     import os
-
-    from whorl.store import DirectoryStore
 
     if store == "process":
         store = ProcessStore()

@@ -14,22 +14,29 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from whorl.fingerprint.asked import ByIdentity, ByType, InOrder
+from whorl.fingerprint.markers import exclude
 from whorl.jit.binding import Binding
 
 from .declared import content_of
 
-__all__ = ["Parameters", "leaf_test"]
+__all__ = ["Content", "Parameters", "leaf_test"]
 
 Names = Iterable[str]
 
 
-class _Content:
+@exclude("path")
+class Content:
     """The content of a file, which counts in the place of its name."""
 
-    __slots__ = ("digest",)
+    __slots__ = ("digest", "path")
 
-    def __init__(self, digest: str | None) -> None:
-        self.digest = digest
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.digest = content_of(path)
+
+    def has_changed(self) -> bool:
+        """Whether something else is in the file by now."""
+        return content_of(self.path) != self.digest
 
 
 def _by_content(value: object) -> object:
@@ -39,7 +46,7 @@ def _by_content(value: object) -> object:
         raise TypeError(
             f"by_content= is for parameters that are paths, not {type(value).__name__}: {value!r}"
         )
-    return _Content(content_of(os.fsdecode(value)))
+    return Content(os.fsdecode(value))
 
 
 _WRAPS: Final[Mapping[str, Callable[[Any], object]]] = {

@@ -18,10 +18,11 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from whorl import settings
-from whorl.artifacts import Label, Part
+from whorl.artifacts import Part
+from whorl.errors import Drifted, UnsupportedValue
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.names import known_module_name
@@ -36,8 +37,9 @@ from whorl.store import Ending
 from .arguments import Arguments
 from .declared import Declared
 from .keeper import Kept, Live, Made, Written
+from .parameters import Content
 from .progress import Progress
-from .world import Surroundings, World, words, world_of
+from .world import EVERYTHING, Surroundings, World, words, world_of
 
 __all__ = ["Request", "Results", "Row"]
 
@@ -66,6 +68,8 @@ class Request:
         return (*self.world.parts(), *named, *said)
 
 
+OnDrift = Literal["rerun", "raise"]
+
 Row = tuple[Callable[[], bool], Kept]
 """A result in memory, and what says whether it is still right."""
 
@@ -85,12 +89,14 @@ class Results:
         reads: Sequence[object] = (),
         salt: str = "",
         way: str = "",
+        on_drift: OnDrift = "rerun",
     ) -> None:
         self.name = name
         self.keeper = keeper
         self.declared = declared
         self.has_declared = bool(declared)
         self.arguments = arguments
+        self.names: tuple[str, ...] = ()  # of the arguments, for errors
         self.rows: dict[object, Row] = {}
         self.recalled = 0
         self.counts: Counter[str] = Counter()
@@ -100,7 +106,9 @@ class Results:
         self._surroundings = surroundings
         self._salt = salt
         self._way = way
-        self._worlds: dict[tuple[int, ...], tuple[tuple[type, ...], World]] = {}
+        self._on_drift = on_drift
+        self._first: dict[tuple[int, ...], tuple[StableDigest, dict[str, str]]] = {}
+        self._worlds: dict[tuple[int, ...], tuple[tuple[object, ...], World]] = {}
         self._by_key: dict[Digest, Kept] = {}
         self._bytes = 0
 
@@ -120,13 +128,26 @@ class Results:
 
     def memo(self, values: tuple[Any, ...]) -> object:
         """What stands for the arguments and what was declared, in this process. Hot."""
-        memo = self.arguments.memo(values)
+        try:
+            memo = self.arguments.memo(values)
+        except UnsupportedValue as error:
+            raise self._named(error) from None
         return (memo, marshalled(self.declared.now())) if self.has_declared else memo
+
+    def _named(self, error: UnsupportedValue) -> UnsupportedValue:
+        """The same, with the name of the parameter in the place of its number."""
+        number, _, rest = error.path.removeprefix("value[").partition("]")
+        if not number.isdigit() or int(number) >= len(self.names):
+            return error
+        name = self.names[int(number)]
+        remedy = f"Leave the parameter out (exclude=[{name!r}]). {error.remedy}"
+        path = f"argument {name}{rest} of {self.name}"
+        return UnsupportedValue(path, error.type_name, error.reason, remedy)
 
     def request(self, names: Sequence[str], values: Sequence[Any]) -> Request:
         """The key of a call, and what it is made of."""
         with remembered_in(StoredSources(self.keeper.flights.store)):
-            world = self.world(self.arguments.classes(values))
+            world = self.world(values)
         digests = [self.arguments.digest(value) for value in values]
         said = self._said()
         parts = ("result", FORMAT, str(world.digest), list(map(str, digests)), *said)
@@ -144,18 +165,41 @@ class Results:
         }
         return (*self.declared.now(), *([name, held] for name, held in salts.items() if held))
 
-    def world(self, classes: tuple[type, ...]) -> World:
-        """The world for arguments of these classes, as it is now."""
-        place = tuple(map(id, classes))
+    def world(self, values: Sequence[Any]) -> World:
+        """The world for arguments like these, as it is now."""
+        classes, codes = self.arguments.classes(values), self.arguments.codes(values)
+        beside = (*classes, *codes)
+        place = tuple(map(id, beside))
         known = self._worlds.get(place)
         if known is not None and known[1].holds():
             return known[1]
-        roots = (*self._reads, *classes)
+        roots = (*self._reads, *beside)
         world = world_of(self._root, roots, classes, self._surroundings, self.name)
         if len(self._worlds) >= WORLDS_KEPT:
             self._worlds.clear()
-        self._worlds[place] = classes, world
+        self._worlds[place] = beside, world
+        if self._on_drift == "raise":
+            self._check_drift(place, world)
         return world
+
+    def _check_drift(self, place: tuple[int, ...], world: World) -> None:
+        """Raise if the world is not the one of the first call."""
+        if place not in self._first:
+            self._first[place] = world.digest, dict(world.parts())
+        digest, before = self._first[place]
+        if digest == world.digest:
+            return
+        changes = tuple(
+            (change.path, change.old, change.new)
+            for change in _changes(before, dict(world.parts()))
+        )
+        self._worlds.pop(place, None)
+        raise Drifted(
+            self.name,
+            changes,
+            made="reads",
+            remedy='Restore it, or let the function run again with on_drift="rerun".',
+        )
 
     # -- finding --------------------------------------------------------------------------
 
@@ -252,19 +296,19 @@ class Results:
                 now: Digest | None = self.arguments.digest(value)
             except Exception:
                 now = None
-            if now != digest:
+            if now != digest or (isinstance(value, Content) and value.has_changed()):
                 return (
                     f"it changed its argument {name!r} while it ran. Let it work on a copy, or "
                     f"say that the argument does not count (exclude=[{name!r}])"
                 )
         if not request.world.holds():
             with remembered_in(StoredSources(self.keeper.flights.store)):
-                values = [value for _, value, _ in request.arguments]
-                now_world = self.world(self.arguments.classes(values))
+                now_world = self.world([value for _, value, _ in request.arguments])
             if now_world.digest != request.world.digest:
                 before, now_parts = dict(parts), dict(now_world.parts())
+                del now_parts[EVERYTHING]
                 differ = [name for name, text in now_parts.items() if before.get(name) != text]
-                what = differ[0] if differ else "what it reads"
+                what = differ[0] if differ else "something that it reads"
                 name = what.rpartition(".")[2]
                 return (
                     f"{what} changed while it ran. If that does not count, say so "
@@ -305,7 +349,7 @@ class Results:
         now = dict(request.parts())
         nearest: tuple[Change, ...] | None = None
         for label in self.keeper.labels():
-            changes = _changes(label, now)
+            changes = _changes(dict(label.parts), now)
             if nearest is None or len(changes) < len(nearest):
                 nearest = changes
         if nearest is None:
@@ -335,13 +379,14 @@ class Results:
         return {"recalled": self.recalled, **{name: self.counts[name] for name in names}}
 
 
-def _changes(label: Label, now: Mapping[str, str]) -> tuple[Change, ...]:
-    old = dict(label.parts)
-    return tuple(
-        Change(name, old.get(name, "absent"), now.get(name, "absent"))
-        for name in {**old, **now}
-        if old.get(name) != now.get(name)
-    )
+def _changes(old: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:
+    differ = [name for name in {**old, **now} if old.get(name) != now.get(name)]
+    if any(name.startswith(_IN_WORLD) for name in differ):  # which says more
+        differ.remove(EVERYTHING)
+    return tuple(Change(name, old.get(name, "absent"), now.get(name, "absent")) for name in differ)
+
+
+_IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:")
 
 
 def group_of(name: str) -> StableDigest:

@@ -20,7 +20,6 @@ __all__ = ["is_signed", "signed"]
 
 _FILE: Final = "signing.key"
 _BYTES: Final = 32
-_lock: Final = threading.Lock()
 _keys: Final[dict[str, bytes]] = {}
 
 
@@ -51,11 +50,8 @@ def _key() -> bytes:
     if given is not None:
         return given.reveal()
     place = settings.current().cache_place.value
-    with _lock:
-        key = _keys.get(place)
-        if key is None:
-            key = _keys[place] = _kept(Path(place) / _FILE)
-    return key
+    known = _keys.get(place)
+    return _keys.setdefault(place, _kept(Path(place) / _FILE)) if known is None else known
 
 
 def _kept(file: Path) -> bytes:

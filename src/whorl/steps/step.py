@@ -290,6 +290,8 @@ class CachedStep(Step[In, Out]):
             way="" if serializer is None else serializer_name(serializer),
         )  # fmt: skip
 
+        self._results.names = ("input" if self._key is None else "key",)
+
     def __repr__(self) -> str:
         return f"<cached step {self.name}>"
 

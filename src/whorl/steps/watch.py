@@ -59,8 +59,7 @@ _CONSTANT: Final = frozenset(
             types.ClassMethodDescriptorType, types.WrapperDescriptorType,
             types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodWrapperType,
             types.GenericAlias, types.UnionType, types.MappingProxyType, property, staticmethod,
-            classmethod, type(functools.lru_cache(len)), operator.attrgetter, operator.itemgetter,
-            operator.methodcaller,
+            classmethod, operator.attrgetter, operator.itemgetter, operator.methodcaller,
         ),
     )
 )  # fmt: skip
@@ -227,27 +226,30 @@ class Watch:
         if not value.__dict__:
             self._test(f"not {self._name(value)}.__dict__")
         else:
+            self._test(f"{self._name(value)}.__dict__ is {self._name(value.__dict__)}")
             self._pairs(value.__dict__)
 
     def _class(self, cls: type) -> None:
         if self._describer.home(module_name(cls)).kind != "user" and known_by_name(cls):
             return
         self._pairs(class_vars(cls))
+        self._test(f"type({self._name(cls)}) is {self._name(type(cls))}")
         self._test(f"{self._name(cls)}.__bases__ is {self._name(cls.__bases__)}")
 
     def _instance(self, value: object) -> None:
         layout = self._describer.plain_layout(type(value))
-        if layout is None:
+        name = self._name(value)
+        self._test(f"type({name}) is {self._name(type(value))}")
+        if layout is None or not layout.straight:
             self._by_fingerprint(value)
             return
         stored = instance_dict(value) if layout.has_dict else None
         if not layout.slots and stored is not None and not layout.hidden & stored.keys():
+            self._test(f"{name}.__dict__ is {self._name(stored)}")
             self._pairs(stored)
             return
         state = state_of(layout, value)
-        self._test(
-            f"same_values(state_of({self._name(layout)}, {self._name(value)}), {self._name(state)})"
-        )
+        self._test(f"same_values(state_of({self._name(layout)}, {name}), {self._name(state)})")
 
     def _by_fingerprint(self, value: object) -> None:
         self._test(f"fingerprint({self._name(value)}) == {str(fingerprint(value))!r}")
@@ -379,6 +381,7 @@ _LOOKS: Final[Mapping[int, Callable[[Watch, Any], None]]] = {
     id(types.FunctionType): Watch._function,
     id(types.SimpleNamespace): lambda watch, value: watch._pairs(value.__dict__),
     id(functools.partial): Watch._attributes,
+    id(type(functools.lru_cache(len))): Watch._attributes,
     id(functools.cached_property): Watch._cached_property,
 }
 """How instances of exactly these classes are watched, by the addresses of the classes."""

@@ -11,6 +11,7 @@ An instance among the arguments brings its class along: the function may call it
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -34,10 +35,12 @@ from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
 from .outside import outside_reads
+from .reach import called
 from .watch import Check, Watch
 
-__all__ = ["Surroundings", "World", "words", "world_of"]
+__all__ = ["EVERYTHING", "Surroundings", "World", "words", "world_of"]
 
+EVERYTHING: Final = "code and all that it reads"
 _ATTEMPTS: Final = 5
 
 
@@ -68,7 +71,8 @@ class World:
 
     def parts(self) -> tuple[Part, ...]:
         """What was met, in words. To be asked for while it holds."""
-        return tuple(Part(path, words(value)) for path, value in self.met)
+        named = (Part(path, words(value)) for path, value in self.met)
+        return (Part(EVERYTHING, self.digest), *named)
 
 
 def world_of(
@@ -114,10 +118,15 @@ class _Survey:
         self._ignored = {id(value) for value in said.objects}
         self.watch = Watch(self._describer, self._is_ignored)
         self.met: dict[str, object] = {}
+        self._roots: tuple[object, ...] = ()
 
     def digest(self, roots: tuple[object, ...]) -> StableDigest:
+        self._roots = roots
         graph = Graph(roots, self._describe, self._blame)
-        parts = (FORMAT, self._said.boundary.parts(), graph.tokens)
+        for function in called(graph):
+            self._check_outside(function, graph)
+        python = sys.implementation.cache_tag  # what builtins do is up to the version
+        parts = (FORMAT, python, self._said.boundary.parts(), graph.tokens)
         return StableDigest(hash_hex(marshalled(parts)))
 
     def _describe(self, value: object) -> Node:
@@ -129,7 +138,7 @@ class _Survey:
         else:
             node = self._describer(value)
             if node.tag == b"class":
-                self._class(cast("type", value))
+                node = self._class(cast("type", value), node)
         if not seen and node.tag != b"named":
             self.watch.see(value)
         for child in node.values:
@@ -156,9 +165,8 @@ class _Survey:
         node = self._describer(function)
         if node.tag != b"function":
             return node
-        self._check_outside(function)
         path = f"{_module_of(function)}.{function.__qualname__}"
-        self.met[f"code:{path}"] = function
+        self._met(f"code:{path}", function)
         names, values = [node.label(i) for i in range(len(node.values))], list(node.values)
         for label in (".__globals__", ".__closure__"):
             at = names.index(label)
@@ -182,12 +190,19 @@ class _Survey:
             return not names.isdisjoint(("globals", "eval", "exec"))
         return path in names or f"{module}.{path}" in names
 
-    def _check_outside(self, function: types.FunctionType) -> None:
+    def _check_outside(self, function: types.FunctionType, graph: Graph) -> None:
+        """Refuse what takes something from outside of the program that nobody has declared."""
+        if graph.node_of(function).tag != b"function":
+            return  # not the user's: it counts by name and version
         for found in outside_reads(function):
             if found.kind.name in self._said.kinds or found.name in self._said.ignores:
                 continue
+            labels = "".join(label for _, label in graph.way_to(function))
             where = f"{_module_of(function)}.{function.__qualname__}"
-            raise Refused(
+            raise UnsupportedFunction(
+                self._name,
+                _readable(f"value{labels}"),
+                "function",
                 f"{where} uses {found.name}, so what it returns depends on {found.kind.name}",
                 f"{found.kind.remedy}, or say that it does not count: ignores=[{found.name!r}].",
             )
@@ -195,7 +210,7 @@ class _Survey:
     def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
         if type(held) is not Node:
             if label in (".__defaults__", ".__kwdefaults__") and held is not None:
-                self.met[f"default:{path}"] = held
+                self._met(f"default:{path}", held)
             return
         kind = {".__globals__": "global", ".__closure__": "cell"}.get(label)
         if kind is None or held.keys is None:
@@ -203,24 +218,48 @@ class _Survey:
         for name, value in zip(held.keys, held.values, strict=True):
             if type(value) is types.FunctionType or derives(type(value), type):
                 continue  # met by itself
-            module = _module_of(function)
-            place = f"global:{module}.{name}" if kind == "global" else f"cell:{path}.{name}"
-            if type(value) is not Node:
-                self.met[place] = value
+            if type(value) is Node:
+                continue
+            if kind == "cell":
+                self._met(f"cell:{path}.{name}", value)
+            else:
+                self.met[f"global:{_module_of(function)}.{name}"] = value
 
-    def _class(self, cls: type) -> None:
-        path = f"class:{known_module_name(module_name(cls))}.{qualname(cls)}"
-        self.met[path] = cls
+    def _class(self, cls: type, node: Node) -> Node:
+        """A class, less those of its attributes that do not count."""
+        path = f"{known_module_name(module_name(cls))}.{qualname(cls)}"
+        self._met(f"class:{path}", cls)
+        *parts, content = node.values
+        if not self._said.ignores or type(content) is not Node or content.keys is None:
+            return node
+        held = zip(cast("Sequence[str]", content.keys), content.values, strict=True)
+        names = self._said.ignores
+        counted = dict_node(
+            {
+                name: value
+                for name, value in held
+                if f"{path}.{name}" not in names and f"{qualname(cls)}.{name}" not in names
+            }
+        )
+        return Node(node.tag, [*parts, counted], node.label)
+
+    def _met(self, path: str, value: object) -> None:
+        """Several functions of one name are told apart by number."""
+        number, place = 1, path
+        while place in self.met:
+            number += 1
+            place = f"{path} ({number})"
+        self.met[place] = value
 
     def _blame(self, path: str, culprit: object, refusal: Refused) -> Exception:
         inside = refusal.inside
         reason, remedy, kind = refusal.reason, refusal.remedy, type_name(type(culprit))
-        where = _readable(path)
+        where = _readable(self._from_names(path))
         if inside is not None:
             reason, remedy, kind = inside.reason, inside.remedy, inside.type_name
             where += inside.path.removeprefix("value")
         if remedy is None or isinstance(inside, UnsupportedValue) or "ignores=" not in remedy:
-            name = _last_global(path)
+            name = _last_name(self._from_names(path))
             leave = f"ignores=[{name!r}]" if name else "ignores=[...]"
             remedy = (
                 "Pass it as an argument, say that it does not count "
@@ -228,6 +267,14 @@ class _Survey:
                 "(whorl.cached(reads=[...]))."
             )
         return UnsupportedFunction(self._name, where, kind, reason, remedy)
+
+    def _from_names(self, path: str) -> str:
+        """A path that begins with a class of an argument as if the class were a global."""
+        number, _, rest = path.removeprefix("value[").partition("]")
+        root = self._roots[int(number)] if number.isdigit() else None
+        if not derives(type(root), type) or number == "0":
+            return path
+        return f"value[0].__globals__['{qualname(cast('type', root))}']{rest}"
 
 
 def _module_of(function: types.FunctionType) -> str:
@@ -244,9 +291,15 @@ def _readable(path: str) -> str:
     return " -> ".join(names) if names else path.replace("value[0]", "the function", 1)
 
 
-def _last_global(path: str) -> str:
+def _last_name(path: str) -> str:
+    """What to write in `ignores` for something that was found along a path."""
     _, found, after = path.rpartition(".__globals__[")
-    return after.partition("]")[0].strip("'") if found else ""
+    if not found:
+        _, found, after = path.rpartition(".__closure__[")
+    name, _, rest = after.partition("]")
+    attribute = rest.partition("['")[2].partition("']")[0] if rest.startswith("['") else ""
+    name = name.strip("'")
+    return f"{name}.{attribute}" if name and attribute.isidentifier() else name
 
 
 def words(value: object) -> str:

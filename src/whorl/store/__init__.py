@@ -1,4 +1,8 @@
-"""Entries by digest: in memory, in a directory, in tiers; made once by whoever is first."""
+"""Entries by digest: in memory, in a directory, in tiers; made once by whoever is first.
+
+What a hit has no need of is imported from its own module: `journal`, `making`, `required`,
+`catalogue` and `bundle`.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,9 @@ if TYPE_CHECKING:
     from .default import default_cache, open_cache
     from .directory import DirectoryStore
     from .ending import Ending
-    from .journal import Difference, Journal, Miss, journal_of
     from .lease import Leases
     from .memory import MemoryStore, NullStore
     from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
-    from .required import is_hit_required, require_hit
     from .statistics import ProgramTotals, Statistics, Totals
     from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
 else:
@@ -28,11 +30,9 @@ else:
             "default": "default_cache open_cache",
             "directory": "DirectoryStore",
             "ending": "Ending",
-            "journal": "Difference Journal Miss journal_of",
             "lease": "Leases",
             "memory": "MemoryStore NullStore",
             "outcome": "Absent Failed Found Got Put Skipped Store Stored",
-            "required": "is_hit_required require_hit",
             "statistics": "ProgramTotals Statistics Totals",
             "wrappers": "Mismatch ReadOnly Tiered Verifying",
         },
@@ -42,17 +42,14 @@ __all__ = [
     "Absent",
     "Cache",
     "Collected",
-    "Difference",
     "DirectoryStore",
     "Ending",
     "Failed",
     "Found",
     "Got",
-    "Journal",
     "Leases",
     "MemoryStore",
     "Mismatch",
-    "Miss",
     "NullStore",
     "Obtained",
     "ProgramTotals",
@@ -66,8 +63,5 @@ __all__ = [
     "Totals",
     "Verifying",
     "default_cache",
-    "is_hit_required",
-    "journal_of",
     "open_cache",
-    "require_hit",
 ]

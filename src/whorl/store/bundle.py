@@ -91,7 +91,18 @@ def is_pickled(entry: Entry) -> bool:
 
 
 def pack(path: str, entries: Iterable[Entry]) -> Contents:
-    """Write entries into a file, which is there whole or not at all."""
+    """Write entries into a file, which is there whole or not at all.
+
+    >>> import tempfile
+    >>> from whorl.artifacts import Artifact, Label, encode
+    >>> from whorl.store import MemoryStore
+    >>> entry = encode(Artifact({"code": b"ret"}), Label("artifact", StableDigest("0" * 32)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = pack(f"{folder}/bundle", [entry]).size
+    ...     with open(f"{folder}/bundle", "rb") as file:
+    ...         unpack(file, MemoryStore())
+    Imported(stored=1, known=0, refused=0, failed=())
+    """
     temporary = f"{path}.{os.getpid()}.part"
     rows = []
     try:

@@ -19,8 +19,9 @@ __all__ = ["Listed", "Name", "catalogue", "named", "names"]
 
 BOOKKEEPING: Final = frozenset(("manifest", "source", "hint"))
 _NAMING: Final = ("function", "program", "step", "name")  # parts that name a program, best first
+_CODE: Final = "code:"
 _ABSURD: Final = 1e11  # seconds: the year 5138
-_LABEL: Final = 1 << 22  # bytes that are read of a label at most
+_LABEL: Final = 1 << 26  # bytes that are read of a label at most
 
 
 class Name(NamedTuple):
@@ -118,7 +119,10 @@ def listed_file(name: Name, file: StoredFile) -> Listed | None:
             name, "unreadable", size=file.size, used=file.used, trouble=trouble or str(error)
         )
     parts = dict(reversed(label.parts))  # of two of one name, the first
-    program = next((parts[part] for part in _NAMING if part in parts), "")
+    program = next((parts[part] for part in _NAMING if part in parts), None)
+    if program is None:  # a function is the first whose code counts for its results
+        code = next((part for part, _ in label.parts if part.startswith(_CODE)), "")
+        program = code.removeprefix(_CODE)
     return Listed(
         name, label.kind, program, file.size, _sane(label.made), _sane(label.seconds), file.used,
         label.toolchain or parts.get("toolchain", ""), parts.get("target", ""),

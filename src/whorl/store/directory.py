@@ -40,6 +40,7 @@ from whorl.settings import DEFAULT_MAX_SIZE
 
 from .atomic_file import make_directory, sync_directories, write_file
 from .ending import Ending
+from .mapping import mapped
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Skipped, Stored, check_key
 from .safety import check_directory, danger, is_private
 from .stamp import STAMP_EVERY, keep_alive
@@ -172,7 +173,8 @@ class DirectoryStore:
             if status.st_size > self.max_size:
                 return Failed("it is larger than all of the store may be", Ending.UNREADABLE)
             names = names_of(key, under)
-            entry = Entry.checked(_contents(file, status), key, under, names)
+            contents = _contents(file, status, self._root)
+            entry = Entry.checked(contents, key, under, names)
             return self._looked(path, status, names) or Found(entry)
         except Damaged as damaged:
             return self._set_aside(path, os.fstat(file), damaged)
@@ -383,27 +385,33 @@ class DirectoryStore:
             log.log(level, message, *words)
 
 
-def _contents(file: int, status: os.stat_result) -> bytes:
-    """All of a file; `Damaged` before a large one is read whose head does not fit."""
+def _contents(file: int, status: os.stat_result, root: str) -> bytes | memoryview:
+    """All of a file; `Damaged` before a large one is read whose head does not fit.
+
+    A large one is mapped where that is safe.
+    """
     size = status.st_size
     if not stat.S_ISREG(status.st_mode):
         raise Damaged.not_a_file()
     if size <= _AT_ONCE:
         return _rest(file, size)
-    head = _rest(file, HEAD)
-    check_head(head, size)
-    return head + _rest(file, size - len(head))
+    check_head(_rest(file, HEAD), size)
+    found = mapped(file, size, root)
+    if found is not None:
+        return found
+    os.lseek(file, 0, os.SEEK_SET)
+    return _rest(file, size)
 
 
 def _rest(file: int, size: int) -> bytes:
     """So many bytes, or as many as there are."""
     data = os.read(file, size)
-    while len(data) < size:
-        part = os.read(file, size - len(data))
-        if not part:
-            break
-        data += part
-    return data
+    if len(data) == size:
+        return data
+    parts = [data]  # the system gives no more than 2 GB at once
+    while part := os.read(file, size - sum(map(len, parts))):
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _is_same(one: os.stat_result, other: os.stat_result) -> bool:

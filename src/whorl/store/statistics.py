@@ -40,7 +40,9 @@ __all__ = ["ProgramTotals", "Statistics", "Totals"]
 SHARDS: Final = 16
 FLUSH_EVERY: Final = 5.0  # seconds
 _ABSURD: Final = 1 << 63
-COMPACT_FROM: Final = 1 << 16  # bytes of a file
+COMPACT_FROM: Final = 1 << 16  # bytes of a file that is added up when somebody collects
+COMPACT_AT: Final = 1 << 20  # ... and when somebody notices
+_TAKEN: Final = ".taken.jsonl"
 DAY: Final = 86400
 DAYS_KEPT: Final = 730
 PROGRAMS_KEPT: Final = 1000  # in one line: those that were used most
@@ -301,7 +303,11 @@ class Statistics:
             line = json.dumps(new, separators=(",", ":")).encode() + b"\n"
             with contextlib.suppress(OSError):  # then it is for the next time
                 if self._directory is not None:
-                    _append(os.fspath(self._directory), line)
+                    size = _append(os.fspath(self._directory), line)
+                    if size >= COMPACT_AT:
+                        from pathlib import Path  # which a process that counts has no need of
+
+                        compact(Path(self._directory))
                 self._flushed = defaultdict(int, self._all)
                 self._programs_flushed = {name: [*row] for name, row in self._programs.items()}
                 self._causes_flushed = Counter(self._causes)
@@ -369,17 +375,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_join_multiprocessing, after_in_child=_forget_all)
 
 
-def _append(directory: str, line: bytes) -> None:
+def _append(directory: str, line: bytes) -> int:
+    """Append to one of the files; how long it is by now."""
     path = os.path.join(directory, f"{os.getpid() % SHARDS:02}.jsonl")
     try:
-        append_small(path, line)
+        return append_small(path, line)
     except FileNotFoundError:
-        if not os.path.isdir(
-            os.path.dirname(directory)
-        ):  # the store is gone; that is not ours to undo
-            return
+        above = os.path.dirname(directory)
+        if not os.path.isdir(above):  # the store is gone; that is not ours to undo
+            return 0
         make_directory(directory)
-        append_small(path, line)
+        return append_small(path, line)
 
 
 def _files(directory: Path) -> list[Path]:
@@ -406,18 +412,30 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 def compact(directory: Path) -> None:
-    """Replace the lines of long files by their sum. For one process at a time."""
-    for path in _files(directory):
-        with contextlib.suppress(OSError):
-            if path.stat().st_size < COMPACT_FROM:
-                continue
-            taken = path.with_suffix(f".{os.getpid()}.taken.jsonl")
-            path.rename(taken)  # whoever appends from now on makes a new file
-            time.sleep(0.01)  # ... and whoever had it open has written by now
-            lines = [json.dumps(line, separators=(",", ":")) for line in _summed(_lines(taken))]
-            summed = taken.with_suffix(".sum")
-            write_small(str(summed), "\n".join(lines) + "\n")
-            summed.replace(taken)  # at every moment there are the lines or their sum
+    """Replace the lines of long files by their sums, unless another process does."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(
+        directory / "compacting", thread_local=False, mode=0o600, fallback_to_soft=False
+    )
+    with contextlib.suppress(OSError, Timeout, NotImplementedError):
+        if directory.is_dir():
+            with lock.acquire(timeout=0):
+                for path in _files(directory):
+                    _compact_file(path)
+
+
+def _compact_file(path: Path) -> None:
+    """What was taken out of use is a sum already: nobody appends to it."""
+    if path.name.endswith(_TAKEN) or path.stat().st_size < COMPACT_FROM:
+        return
+    taken = path.with_suffix(f".{os.getpid()}-{time.time_ns():x}{_TAKEN}")
+    path.rename(taken)  # whoever appends from now on makes a new file
+    time.sleep(0.01)  # ... and whoever had it open has written by now
+    lines = [json.dumps(line, separators=(",", ":")) for line in _summed(_lines(taken))]
+    summed = taken.with_suffix(".sum")
+    write_small(str(summed), "\n".join(lines) + "\n")
+    summed.replace(taken)  # at every moment there are the lines or their sum
 
 
 def _summed(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from whorl.errors import KernelError
 from whorl.kernels import graph, ir
 from whorl.kernels.types import WEAK_INT, Scalar
+from whorl.reads import Step
 from whorl.reads.item import NoKey, key_code
 from whorl.reads.view import View
 
@@ -33,6 +34,9 @@ _COUNTED: Final = {
 
 def with_statement(frame: Frame, node: ast.With) -> bool:
     """`with whorl.checkpoint(...)`, `with whorl.graph.parallel_context()`."""
+    if len(node.items) > 1:  # one in the other
+        inner = ast.copy_location(ast.With(node.items[1:], node.body), node)
+        node = ast.copy_location(ast.With(node.items[:1], [inner]), node)
     item = node.items[0]
     found = _managed(frame, item.context_expr)
     if found is None:
@@ -42,8 +46,6 @@ def with_statement(frame: Frame, node: ast.With) -> bool:
             "It is for whorl.checkpoint and whorl.graph.parallel_context.",
         )
     call, function = found
-    if len(node.items) > 1:
-        frame.refuse(node.items[1].context_expr, "one with for several", "Write one in the other.")
     if item.optional_vars is not None:
         frame.refuse(item.optional_vars, f"{ast.unparse(call.func)} gives nothing to name by `as`")
     if function is graph.checkpoint:
@@ -179,7 +181,7 @@ def loops_around(frame: Frame) -> Iterator[Loop]:
 
 
 def _mark(frame: Frame, call: ast.Call, node: ast.expr) -> ir.Mark:
-    operand = expression(frame, node)
+    operand = _member(frame, node) or expression(frame, node)
     value, plain = _label(frame, node, operand)
     words = f"{type(value).__qualname__}.{value.name}" if isinstance(value, enum.Enum) else value
     source = frame.source
@@ -193,6 +195,18 @@ def _mark(frame: Frame, call: ast.Call, node: ast.expr) -> ir.Mark:
     return ir.Mark(
         int(value), plain, str(words), lambda what, how: source.error(call, what, how), names
     )
+
+
+def _member(frame: Frame, node: ast.expr) -> Place | None:
+    """`Stage.SIM`, by the enum's own table: as an attribute it costs a call of Python's on 3.11."""
+    if not isinstance(node, ast.Attribute) or not _is_dotted(node):
+        return None
+    owner = expression(frame, node.value)
+    if not isinstance(owner, Place) or not isinstance(owner.view.peek(), enum.EnumMeta):
+        return None
+    if node.attr not in owner.view.peek().__members__:
+        return None
+    return owner.then(owner.view.attr("_member_map_").item(node.attr))
 
 
 def _label(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
@@ -233,7 +247,8 @@ def _read(view: View, label: int) -> None:
     """Read a label: of a member, its class, name and number, each of which is cheap to check."""
     if isinstance(label, enum.Enum):
         view.type()
-        view.attr("_name_").value()
+        if view.path.steps[-1:] != (Step("item", label.name),):
+            view.attr("_name_").value()
         view.attr("_value_").value()
     else:
         view.value()
@@ -296,12 +311,14 @@ def _sections(frame: Frame, node: ast.With, call: ast.Call) -> bool:
 
 
 def _section(frame: Frame, context: ast.Call, node: ast.stmt) -> list[ast.stmt]:
-    if isinstance(node, ast.With) and len(node.items) == 1:
+    if isinstance(node, ast.With):
         found = _managed(frame, node.items[0].context_expr)
         if found is not None and found[1] is graph.parallel:
             _no_arguments(frame, found[0])
             if node.items[0].optional_vars is not None:
                 frame.refuse(node.items[0].optional_vars, "a section has nothing to name by `as`")
+            if node.items[1:]:
+                return [ast.copy_location(ast.With(node.items[1:], node.body), node)]
             return node.body
     frame.refuse(
         node,

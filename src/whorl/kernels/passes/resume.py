@@ -7,7 +7,8 @@ worked it out before. Any other variable that is used from there on is an error.
 
 Three looks at the program:
 
-    live      which variables are used from each checkpoint on, before they are set: backwards
+    live      which variables are used from each checkpoint on, before they are set: backwards;
+              what sets a variable that is never used is dropped
     steps     the statements that come before each checkpoint, from the outermost block inwards
     again     those among them that set variables to what follows from the arguments alone
 """
@@ -37,6 +38,7 @@ def resume(function: ir.Function) -> None:
     _check_labels([each.mark for each in found])
     live = _Live()
     live.block(function.body, NOTHING)
+    _drop(function.body, live.dead)
     for checkpoint in found:
         written: ir.Block = []
         known = _before(checkpoint, function.body, written, NOTHING)
@@ -117,10 +119,16 @@ def _reads_memory(expr: ir.Expr) -> bool:
 
 
 class _Live:
-    """What is used from a place on, before it is set: for each checkpoint, where it begins."""
+    """What is used from a place on, before it is set: for each checkpoint, where it begins.
 
-    def __init__(self) -> None:
+    What is set and never used is not used by being set: the variables at the heads of loops are
+    set at the end of each round, whether anybody looks at them or not.
+    """
+
+    def __init__(self, *, keeps_all: bool = False) -> None:
+        self._keeps_all = keeps_all  # also what is never used
         self.at: dict[ir.Mark, Places] = {}
+        self.dead: set[ir.Stmt] = set()  # what sets something that is never used
         self._leave: dict[str, Places] = {}
         self._next: dict[str, Places] = {}
 
@@ -133,8 +141,12 @@ class _Live:
         used = _used(*expressions_of(statement))
         match statement:
             case ir.Set(local):
+                if self._is_dead(statement, _places(local), after):
+                    return after
                 return (after - _places(local)) | used
             case ir.SetComponent(component):
+                if self._is_dead(statement, _component(component), after):
+                    return after
                 is_known = isinstance(component.index, ir.Const)
                 return (after - _component(component) if is_known else after) | used
             case ir.Atomic(old=old):
@@ -166,6 +178,16 @@ class _Live:
                 return self._while(statement, after)
         return after | used
 
+    def _is_dead(self, statement: ir.Stmt, sets: Places, after: Places) -> bool:
+        """Whether nobody needs a statement; the last look, with most that is used, decides."""
+        self.dead.discard(statement)
+        if self._keeps_all or not sets.isdisjoint(after):
+            return False
+        if any(map(_can_fail, expressions_of(statement))):
+            return False
+        self.dead.add(statement)
+        return True
+
     def _round(self, label: str, body: ir.Block, head: Places, after: Places) -> Places:
         self._leave[label], self._next[label] = after, head
         return self.block(body, head)
@@ -178,6 +200,18 @@ class _Live:
             if wider == head:
                 return begin if loop.is_sure else head
             head = wider
+
+
+def _can_fail(expr: ir.Expr) -> bool:
+    """Whether something is checked, in debug."""
+    return getattr(expr, "site", -1) >= 0 or any(map(_can_fail, parts_of(expr)))
+
+
+def _drop(block: ir.Block, dead: set[ir.Stmt]) -> None:
+    block[:] = [statement for statement in block if statement not in dead]
+    for statement in block:
+        for inner in blocks_of(statement):
+            _drop(inner, dead)
 
 
 # -- what comes before, and what of it is worked out again -------------------------------
@@ -241,6 +275,11 @@ def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
 
 def _jumps(block: ir.Block) -> bool:
     return any(isinstance(each, ir.Leave | ir.Next | ir.Raise) for each in statements_in(block))
+
+
+def _needed(scope: ir.Scope) -> Places:
+    """What a scope uses that it has not set."""
+    return _Live(keeps_all=True).statement(scope, NOTHING)
 
 
 def _is_plain(scope: ir.Scope) -> bool:

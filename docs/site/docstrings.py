@@ -1,0 +1,65 @@
+"""Docstrings as they are written in whorl in, Markdown out: prompts become blocks of code.
+
+An extension of griffe, which reads the sources for mkdocstrings. It also tells it that what
+`whorl.late.dataclass` makes is a dataclass, so that signatures show the fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import griffe
+
+from docs.site.prompts import fenced
+
+__all__ = ["PromptBlocks"]
+
+
+class PromptBlocks(griffe.Extension):  # type: ignore[misc]  # griffe is in .venv-docs only
+    """Puts a fence around each run of lines that begins with a prompt."""
+
+    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        """Called for everything that was read from a source."""
+        if obj.docstring is not None:
+            obj.docstring.value = fenced(obj.docstring.value)
+
+    def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
+        """Called when a whole package was read: by then all names can be followed."""
+        _give_signatures(pkg)
+
+
+def _give_signatures(module: griffe.Module) -> None:
+    for member in module.members.values():
+        if member.is_alias:
+            continue
+        if isinstance(member, griffe.Module):
+            _give_signatures(member)
+        elif isinstance(member, griffe.Class) and _is_late(member):
+            member.members.setdefault("__init__", _initializer(member))
+
+
+def _is_late(cls: griffe.Class) -> bool:
+    return any(
+        decorator.callable_path in ("whorl.late.dataclass", "dataclasses.dataclass")
+        for decorator in cls.decorators
+    )
+
+
+def _initializer(cls: griffe.Class) -> griffe.Function:
+    parameters = [griffe.Parameter("self", kind=griffe.ParameterKind.positional_or_keyword)]
+    for name, member in cls.members.items():
+        if not isinstance(member, griffe.Attribute) or member.annotation is None:
+            continue
+        if "class-attribute" in member.labels and "instance-attribute" not in member.labels:
+            continue
+        parameters.append(
+            griffe.Parameter(
+                name,
+                annotation=member.annotation,
+                kind=griffe.ParameterKind.positional_or_keyword,
+                default=member.value,
+            )
+        )
+    return griffe.Function(
+        "__init__", parameters=griffe.Parameters(*parameters), returns="None", parent=cls
+    )

@@ -1,0 +1,93 @@
+"""The arguments of a launch and a label in, the rest of the launch out: what `resume` is.
+
+It is called as kernels are: in Python at first, natively after some calls. The label is one more
+argument to a native table, which is made for one label.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, cast
+
+from whorl.errors import NoCheckpoints
+from whorl.settings import current
+
+from .labels import labels_of, number_of
+from .native import NativeTables, alive, native_classes
+
+if TYPE_CHECKING:
+    from .kernel import NumericKernel
+
+__all__ = ["Resumption", "resumption_of"]
+
+
+class Resumption:
+    """`kernel.resume`, once it was called."""
+
+    family: type[Resumption]
+
+    def __init__(self, kernel: NumericKernel) -> None:
+        self.kernel = kernel
+        self.tables = NativeTables()
+        self.tables.parts = kernel.tables.parts
+        self._calls = 0
+        alive.add(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compile if need be, and run from a checkpoint on."""
+        return self.call_in_python(*args, **kwargs)
+
+    def call_in_python(self, /, *args: Any, from_checkpoint: Any, **kwargs: Any) -> Any:
+        """The way of a call that is not, or not yet, taken natively."""
+        kernel = self.kernel
+        if current().interpret.value:
+            return kernel.interpret_resumed(*args, from_checkpoint=from_checkpoint, **kwargs)
+        launch, values, specialization, target = kernel._prepared(*args, **kwargs)
+        plain = specialization.artifact.metadata["checkpoints"]
+        if plain is None:
+            raise NoCheckpoints(kernel._name)
+        labels = labels_of(plain, kernel.world(values, target))
+        number = number_of(from_checkpoint, labels, kernel._name)
+        result = launch(*values, number)
+        self._calls += 1
+        if self._calls >= self.tables.try_at and kernel.is_plain(args, kwargs):
+            is_made = False
+            with contextlib.suppress(LookupError):  # a label that was rebound meanwhile
+                is_made = kernel.make_native(self, self.tables, number, args)
+            self.tables.tried(self._calls, is_made=is_made)
+        return result
+
+    # What its tables need to know of it.
+
+    @property
+    def _name(self) -> str:
+        return f"{self.kernel._name}.resume"
+
+    @property
+    def _cache(self) -> Any:
+        return self.kernel._cache
+
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        """How to make another one."""
+        return (_again, *self.kernel.made_of)
+
+    def __repr__(self) -> str:
+        return f"<resume of {self.kernel!r}>"
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.kernel, "resume")
+
+
+Resumption.family = Resumption
+
+
+def resumption_of(kernel: NumericKernel) -> Resumption:
+    """One that can become native, where there is a native way."""
+    classes = native_classes(Resumption)
+    cls = Resumption if classes is None else classes.python
+    return cast("Resumption", cls(kernel))
+
+
+def _again(make: Any, *made_of: Any) -> Resumption:
+    return Resumption(make(*made_of))

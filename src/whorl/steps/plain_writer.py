@@ -1,0 +1,195 @@
+"""Plain data in, what JSON has out, and the bytes of arrays: see `values` for the grammar."""
+
+from __future__ import annotations
+
+import base64
+import enum
+import math
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from whorl.fingerprint.lookup import class_vars, instance_dict, module_name, qualname
+from whorl.fingerprint.names import known_module_name, resolve
+from whorl.fingerprint.tokens import LEAVES
+
+from .plain_types import NotPlain, name_of_dtype, plain_fields
+
+__all__ = ["Writer"]
+
+ALIGNED: Final = 64
+_LARGE: Final = 1 << 63
+_DOUBLE: Final = struct.Struct("<d")
+_TWO_DOUBLES: Final = struct.Struct("<dd")
+
+
+class Writer:
+    """Plain data -> what JSON has, and the bytes of arrays."""
+
+    def __init__(self) -> None:
+        self.arrays: list[bytes | memoryview] = []
+        self.size = 0
+        self.is_mutable = False
+        self._met: dict[int, object] = {}
+
+    def joined(self) -> bytes:
+        """The bytes of all arrays, each at its place."""
+        return b"".join(self.arrays)
+
+    def write(self, value: Any) -> object:
+        """What stands for a value."""
+        write = _WRITE.get(type(value))
+        if write is not None:
+            return write(self, value)
+        if "numpy" in sys.modules:
+            written = self._numpy(value)
+            if written is not None:
+                return written
+        if isinstance(value, enum.Enum):
+            return self._member(value)
+        if "__dataclass_fields__" in class_vars(type(value)):
+            return self._dataclass(value)
+        raise NotPlain
+
+    def once(self, value: object, *, is_mutable: bool = True) -> None:
+        """A mutable that is met twice would come back as two; pickle keeps it one."""
+        if id(value) in self._met:
+            raise NotPlain
+        self._met[id(value)] = value
+        self.is_mutable |= is_mutable
+
+    def items(self, value: Any) -> list[object]:
+        """What stands for each item."""
+        return [self.write(item) for item in value]
+
+    def _numpy(self, value: Any) -> object:
+        import numpy as np
+
+        if type(value) is np.ndarray:
+            self.once(value)
+            return {"a": self._array(value)}
+        if isinstance(value, np.generic):
+            dtype = value.dtype
+            if np.dtype(dtype.str).type is not type(value):
+                raise NotPlain
+            return {"n": [name_of_dtype(dtype), value.tobytes().hex()]}
+        if isinstance(value, np.dtype):
+            return {"p": name_of_dtype(value)}
+        return None
+
+    def _array(self, value: Any) -> list[object]:
+        name = name_of_dtype(value.dtype)
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        data = value.tobytes(order)
+        offset = -(-self.size // ALIGNED) * ALIGNED
+        self.arrays += (bytes(offset - self.size), data)
+        self.size = offset + len(data)
+        return [name, list(value.shape), order, offset, len(data)]
+
+    def _member(self, value: enum.Enum) -> object:
+        cls = type(value)
+        name = value.__dict__.get("_name_")
+        members = class_vars(cls).get("_member_map_", {})
+        if type(name) is not str or members.get(name) is not value:
+            raise NotPlain  # several flags at once
+        return {"e": [*_class_name(cls), name, self.write(value.__dict__["_value_"])]}
+
+    def _dataclass(self, value: Any) -> object:
+        cls = type(value)
+        names = plain_fields(cls)
+        stored = instance_dict(value)
+        if names is None or (stored is not None and not set(stored) <= set(names)):
+            raise NotPlain
+        self.once(value)
+        try:
+            held = [object.__getattribute__(value, name) for name in names]
+        except AttributeError:
+            raise NotPlain from None  # a field that was never set
+        return {"o": [*_class_name(cls), list(names), self.items(held)]}
+
+
+def _class_name(cls: type) -> tuple[str, str]:
+    if resolve(module_name(cls), qualname(cls)) is not cls:
+        raise NotPlain
+    return known_module_name(module_name(cls)), qualname(cls)
+
+
+def _text(writer: Writer, value: str) -> object:
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # JSON would join two halves of a pair
+        return {"u": value.encode("utf-8", "surrogatepass").hex()}
+    return value
+
+
+def _whole(writer: Writer, value: int) -> object:
+    return value if -_LARGE <= value < _LARGE else {"i": hex(value)}
+
+
+def _real(writer: Writer, value: float) -> object:
+    return value if math.isfinite(value) else {"f": _DOUBLE.pack(value).hex()}
+
+
+def _sorted_set(writer: Writer, value: Any) -> list[object]:
+    return sorted(writer.items(value), key=repr)
+
+
+def _list(writer: Writer, value: list[Any]) -> object:
+    writer.once(value)
+    return writer.items(value)
+
+
+def _tuple(writer: Writer, value: tuple[Any, ...]) -> object:
+    if not LEAVES.issuperset(map(type, value)):
+        writer.once(value, is_mutable=False)  # 40 pairs of pairs of pairs have 2^40 leaves
+    return {"t": writer.items(value)}
+
+
+def _dict(writer: Writer, value: dict[Any, Any]) -> object:
+    writer.once(value)
+    return {"d": [writer.write(part) for pair in value.items() for part in pair]}
+
+
+def _set(writer: Writer, value: set[Any]) -> object:
+    writer.once(value)
+    return {"s": _sorted_set(writer, value)}
+
+
+def _bytearray(writer: Writer, value: bytearray) -> object:
+    writer.once(value)
+    return {"y": _base64(value)}
+
+
+def _base64(value: bytes | bytearray) -> str:
+    return base64.b64encode(value).decode("ascii")
+
+
+def _itself(writer: Writer, value: object) -> object:
+    return value
+
+
+def _ends(writer: Writer, value: Any) -> list[object]:
+    return writer.items((value.start, value.stop, value.step))
+
+
+_WRITE: Final[dict[type, Callable[[Writer, Any], object]]] = {
+    type(None): _itself,
+    bool: _itself,
+    int: _whole,
+    float: _real,
+    complex: lambda writer, value: {"c": _TWO_DOUBLES.pack(value.real, value.imag).hex()},
+    str: _text,
+    bytes: lambda writer, value: {"b": _base64(value)},
+    bytearray: _bytearray,
+    list: _list,
+    tuple: _tuple,
+    dict: _dict,
+    set: _set,
+    frozenset: lambda writer, value: {"z": _sorted_set(writer, value)},
+    range: lambda writer, value: {"r": _ends(writer, value)},
+    slice: lambda writer, value: {"l": _ends(writer, value)},
+    type(...): lambda writer, value: {".": 0},
+}
