@@ -582,6 +582,29 @@ def test_a_checkpoint_in_a_part_of_an_expression_is_resumed_there() -> None:
         assert log.steps == [31, 31, 1, 4, *tail, 32, 1, *tail[:2], 33]
 
 
+@whorl.kernel
+def defines(log):
+    k = log.n * 2
+
+    def inside(step, more=5):
+        note(log, step + k)
+        with whorl.checkpoint(FIRST, yield_on=log.stop):
+            note(log, more)
+        while do_while(log.inner):
+            note(log, more + 1)
+            log.inner[()] -= 1
+        return more + k
+
+    double = lambda value: 2 * value
+    note(log, double(inside(100)))
+
+
+def test_functions_inside_of_a_kernel_have_loops_and_checkpoints_too() -> None:
+    log = Log(stop=flag(1), inner=flag(2))
+    run(defines, log, go_on)
+    assert log.steps == [106, 5, 5, 6, 6, 22]
+
+
 class Quiet:
     """Another class with a method of the same name."""
 

@@ -120,9 +120,10 @@ class _Nested:
 
     def __init__(self, walker: _Walker, node: ast.FunctionDef, names: Names) -> None:
         self.node, self.names, self._walker = node, names, walker
-        head = ast.FunctionDef(node.name, node.args, [ast.Pass()], [], lineno=1, col_offset=0)
+        head = copy.deepcopy(node)
+        head.body, head.decorator_list = [ast.Pass()], []
         made: dict[str, Any] = {}
-        module = ast.fix_missing_locations(ast.Module([copy.deepcopy(head)], []))
+        module = ast.fix_missing_locations(ast.Module([head], []))
         exec(compile(module, "<kernel>", "exec"), names, made)
         self.signature = inspect.signature(made[node.name])
 
