@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -65,3 +66,17 @@ def test_methods_by_keyword() -> None:
         assert (one.weight(), one.weight(g=1.0), other.weight(g=2.0)) == (30.0, 3.0, 8.0)
     one.mass = np.ones(5, np.float32)
     assert [one.weight() for _ in range(4)] == [50.0] * 4
+
+
+class Sized(Protocol):
+    """What type checkers compare with, and nobody else."""
+
+    size: int
+
+
+def test_annotations_that_no_value_is_an_instance_of_say_nothing() -> None:
+    @whorl.kernel
+    def first(x: Any, y: Sized, n: typing.Any = 3):  # type: ignore[no-untyped-def]
+        return x[0] + y.size + n
+
+    assert first(np.ones(2), np.ones(5)) == 9.0

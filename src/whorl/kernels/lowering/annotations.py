@@ -69,7 +69,11 @@ def _fitting(frame: Frame, at: ast.AST, wanted: Any, operand: Operand, what: str
         return _scalar(frame, at, operand, wanted, what)
     if isinstance(wanted, type) and isinstance(operand, Place):
         operand.view.type()
-        if not isinstance(operand.view.peek(), wanted):
+        try:
+            is_one = isinstance(operand.view.peek(), wanted)
+        except TypeError:  # typing.Any, a protocol: nothing that a value is an instance of
+            return operand
+        if not is_one:
             _refuse(frame, at, what, wanted.__name__, operand)
     return operand
 
