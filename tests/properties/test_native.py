@@ -210,11 +210,16 @@ def of_members(o):
     ), o.m6[1]
 
 
+SOURCES: dict[str, tuple[int, None, list[str], str]] = {}
+"""What is in no file. Whoever clears the cache of lines, as a doctest does, would lose it."""
+
+
 def of_many_members() -> Any:
     lines = "".join(f"    s += {i + 1} * o.{name}[0]\n" for i, name in enumerate(MANY))
     text = f"@whorl.kernel\ndef of_many(o):\n    s = 0.0\n{lines}    return s\n"
     file = f"<{__name__}: of_many>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    SOURCES[file] = (len(text), None, text.splitlines(keepends=True), file)
+    linecache.cache.update(SOURCES)
     exec(compile(text, file, "exec"), GLOBALS)
     return GLOBALS["of_many"]
 
@@ -228,6 +233,7 @@ class MembersOfObjects(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        linecache.cache.update(SOURCES)
         self.numbers = count()
         self.objects: list[Any] = [kind() for kind in KINDS]
         for thing in self.objects:
