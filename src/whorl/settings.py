@@ -49,7 +49,7 @@ TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64
 _LARGEST: Final = 1 << 63
 _MODES: Final = ("on", "off", "readonly")
 _LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")
-_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE | re.ASCII)
+_SIZE: Final = r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?"
 
 T = TypeVar("T")
 
@@ -173,7 +173,9 @@ def size_of(name: str, value: object) -> int:
     """
     if type(value) is int and 0 < value < _LARGEST:
         return value
-    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    match = None
+    if isinstance(value, str):
+        match = re.fullmatch(_SIZE, value.strip(), re.IGNORECASE | re.ASCII)
     size = 0
     if match is not None:
         from decimal import Decimal

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from whorl.launch.layout import NotKnown, layout
+from whorl.launch.layout import NotKnown, class_layout, layout
 
 
 def test_the_layout_of_this_interpreter_is_found() -> None:
@@ -42,8 +42,9 @@ def test_functions_and_classes_are_read_through_it() -> None:
 
 
 def test_another_implementation_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    layout.cache_clear()
+    for found in (layout, class_layout):
+        found.cache_clear()
     monkeypatch.setattr(sys.implementation, "name", "pypy")
-    with pytest.raises(NotKnown, match="pypy"):
-        layout()
-    layout.cache_clear()
+    for found in (layout, class_layout):
+        with pytest.raises(NotKnown, match="pypy"):
+            found()

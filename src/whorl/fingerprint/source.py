@@ -52,7 +52,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
 _AROUND: Final = frozenset(("decorator_list", "returns"))  # of the function itself
 _FILES_KEPT: Final = 1024
-_HEX: Final = re.compile("[0-9a-f]{32}")
+_HEX: Final = "[0-9a-f]{32}"
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MEMORY: Final = "source index 3"  # raise when what is remembered changes its meaning
 
@@ -166,8 +166,8 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
     if key is None:
         return _from_index(code, text)
     match lent.memory.get(key):
-        case [str(origin), str(digest), int(first), int(last), dict(written)] if _HEX.fullmatch(
-            digest
+        case [str(origin), str(digest), int(first), int(last), dict(written)] if re.fullmatch(
+            _HEX, digest
         ):
             file, lines = text if last else None, (first, last)
             return CodeDigest(origin, bytes.fromhex(digest), file, lines, tuple(written.items()))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 __all__ = ["Binding"]
 
-_KINDS = inspect.Parameter
+_VARARGS, _VARKEYWORDS = 0x04, 0x08  # flags of code
+_STAND_IN: Final = "=None"
 
 
 class Binding:
     """How a function's arguments are bound: by a function of the very same signature.
+
+    What a function says of itself (`__signature__`) is not how it is called: its code is. The
+    function that binds is made when the first call has to be bound.
 
     >>> def f(a, b=2, *, c): ...
     >>> binding = Binding(f)
@@ -22,24 +25,28 @@ class Binding:
     """
 
     def __init__(self, function: types.FunctionType) -> None:
-        # What a function says of itself (`__signature__`) is not how it is called.
-        parameters = inspect.signature(
-            types.FunctionType(
-                function.__code__, {}, "call", function.__defaults__,
-                tuple(types.CellType() for _ in function.__code__.co_freevars),
-            )
-        ).parameters  # fmt: skip
-        self.names = tuple(parameters)
+        code = function.__code__
+        every = code.co_varnames
+        positional, keyword = code.co_argcount, code.co_kwonlyargcount
+        after = positional + keyword
+        has_varargs = bool(code.co_flags & _VARARGS)
+        self._positional = every[:positional]
+        self._varargs = every[after : after + has_varargs]
+        self._keyword = every[positional:after]
+        after += has_varargs
+        self._varkeywords = every[after : after + bool(code.co_flags & _VARKEYWORDS)]
+        self.names = (*self._positional, *self._varargs, *self._keyword, *self._varkeywords)
         self._function = function
         self._defaults: object = None
         self._keyword_defaults: object = None
-        self._parameters = tuple(parameters.values())
-        self._bind = self._made()
+        self._bind: types.FunctionType | None = None
 
     @property
     def bind(self) -> Callable[..., tuple[Any, ...]]:
         """Called like the function, it returns the values. Defaults are those of this moment."""
         function, bind = self._function, self._bind
+        if bind is None:
+            bind = self._bind = self._made()
         if self._defaults is not function.__defaults__:
             bind.__defaults__ = self._defaults = function.__defaults__
         if self._keyword_defaults is not function.__kwdefaults__:
@@ -47,30 +54,19 @@ class Binding:
         return cast("Callable[..., tuple[Any, ...]]", bind)
 
     def _made(self) -> types.FunctionType:
-        parts = []
-        seen_star = False
-        for i, parameter in enumerate(self._parameters):
-            kind = parameter.kind
-            if kind is _KINDS.KEYWORD_ONLY and not seen_star:
-                parts.append("*")
-                seen_star = True
-            prefix = (
-                "*" if kind is _KINDS.VAR_POSITIONAL else "**" if kind is _KINDS.VAR_KEYWORD else ""
-            )
-            seen_star |= kind is _KINDS.VAR_POSITIONAL
-            has_default = parameter.default is not _KINDS.empty
-            if kind is _KINDS.KEYWORD_ONLY:
-                has_default = parameter.name in (self._function.__kwdefaults__ or {})
-            default = "=None" if has_default else ""
-            parts.append(f"{prefix}{parameter.name}{default}")
-            after = self._parameters[i + 1 : i + 2]
-            if kind is _KINDS.POSITIONAL_ONLY and not (
-                after and after[0].kind is _KINDS.POSITIONAL_ONLY
-            ):
-                parts.append("/")
+        function = self._function
+        without = len(self._positional) - len(function.__defaults__ or ())
+        parts = [name + _STAND_IN * (i >= without) for i, name in enumerate(self._positional)]
+        if function.__code__.co_posonlyargcount:
+            parts.insert(function.__code__.co_posonlyargcount, "/")
+        if self._varargs or self._keyword:
+            parts.append("*" + "".join(self._varargs))
+        by_default = function.__kwdefaults__ or {}
+        parts += [name + _STAND_IN * (name in by_default) for name in self._keyword]
+        parts += [f"**{name}" for name in self._varkeywords]
         values = "".join(f"{name}, " for name in self.names)
         scope: dict[str, Any] = {}
         exec(f"def call({', '.join(parts)}): return ({values})", scope)
         made = cast("types.FunctionType", scope["call"])
-        made.__qualname__ = self._function.__qualname__
+        made.__qualname__ = function.__qualname__
         return made

@@ -18,11 +18,9 @@ from whorl.jit.specialization import KnownShape, Specialization
 from whorl.settings import Settings, current
 from whorl.store import Cache
 
-from .bound import BoundKernel
 from .compiler import KernelCompiler
 from .machine import assembly, binding, check_level, optimised_text
 from .native import CALLS_IN_PYTHON, NativeTables, alive, native_classes
-from .resumption import resumption_of
 
 if TYPE_CHECKING:
     from whorl.jit.drift import OnDrift
@@ -75,6 +73,8 @@ class NumericKernel(Kernel):
         if instance is None:
             return self
         if self._has_checkpoints or self._may_have_checkpoints(instance):
+            from .bound import BoundKernel
+
             return BoundKernel(self, instance)
         return types.MethodType(self, instance)
 
@@ -150,6 +150,8 @@ class NumericKernel(Kernel):
         >>> x.tolist()
         [1.0, 2.0, 1.0]
         """
+        from .resumption import resumption_of
+
         # From now on the attribute is an object that can become native.
         made = self.__dict__.setdefault("resume", resumption_of(self))
         return made(*args, from_checkpoint=from_checkpoint, **kwargs)

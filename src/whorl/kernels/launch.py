@@ -21,7 +21,6 @@ from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
 from whorl.reads.trace import Plain
 
-from .labels import status_of
 from .machine import load_object
 from .record import CHECKPOINT, ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
@@ -168,11 +167,17 @@ def _scope(parts: Parts, function: types.FunctionType, names: tuple[str, ...]) -
         "beginning": (ctypes.c_char * 0).from_buffer,
         "find": lambda path: World(function, {}).find(path),
         "number": struct.Struct("<q").unpack_from,
-        "ended": lambda number, values: status_of(
+        "ended": lambda number, values: _ended(
             parts.checkpoints, number, World(function, dict(zip(names, values, strict=True)))
         ),
         "kept": parts,
     }
+
+
+def _ended(checkpoints: Plain, number: int, world: World) -> Any:
+    from .labels import status_of
+
+    return status_of(checkpoints, number, world)
 
 
 def _source(parts: Parts, *, can_fail: bool) -> str:

@@ -68,9 +68,10 @@ def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:
     return found, at
 
 
-_NAME: Final = re.compile(r"%[\w.]+")
-_PLACE: Final = re.compile(r"(%[\w.]+) = getelementptr inbounds i64, ptr %[\w.]+, i64 (\d+)\n")
-_LOAD: Final = re.compile(r"(%[\w.]+) = load [^,\n]+, ptr (%[\w.]+)\n")
+# Texts: a process that compiles nothing needs no patterns made of them.
+_NAME: Final = r"%[\w.]+"
+_PLACE: Final = r"(%[\w.]+) = getelementptr inbounds i64, ptr %[\w.]+, i64 (\d+)\n"
+_LOAD: Final = r"(%[\w.]+) = load [^,\n]+, ptr (%[\w.]+)\n"
 
 
 def lean_slots(text: str, types: Sequence[Scalar | ArrayType]) -> tuple[int, ...]:
@@ -90,9 +91,9 @@ def lean_slots(text: str, types: Sequence[Scalar | ArrayType]) -> tuple[int, ...
 def _words_used(body: str) -> Iterator[int]:
     """The words that one function uses: all that it computes a place of, but those that it loads
     and does nothing with. A number of another array may be among them."""
-    counts = Counter(_NAME.findall(body))
-    loaded = {place: value for value, place in _LOAD.findall(body)}
-    for place, word in _PLACE.findall(body):
+    counts = Counter(re.findall(_NAME, body))
+    loaded = {place: value for value, place in re.findall(_LOAD, body)}
+    for place, word in re.findall(_PLACE, body):
         is_only_loaded = counts[place] == 2 and place in loaded
         if not is_only_loaded or counts[loaded[place]] > 1:
             yield int(word)

@@ -11,7 +11,7 @@ import ctypes
 from functools import cache
 from typing import Any, Final
 
-from .layout import layout
+from .layout import class_layout
 
 __all__ = ["entry_header", "make_native", "native_base", "set_entry"]
 
@@ -49,7 +49,7 @@ class _Member(ctypes.Structure):
 @cache
 def native_base() -> type:
     """The class, with room for an entry and a header, and without attributes of its own."""
-    base = layout().base_size
+    base = class_layout().base_size
     members = (_Member * 2)(
         _Member(b"__vectorcalloffset__", _T_PYSSIZET, base, _READONLY, None), _Member()
     )
@@ -78,7 +78,7 @@ def make_native(cls: type) -> None:
     Python clears these flags on a class that is made in Python: it cannot know that nothing in
     it changes how its instances are called.
     """
-    place = ctypes.c_uint64.from_address(id(cls) + layout().type_flags)
+    place = ctypes.c_uint64.from_address(id(cls) + class_layout().type_flags)
     if place.value != cls.__flags__:
         raise TypeError("the flags of the class are not where they should be")
     place.value |= VECTORCALL | METHOD_DESCRIPTOR
@@ -87,11 +87,11 @@ def make_native(cls: type) -> None:
 
 def set_entry(instance: object, entry: int, header: int) -> None:
     """Let calls of an instance enter at an address, which finds this header."""
-    at = id(instance) + layout().base_size
+    at = id(instance) + class_layout().base_size
     ctypes.c_uint64.from_address(at + 8).value = header
     ctypes.c_uint64.from_address(at).value = entry
 
 
 def entry_header(instance: object) -> int:
     """The address of the header that calls of an instance find."""
-    return int(ctypes.c_uint64.from_address(id(instance) + layout().base_size + 8).value)
+    return int(ctypes.c_uint64.from_address(id(instance) + class_layout().base_size + 8).value)

@@ -10,21 +10,16 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from whorl.late import dataclass
 
-from .instances import (
-    DictLayout,
-    InstanceLayout,
-    descriptor_layout,
-    dict_layout,
-    instance_layout,
-)
+if TYPE_CHECKING:
+    from .instances import DictLayout, InstanceLayout
 
-__all__ = ["Layout", "NotKnown", "layout"]
+__all__ = ["ClassLayout", "Layout", "NotKnown", "class_layout", "layout"]
 
 
 class NotKnown(Exception):
@@ -69,15 +64,32 @@ def _flat(value: Any) -> str:
     return ",".join(_flat(getattr(value, field)) for field in fields)
 
 
+class ClassLayout(NamedTuple):
+    """What has to be known before a class can have native instances. The rest is for later."""
+
+    base_size: int  # of an object without anything
+    type_flags: int
+
+
 @cache
-def layout() -> Layout:
-    """Where things are in this process; `NotKnown` if something is not where it should be."""
+def class_layout() -> ClassLayout:
+    """Where a class keeps its flags; `NotKnown` if this is no interpreter for native launches."""
     if sys.implementation.name != "cpython":
         raise NotKnown(f"this is {sys.implementation.name}, not CPython")
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
         raise NotKnown("this is not a 64-bit little-endian machine")
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise NotKnown("this interpreter runs without a global lock")
+    flags = _offset(_Marked, _Marked.__flags__, "the flags of a class")
+    return ClassLayout(object.__basicsize__, flags)
+
+
+@cache
+def layout() -> Layout:
+    """Where things are in this process; `NotKnown` if something is not where it should be."""
+    from .instances import descriptor_layout, dict_layout, instance_layout
+
+    of_classes = class_layout()
     inside = dict_layout()
     if inside is None:
         raise NotKnown("a dict is not laid out as expected")
@@ -91,7 +103,7 @@ def layout() -> Layout:
         array_dtype=_array_offset("dtype"),
         array_flags=_array_offset("flags"),
         function_code=_offset(_function, id(_function.__code__), "a function's code"),
-        type_flags=_offset(_Marked, _Marked.__flags__, "the flags of a class"),
+        type_flags=of_classes.type_flags,
         type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
         descriptor=descriptor_layout(),
@@ -99,7 +111,7 @@ def layout() -> Layout:
         instance=instance_layout(inside),
         ints=_ints(),
         none=_none(),
-        base_size=object.__basicsize__,
+        base_size=of_classes.base_size,
     )
     _check(found)
     return found

@@ -10,11 +10,12 @@ value, unless it says in `settings` which of them do. That none has come since i
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from whorl.fingerprint.layout import Layout, has_hidden_state, layout_of, state_of
+from typing import TYPE_CHECKING, Any, Final
 
 from .trace import Aspect, Path, Read, Step
+
+if TYPE_CHECKING:
+    from whorl.fingerprint.layout import Layout
 
 __all__ = ["declared_settings", "names_held", "setting", "setting_reads"]
 
@@ -48,6 +49,8 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
     declared = declared_settings(compiler)
     if declared is not None:
         return tuple(map(_setting, declared))
+    from whorl.fingerprint.layout import has_hidden_state, layout_of
+
     if has_hidden_state(type(compiler)):  # part of it is seen by nobody but a fingerprint
         return (Read(Path("compiler", ""), Aspect.VALUE),)
     layout = layout_of(type(compiler))
@@ -58,6 +61,8 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
 
 def names_held(compiler: object, _: object = None) -> tuple[str, ...]:
     """The names of the attributes that an instance holds and that count."""
+    from whorl.fingerprint.layout import layout_of, state_of
+
     held = state_of(layout_of(type(compiler)), compiler)
     return tuple(sorted(name for name in held if type(name) is str))
 
@@ -66,6 +71,8 @@ def _none_other(layout: Layout) -> tuple[Read, ...]:
     """How many there are says that there are no others; where some do not count, their names."""
     if not layout.has_dict:
         return ()
+    from whorl.fingerprint.layout import layout_of
+
     if layout.hidden == layout_of(object).hidden:
         return (Read(Path("compiler", "__dict__"), Aspect.LEN),)
     return (Read(Path("compiler", "", (Step("settings", None),)), Aspect.VALUE),)
