@@ -15,8 +15,9 @@ from whorl.jit.target import Target
 from whorl.late import dataclass
 from whorl.settings import current
 
-from .launch import Parts, launcher
+from .launch import Parts, generated, parts_of
 from .machine import can_run, host_level
+from .plain_launch import PlainLaunch
 from .record import ABI
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ class KernelCompiler:
                 f"this machine ({host_level()}) cannot run code for {told['level']}, ABI "
                 f"{told['abi']}"
             )
-        return launcher(artifact, function, told["level"])
+        parts = parts_of(artifact, told["level"])
+        if parts.checkpoints is not None:
+            return generated(parts, function)
+        return PlainLaunch(parts, function), parts
 
 
 def _first_line(code: types.CodeType) -> str:

@@ -13,7 +13,7 @@ import struct
 import types
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from whorl.artifacts import Artifact
 from whorl.late import dataclass, replace
@@ -26,7 +26,10 @@ from .record import CHECKPOINT, ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar
 
-__all__ = ["Parts", "launcher", "plain_slots", "reading", "slots_from"]
+__all__ = [
+    "RESULTS", "Parts", "entry_of", "generated", "names_of", "not_packed", "parts_of",
+    "plain_slots", "reading", "record_of", "slots_from",
+]  # fmt: skip
 
 PRINTER: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
@@ -46,6 +49,7 @@ class Parts:
     releases: bool
     lean: frozenset[int]  # the slots of arrays whose extents are not used
     checkpoints: Plain  # their labels; None if it has none, not even in static branches
+    can_fail: bool
     kept: object  # the code and the printer, as long as they are needed
     from_slots: Callable[..., Any] | None = None  # launches with the values of all slots
 
@@ -89,15 +93,13 @@ def slots_from(plain: Plain) -> list[tuple[Path, Scalar | ArrayType]]:
 # -- the callable -----------------------------------------------------------------------
 
 
-def launcher(
-    artifact: Artifact, function: types.FunctionType, level: str
-) -> tuple[Callable[..., Any], Parts]:
-    """An artifact loaded: callable with the arguments of its function, and the parts of that."""
+def parts_of(artifact: Artifact, level: str) -> Parts:
+    """An artifact loaded."""
     told = artifact.metadata
     address, engine = _loaded(artifact, level)
     sites = told["sites"]
     printer = PRINTER(lambda site, count, values: _print(sites[site], values))
-    parts = Parts(
+    return Parts(
         address,
         slots_from(told["slots"]),
         told["result"],
@@ -107,25 +109,34 @@ def launcher(
         told["nogil"] or told["prints"],
         frozenset(told.get("lean", ())),  # artifacts of an older version do not say
         told["checkpoints"],
+        bool(sites),
         (engine, printer),
     )
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def generated(parts: Parts, function: types.FunctionType) -> tuple[Callable[..., Any], Parts]:
+    """A callable with the arguments of a kernel's function, and its parts with what was made."""
+    names = names_of(function)
     scope = _scope(parts, function, names)
     if parts.checkpoints is not None:
-        exec(_source_with_checkpoints(parts, names, scope, can_fail=bool(sites)), scope)
+        exec(_source_with_checkpoints(parts, names, scope), scope)
         return scope["launch"], parts
-    exec(_source(parts, can_fail=bool(sites)), scope)
+    exec(_source(parts), scope)
     parts = replace(parts, from_slots=scope["launch"])
     return reading(parts, function, scope["launch"]), parts
+
+
+def names_of(function: types.FunctionType) -> tuple[str, ...]:
+    """The parameters of a kernel, in the order in which values are handed to a launch."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def reading(
     parts: Parts, function: types.FunctionType, launch: Callable[..., Any]
 ) -> Callable[..., Any]:
     """A callable with a kernel's arguments, of one with the values of its slots."""
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = names_of(function)
     given = _given(names)
     scope: dict[str, Any] = {
         "launch": launch,
@@ -145,22 +156,32 @@ def _given(names: tuple[str, ...]) -> list[str]:
     return [f"p{i}" for i in range(len(names))]
 
 
+def record_of(parts: Parts, results: list[str]) -> struct.Struct:
+    """How a kernel's record is packed, with room for results of these formats."""
+    formats = "".join(_format(type) for _, type in parts.slots)
+    return struct.Struct("<8q" + formats + "8x" * len(results))
+
+
+def entry_of(parts: Parts) -> Callable[[Any], None]:
+    """A kernel's machine code, as a function of its record."""
+    prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
+    return prototype(None, ctypes.c_void_p)(parts.address)
+
+
 def _scope(parts: Parts, function: types.FunctionType, names: tuple[str, ...]) -> dict[str, Any]:
     """What the generated callable uses."""
-    prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
-    formats = "".join(_format(type) for _, type in parts.slots)
     results, build = _unpacking(parts.result)
-    head = struct.Struct("<8q" + formats + "8x" * len(results))
+    head = record_of(parts, results)
     return {
         "pack": head.pack,
         "unpack": struct.Struct("<" + "".join(results)).unpack_from,
         "buffer": (ctypes.c_char * head.size).from_buffer_copy,
-        "entry": prototype(None, ctypes.c_void_p)(parts.address),
+        "entry": entry_of(parts),
         "threads": thread_count,
         "parallel": parallel_address,
         "printer": parts.printer,
         "failed": parts.failed,
-        "not_packed": partial(_not_packed, parts.slots),
+        "not_packed": partial(not_packed, parts.slots),
         "build": build,
         "struct_error": struct.error,
         "addressof": ctypes.addressof,
@@ -180,19 +201,17 @@ def _ended(checkpoints: Plain, number: int, world: World) -> Any:
     return status_of(checkpoints, number, world)
 
 
-def _source(parts: Parts, *, can_fail: bool) -> str:
+def _source(parts: Parts) -> str:
     """The text of the callable with the values of all slots: pack, enter, unpack."""
     _, results = offsets([type for _, type in parts.slots])
     slots = _slots(parts)
-    lines = [f"def launch({', '.join(slots)}):", *_entering(parts, "0", can_fail=can_fail)]
+    lines = [f"def launch({', '.join(slots)}):", *_entering(parts, "0")]
     if parts.result is not None:
         lines.append(f"    return build(unpack(packed, {results * 8}))")
     return "\n".join(lines)
 
 
-def _source_with_checkpoints(
-    parts: Parts, names: tuple[str, ...], scope: dict[str, Any], *, can_fail: bool
-) -> str:
+def _source_with_checkpoints(parts: Parts, names: tuple[str, ...], scope: dict[str, Any]) -> str:
     """The text of a callable that says where it has ended, and can begin at a checkpoint."""
     given = _given(names)
     values = "".join(f"{name}, " for name in given)
@@ -203,7 +222,7 @@ def _source_with_checkpoints(
     lines = [
         f"def launch({', '.join((*given, 'start=0'))}):",
         *reads,
-        *_entering(parts, "start", can_fail=can_fail),
+        *_entering(parts, "start"),
         f"    return ended(number(packed, {CHECKPOINT * 8})[0], ({values}))",
     ]
     return "\n".join(lines)
@@ -214,7 +233,7 @@ def _slots(parts: Parts) -> list[str]:
     return [f"s{i}" for i in range(len(parts.slots))]
 
 
-def _entering(parts: Parts, begin: str, *, can_fail: bool) -> list[str]:
+def _entering(parts: Parts, begin: str) -> list[str]:
     """The lines that pack the record of all slots, enter the kernel, and raise if it failed."""
     slots = _slots(parts)
     words = [
@@ -230,7 +249,7 @@ def _entering(parts: Parts, begin: str, *, can_fail: bool) -> list[str]:
         f"        not_packed(error, ({''.join(f'{name}, ' for name in slots)}))",
         "    entry(packed)",
     ]
-    if can_fail:
+    if parts.can_fail:
         status = f"packed[{STATUS * 8} : {STATUS * 8 + 32}]"
         lines += [f"    if any({status}[:8]):", f"        failed({status})"]
     return lines
@@ -300,7 +319,7 @@ def _format(type: Scalar | ArrayType) -> str:
     }.get((type.kind, type.bits), "q")  # fmt: skip
 
 
-_RESULTS: Final = {
+RESULTS: Final = {
     ("f", 32): "f4x", ("f", 64): "d", ("b", 8): "?7x",
     ("i", 8): "b7x", ("i", 16): "h6x", ("i", 32): "i4x", ("i", 64): "q",
     ("u", 8): "B7x", ("u", 16): "H6x", ("u", 32): "I4x", ("u", 64): "Q",
@@ -316,7 +335,7 @@ def _unpacking(result: Plain) -> tuple[list[str], Callable[[tuple[Any, ...]], An
             return "None"
         if part[0] == "tuple":
             return f"({''.join(plan(inner) + ', ' for inner in part[1])})"
-        formats.append(_RESULTS[part[1], part[2]])
+        formats.append(RESULTS[part[1], part[2]])
         return f"r[{len(formats) - 1}]"
 
     made: Callable[[tuple[Any, ...]], Any] = eval(f"lambda r: {plan(result)}")
@@ -326,7 +345,8 @@ def _unpacking(result: Plain) -> tuple[list[str], Callable[[tuple[Any, ...]], An
 # -- what goes wrong, and what prints ---------------------------------------------------
 
 
-def _not_packed(slots: list[Any], error: Exception, values: tuple[Any, ...]) -> None:
+def not_packed(slots: list[Any], error: Exception, values: tuple[Any, ...]) -> NoReturn:
+    """Raise what says which value does not fit into its slot."""
     for (path, type), value in zip(slots, values, strict=True):
         if isinstance(type, Scalar):
             try:

@@ -20,6 +20,8 @@ from whorl.launch.layout import NotKnown
 from whorl.lazy import logger
 from whorl.settings import Settings, on_change
 
+from .plain_launch import PlainLaunch
+
 if TYPE_CHECKING:
     from whorl.jit.specialization import KnownShape, Specialization
     from whorl.launch.selector import Header
@@ -108,7 +110,11 @@ class NativeTables:
         try:
             from . import tables  # what follows is for kernels that are called more than twice
 
-            made = tables.packed_for(kernel, parts, specialization.loaded[device])
+            python = specialization.loaded[device]
+            if isinstance(python, PlainLaunch):
+                python, parts = python.generated()
+                self.parts[specialization] = parts
+            made = tables.packed_for(kernel, parts, python)
         except Exception:  # a call that has its result already must not fail for this
             log.warning("%s is launched through ctypes", kernel._name, exc_info=True)
         else:

@@ -1,0 +1,120 @@
+"""A loaded kernel in, a callable out that launches it without code of its own.
+
+Most processes call most kernels a few times, and writing a function for that takes longer than the
+calls. So the first calls walk the slots one after the other; then the function is generated which
+does the same in straight lines (`launch.generated`, whose plain twin this is).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from whorl.reads import World
+from whorl.reads.trace import Plain
+
+from .launch import (
+    RESULTS,
+    Parts,
+    entry_of,
+    generated,
+    names_of,
+    not_packed,
+    record_of,
+)
+from .record import STATUS, offsets, words_of
+from .runtime import parallel_address, thread_count
+from .types import Scalar
+
+__all__ = ["PlainLaunch"]
+
+FEW: Final = 4  # calls that are not worth a function of their own
+
+
+class PlainLaunch:
+    """Launches a kernel with the arguments of its function."""
+
+    def __init__(self, parts: Parts, function: types.FunctionType) -> None:
+        self.parts = parts
+        self.function = function
+        self._formats = list(_formats(parts.result))
+        self._record = record_of(parts, self._formats)
+        self._entry = entry_of(parts)
+        self._calls = 0
+        self._generated: Callable[..., Any] | None = None
+
+    def __call__(self, *values: Any) -> Any:
+        """The kernel's result."""
+        if self._generated is not None:
+            return self._generated(*values)
+        self._calls += 1
+        if self._calls > FEW:
+            return self.generated()[0](*values)
+        return self._launched(values)
+
+    def generated(self) -> tuple[Callable[..., Any], Parts]:
+        """The same in straight lines, and the parts with it."""
+        if self._generated is None:
+            launch, self.parts = generated(self.parts, self.function)
+            self._generated = launch
+        return self._generated, self.parts
+
+    def _launched(self, values: tuple[Any, ...]) -> Any:
+        parts = self.parts
+        world = World(self.function, dict(zip(names_of(self.function), values, strict=True)))
+        found = [world.find(path) for path, _ in parts.slots]
+        words = [
+            word for number, value in enumerate(found) for word in _words(parts, number, value)
+        ]
+        outside = (thread_count(), parallel_address()) if parts.is_parallel else (1, 0)
+        try:
+            packed = self._record.pack(*outside, parts.printer, 0, 0, 0, 0, 0, *words)
+        except struct.error as error:
+            not_packed(parts.slots, error, tuple(found))
+        record = (ctypes.c_char * self._record.size).from_buffer_copy(packed)
+        self._entry(record)
+        status = record.raw[STATUS * 8 : STATUS * 8 + 32]
+        if parts.can_fail and any(status[:8]):
+            parts.failed(status)
+        if parts.result is None:
+            return None
+        _, results = offsets([type for _, type in parts.slots])
+        numbers = struct.unpack_from("<" + "".join(self._formats), record, results * 8)
+        return _built(parts.result, iter(numbers))
+
+
+def _words(parts: Parts, number: int, value: Any) -> Iterator[Any]:
+    type = parts.slots[number][1]
+    if isinstance(type, Scalar):
+        yield value
+        return
+    yield value.ctypes.data
+    if number in parts.lean:
+        yield from (0,) * (words_of(type) - 1)
+        return
+    yield from value.shape
+    if type.has_strides:
+        yield from value.strides
+
+
+def _formats(result: Plain) -> Iterator[str]:
+    """How each number of a result is unpacked."""
+    if result is None:
+        return
+    if result[0] == "tuple":
+        for part in result[1]:
+            yield from _formats(part)
+    else:
+        yield RESULTS[result[1], result[2]]
+
+
+def _built(result: Plain, numbers: Iterator[Any]) -> Any:
+    """A result of its numbers, in order."""
+    if result is None:
+        return None
+    if result[0] == "tuple":
+        return tuple(_built(part, numbers) for part in result[1])
+    return next(numbers)
