@@ -171,8 +171,9 @@ class NativeTables:
 
     def _show(self, kernel: Called) -> None:
         """Let the kernel's calls find the tables as they are now."""
-        if self._slow is None:
-            self._slow = _Slow(kernel)
+        slow = self._slow
+        if slow is None:
+            slow = self._slow = _Slow(kernel)
         from .tables import api_of_all, header_of
 
         api = api_of_all()
@@ -181,8 +182,8 @@ class NativeTables:
             shown = self._tables
             count = shown[0].arguments if shown else 0
             marked = [(table.address, table.marks) for table in shown]
-            header = header_of(ctypes.addressof(api), id(self._slow), count, marked)
-            made = _Shown(header, shown, api)
+            header = header_of(ctypes.addressof(api), id(slow), count, marked)
+            made = _Shown(header, shown, api, slow)
             set_entry(kernel, self._address, header.address)
             self._shown.append(made)
         self._let_go(kernel)
@@ -208,6 +209,7 @@ class _Shown(NamedTuple):
     header: Header
     tables: tuple[Table, ...]
     api: Any
+    slow: _Slow  # another thread may have made one too
 
 
 class _Slow:
