@@ -401,15 +401,63 @@ def with_default(x, n=2):
     return x[0] * n
 
 
-def test_calls_that_python_has_to_complete_make_no_tables() -> None:
+def test_calls_by_keyword_make_no_tables() -> None:
     x = np.ones(3)
     for _ in range(20):
-        assert with_default(x) == with_default(x, n=2) == 2.0
-    assert not is_native(with_default)
-    assert warmed(with_default, x, 3) == 3.0
+        assert by_name(x, n=2) == by_name(n=2, x=x) == 2.0
+    assert not is_native(by_name)
+    assert warmed(by_name, x, 3) == 3.0
     for _ in range(20):
-        assert with_default(x) == with_default(x, n=2) == with_default(n=2, x=x) == 2.0
-    assert len(with_default.tables._tables) == 1
+        assert by_name(x, n=2) == by_name(n=2, x=x) == 2.0
+    assert len(by_name.tables._tables) == 1
+
+
+@whorl.kernel
+def by_name(x, n=2):
+    return x[0] * n
+
+
+def test_what_is_left_to_a_default_is_taken_from_there_natively() -> None:
+    x = np.ones(3)
+    assert warmed(with_default, x) == 2.0
+    assert warmed(with_default, x, 3) == 3.0
+    assert len(with_default.tables._tables) == 2
+    for n in range(20):
+        assert (with_default(x), with_default(x, n), with_default(x)) == (2.0, n, 2.0)
+    with_default.function.__defaults__ = (5,)
+    assert [with_default(x) for _ in range(9)] == [5.0] * 9
+    with_default.function.__defaults__ = (2.5,)
+    assert [with_default(x) for _ in range(9)] == [2.5] * 9
+    with_default.function.__defaults__ = None
+    with pytest.raises(TypeError, match="n"):
+        with_default(x)
+    with_default.function.__defaults__ = (2,)
+    assert [with_default(x) for _ in range(9)] == [2.0] * 9
+
+
+TABLE = np.arange(4.0)
+
+
+class Picker:
+    @whorl.kernel
+    def picked(self, i=1, table=TABLE):
+        return self.scale * table[i]
+
+    def __init__(self, scale):
+        self.scale = scale
+
+
+def test_an_array_by_default_is_looked_at_in_every_launch() -> None:
+    one, other = Picker(2.0), Picker(3)
+    for _ in range(9):
+        assert (one.picked(), other.picked(), one.picked(2)) == (2.0, 3.0, 4.0)
+    TABLE[1] = 7.0
+    assert (one.picked(), other.picked()) == (14.0, 21.0)
+    TABLE.resize(5000, refcheck=False)  # the very same array, somewhere else
+    TABLE[1] = 8.0
+    assert [one.picked() for _ in range(9)] == [16.0] * 9
+    TABLE.setflags(write=False)
+    assert [one.picked() for _ in range(9)] == [16.0] * 9
 
 
 def test_objects_of_several_classes_are_all_native() -> None:

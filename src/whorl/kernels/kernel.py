@@ -127,7 +127,8 @@ class NumericKernel(Kernel):
 
     def is_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call like this one could be native: others go on to Python anyway."""
-        is_whole = not kwargs and len(args) == self.function.__code__.co_argcount
+        missing = self.function.__code__.co_argcount - len(args)
+        is_whole = not kwargs and 0 <= missing <= len(self.function.__defaults__ or ())
         return is_whole and not listeners and not audits
 
     def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
@@ -173,7 +174,7 @@ class NumericKernel(Kernel):
             tables.pack(self, found[0], target.device)
             self._remember_recent(known, values, target, found)
         world = self.world(values, target)
-        return tables.add(called, known, world, found, epoch, number)
+        return tables.add(called, known, world, found, epoch, number, len(args))
 
     def _make_quick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let calls like this one, by keyword or with defaults, be launched by a builtin."""

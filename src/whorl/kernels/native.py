@@ -121,11 +121,13 @@ class NativeTables:
             specialization.loaded[device] = made
 
     def add(
-        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int, number: int
-    ) -> bool:
+        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int,
+        number: int, given: int,
+    ) -> bool:  # fmt: skip
         """Make a table for calls like this one, if that can be; whether it was.
 
         `found` is what the facts of the call lead to, and the epoch that in which they were taken.
+        For `number` and `given` see `tables.table_for`.
         """
         specialization = found[0]
         classes = native_classes(kernel.family)
@@ -136,7 +138,7 @@ class NativeTables:
 
         try:
             once = tables.Once(world)
-            table = tables.table_for(known.shape, once, parts, number)
+            table = tables.table_for(known.shape, once, parts, number, given)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(tables.live_facts(known.shape, cast("World", once))) is not found:
                 raise tables.NotNative("what it reads has changed meanwhile")
@@ -174,14 +176,16 @@ class NativeTables:
         slow = self._slow
         if slow is None:
             slow = self._slow = _Slow(kernel)
-        from .tables import api_of_all, header_of
+        from .tables import NO_MARKS, api_of_all, header_of
 
         api = api_of_all()
         shown = None
         while shown is not self._tables:  # another thread may change them meanwhile
             shown = self._tables
             count = shown[0].arguments if shown else 0
-            marked = [(table.address, table.marks) for table in shown]
+            # Marks are about given arguments, as many as all tables have.
+            is_even = all(table.arguments == count for table in shown)
+            marked = [(table.address, table.marks if is_even else NO_MARKS) for table in shown]
             header = header_of(ctypes.addressof(api), id(slow), count, marked)
             made = _Shown(header, shown, api, slow)
             set_entry(kernel, self._address, header.address)

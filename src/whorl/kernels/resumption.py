@@ -50,7 +50,8 @@ class Resumption:
         number = number_of(from_checkpoint, labels, kernel._name)
         result = launch(*values, number)
         self._calls += 1
-        if self._calls >= self.tables.try_at and kernel.is_plain(args, kwargs):
+        is_whole = len(args) == kernel.function.__code__.co_argcount
+        if self._calls >= self.tables.try_at and is_whole and kernel.is_plain(args, kwargs):
             is_made = False
             with contextlib.suppress(LookupError):  # a label that was rebound meanwhile
                 is_made = kernel.make_native(self, self.tables, number, args)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.launch.members import BARE
 from whorl.launch.routine import Routines, api_table, routines
-from whorl.launch.selector import header_of
+from whorl.launch.selector import Marks, header_of
 from whorl.launch.table import Chosen, Launch, NotNative, Once, SlotWords, Table, table_of
 from whorl.reads import Shape, World
 from whorl.reads.replay import live_facts
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from .native import Called
 
 __all__ = [
-    "NotNative", "Once", "api_of_all", "header_of", "live_facts", "packed_for", "routines_for",
-    "table_for",
+    "NO_MARKS", "NotNative", "Once", "api_of_all", "header_of", "live_facts", "packed_for",
+    "routines_for", "table_for",
 ]  # fmt: skip
 
+NO_MARKS: Final = Marks({})
 _PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
 
 
@@ -66,10 +67,11 @@ def api_of_all() -> Any:
     return api_table()
 
 
-def table_for(shape: Shape, world: Once, parts: Parts, number: int) -> Table:
+def table_for(shape: Shape, world: Once, parts: Parts, number: int, given: int) -> Table:
     """The table for calls that read the same as this one; `NotNative` if there is none.
 
-    With a number it is for calls that resume from the checkpoint of that number.
+    With a number it is for calls that resume from the checkpoint of that number. So many
+    arguments are given; the others are those of the function's defaults.
     """
     first, results = offsets([type for _, type in parts.slots])
     slots = {
@@ -96,7 +98,8 @@ def table_for(shape: Shape, world: Once, parts: Parts, number: int) -> Table:
         parts.releases,
     )
     resumed = (labels[number - 1],) if number else ()
-    table = table_of(shape, slots, world, list(world.arguments), launch, *resumed)
+    names = list(world.arguments)
+    table = table_of(shape, slots, world, names, launch, *resumed, given=given)
     table.kept.append(template)
     return table
 

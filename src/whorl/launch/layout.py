@@ -39,6 +39,7 @@ class Layout:
     array_dtype: int
     array_flags: int
     function_code: int
+    function_defaults: int
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
@@ -103,6 +104,7 @@ def layout() -> Layout:
         array_dtype=_array_offset("dtype"),
         array_flags=_array_offset("flags"),
         function_code=_offset(_function, id(_function.__code__), "a function's code"),
+        function_defaults=_offset(_function, id(_function.__defaults__), "a function's defaults"),
         type_flags=of_classes.type_flags,
         type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
@@ -157,7 +159,7 @@ class _Marked:
     __slots__ = ()
 
 
-def _function() -> None: ...
+def _function(known: str = "by default") -> None: ...
 
 
 def _bits(number: float) -> int:

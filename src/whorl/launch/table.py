@@ -136,18 +136,22 @@ def table_of(
     names: Sequence[str],
     launch: Launch,
     *label: object,
+    given: int | None = None,
 ) -> Table:
     """The table for calls whose facts are those of a world; `NotNative` if there is none.
 
-    With a label it is for calls that have it as the one keyword `from_checkpoint`.
+    With a label it is for calls that have it as the one keyword `from_checkpoint`. `given` is how
+    many arguments are given, if not all are: the others are those of the function's defaults.
     """
     code = world.function.__code__
     if code.co_kwonlyargcount or code.co_flags & _ANY_NUMBER:
         raise NotNative("its arguments are not all positional")
-    given = [*names, *("from_checkpoint" for _ in label)]
-    maker = _Maker(world, given, slots, releases=launch.releases)
+    every = [*names, *("from_checkpoint" for _ in label)]
+    maker = _Maker(world, every, slots, releases=launch.releases)
     for each in label:
         maker.label(each)
+    if given is not None and given < len(names):
+        maker.defaults(given)
     maker.plan(shape.reads)
     maker.surroundings()
     for read in shape.reads:
@@ -210,7 +214,8 @@ class _Maker:
         self._marks: dict[Mark, int] = {}
         self._marked: dict[Mark, tuple[int, int, int]] = {}  # where members with a mark are
         self._entries: dict[int, bytes] = {}  # of each run, by where it is
-        self._count = self._arguments = len(self._names)
+        self._count = self._arguments = self._given = len(self._names)
+        self._before: list[list[int]] = []
         self._modules: set[str] = set()
         self._kept: list[Any] = []
 
@@ -262,9 +267,26 @@ class _Maker:
             self._op("SAME", register, 0, self._address(label))
             self._mark(register, IDENTITY, id(label))
 
+    def defaults(self, given: int) -> None:
+        """That the arguments which are not given are those of the function's defaults."""
+        self._arguments = self._given = given
+        function = self._world.function
+        heard, audited = self._watchers()
+        place = self._address(function) + layout().function_defaults
+        same = self._address(function.__defaults__)
+        self._before.append([KINDS["CELLS"], heard, 0, audited, 0, place, same, 0])
+        for register in range(given, len(self._names)):
+            value = self._address(self._world.arguments[self._names[register]])
+            self._before.append([KINDS["CONST"], 0, register, value, 0, 0, 0, 0])
+
+    def _watchers(self) -> tuple[int, int]:
+        """Where it says how many listen and how many audit."""
+        heard, audited = (self._address(each) + layout().list_size for each in (listeners, audits))
+        return heard, audited
+
     def surroundings(self) -> None:
         """That nobody listens, that the function has its code, and its module is still there."""
-        heard, audited = (self._address(each) + layout().list_size for each in (listeners, audits))
+        heard, audited = self._watchers()
         function = self._world.function
         place = self._address(function) + layout().function_code
         self._op("CELLS", heard, 0, audited, 0, place, self._address(function.__code__))
@@ -391,7 +413,7 @@ class _Maker:
 
     def _mark(self, register: int, kind: int, number: int) -> None:
         """What an argument has in every call that fits."""
-        if register < len(self._names):
+        if register < self._given:
             self._marks.setdefault(Mark(register, kind), number)
 
     def _mark_member(self, path: Path, value: Any) -> None:
@@ -400,6 +422,8 @@ class _Maker:
         if member is None or path.root != "arg" or len(path.steps) != 1:
             return
         cls, argument = self._address(member.cls), self._names.index(path.name)
+        if argument >= self._given:
+            return
         name = self._address(member.name)
         if member.offset is not None:
             mark = Mark(argument, SLOT, cls, name)
@@ -589,7 +613,7 @@ class _Maker:
             *(words for run, words in runs.items() if not run.is_about),
         ]
         order = (*first, *about, *rest) if runs_code else (*about, *first, *rest)
-        return [word for operation in order for word in operation]
+        return [word for operation in (*self._before, *order) for word in operation]
 
     def _run(self, run: _Run, entries: list[bytes]) -> list[int]:
         """The operation that checks arrays of one kind, one after the other."""
