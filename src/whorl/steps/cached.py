@@ -36,7 +36,9 @@ R_co = TypeVar("R_co", covariant=True)
 AnyStore = Cache | Store | ProcessStore | str | os.PathLike[str] | Literal["process"]
 
 
-# To a fingerprint a cached function is its function and what was said about it.
+# To a fingerprint a cached function is its function and what was said about it; names and
+# texts that it has copied from the function count there, if at all.
+@excluded(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @excluded("_are_leaves", "_bind", "_key", "_parameters", "_results", "_select")
 class CachedFunction(Generic[P, R]):
     """A function whose results are kept; made by `whorl.cached`.

@@ -1,0 +1,149 @@
+"""What a second attack on cached functions found."""
+
+# ruff: noqa: PLW0108  # a lambda that calls is what is tested: what it calls is one call away
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whorl
+
+NOTES: list[str] = []
+
+
+def note(text: str) -> None:
+    NOTES.append(text)
+
+
+def ran(function: Any) -> int:
+    return int(function.stats()["ran"])
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, object], None]:
+    """Set a global of this module for one test."""
+    return lambda name, value: monkeypatch.setattr(
+        sys.modules[__name__], name, value, raising=False
+    )
+
+
+def kept(value: Any) -> Any:
+    """What comes back of a result that is read from the store."""
+    make = whorl.cached(exclude=["value"])(lambda value: value)
+    make(value)
+    make._results.begin_again()
+    found = make("something else")
+    assert ran(make) == 1
+    return found
+
+
+# -- the world ------------------------------------------------------------------------------
+
+
+def test_the_docstring_of_a_cached_function_is_nothing_to_who_calls_it() -> None:
+    def made(doc: str) -> Any:
+        def inner(x: int) -> int:
+            return x
+
+        inner.__doc__ = doc
+        cached = whorl.cached(inner)
+        return whorl.cached(lambda x: cached(x))
+
+    assert made("One.").key(1) == made("Two.").key(1)
+
+
+def test_the_module_name_of_a_cached_function_is_nothing_to_who_calls_it() -> None:
+    def made(module: str) -> Any:
+        def inner(x: int) -> int:
+            return x
+
+        inner.__module__ = module
+        cached = whorl.cached(inner)
+        return whorl.cached(lambda x: cached(x))
+
+    assert made("app").key(1) == made("__main__").key(1)
+
+
+def test_what_is_ignored_is_ignored_in_an_argument_that_is_a_class() -> None:
+    class Model:
+        @classmethod
+        @whorl.cached(ignores=["note"])
+        def named(cls, x: int) -> tuple[str, int]:
+            note("ran")
+            return cls.__name__, x
+
+    NOTES.clear()
+    named: Any = Model.named
+    assert [named(1), named(1)] == [("Model", 1)] * 2
+    assert NOTES == ["ran"]
+
+
+def test_functions_as_arguments_are_told_apart_by_their_places() -> None:
+    first = whorl.cached(lambda a, b: (a and a(), b and b()))
+
+    def one() -> int:
+        return 1
+
+    def two() -> int:
+        return 2
+
+    assert [first(one, two), first(two, one), first(one, one)] == [(1, 2), (2, 1), (1, 1)]
+    assert [first(one, None), first(None, one)] == [(1, None), (None, 1)]
+
+
+# -- declared -------------------------------------------------------------------------------
+
+
+def test_a_linked_directory_in_a_declared_directory_counts(tmp_path: Path) -> None:
+    tables, elsewhere = tmp_path / "tables", tmp_path / "elsewhere"
+    tables.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "a.txt").write_text("1")
+    (tables / "link").symlink_to(elsewhere)
+    (tables / "round").symlink_to(tables)
+    (tables / "broken").symlink_to(tmp_path / "nowhere")
+    read = whorl.cached(files=[tables])(lambda: (tables / "link" / "a.txt").read_text())
+    assert read() == "1"
+    (elsewhere / "a.txt").write_text("2")
+    assert read() == "2"
+
+
+# -- results --------------------------------------------------------------------------------
+
+
+@dataclass
+class Counted:
+    x: int
+    limit: int = field(default=3, init=False)
+
+
+def test_a_field_that_its_class_holds_stays_with_the_class() -> None:
+    assert vars(kept(Counted(1))) == {"x": 1}
+
+
+def test_a_dtype_of_records_stays_one() -> None:
+    records = kept(np.zeros(2, np.dtype((np.record, [("a", "i4")]))))
+    assert records.dtype.type is np.record
+    assert records[0].a == 0
+
+
+def test_a_dtype_whose_names_are_given_anew_is_the_callers_own() -> None:
+    make = whorl.cached(lambda: np.dtype([("a", "i4")]))
+    make().names = ("b",)
+    assert make().names == ("a",)
+
+
+@pytest.mark.parametrize("pair", [lambda x: frozenset((frozenset((x,)), frozenset((x, 1)))),
+                                  lambda x: slice(x, x)])  # fmt: skip
+def test_a_result_with_a_thousand_billion_ways_through_it(pair: Callable[[Any], Any]) -> None:
+    value = pair(1)
+    for _ in range(40):
+        value = pair(value)
+    assert type(kept(value)) is type(value)
