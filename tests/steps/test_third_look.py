@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
+import math
+import random
+import sqlite3
 import sys
+import time
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,3 +152,63 @@ def test_a_result_with_a_thousand_billion_ways_through_it(pair: Callable[[Any], 
     for _ in range(40):
         value = pair(value)
     assert type(kept(value)) is type(value)
+
+
+# -- libraries and the outside --------------------------------------------------------------
+
+
+def test_what_is_put_into_a_library_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = whorl.cached(lambda x: math.sqrt(x))
+    power = whorl.cached(lambda x: np.linalg.matrix_power(x, 2))
+    assert [root(4), power(np.eye(1)).tolist()] == [2.0, [[1.0]]]
+    monkeypatch.setattr(math, "sqrt", lambda x: -x)
+    monkeypatch.setattr(np.linalg, "matrix_power", lambda x, n: n)
+    assert [root(4), power(np.eye(1))] == [-4, 2]
+    monkeypatch.undo()
+    assert [root(4), power(np.eye(1)).tolist()] == [2.0, [[1.0]]]
+    assert [ran(root), ran(power)] == [2, 2]
+
+
+def test_a_number_in_a_library_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = whorl.cached(lambda: 2 * math.pi)
+    assert turn() == 2 * math.pi
+    monkeypatch.setattr(math, "pi", 3)
+    assert turn() == 6
+
+
+class Door:
+    state = "shut"
+
+    def open(self) -> str:
+        return self.state
+
+
+class Animal:
+    pass
+
+
+OUTSIDE: list[tuple[Callable[..., object], str]] = [
+    (lambda path: path.open().read(), "the file system"),
+    (lambda path: [*path.iterdir()], "the file system"),
+    (lambda path: sqlite3.connect(path), "the file system"),
+    (lambda path: (Path.cwd(), path), "the file system"),
+    (lambda n: np.random.default_rng().random(n), "random numbers"),
+    (lambda n: random.Random().sample(range(n), 2), "random numbers"),
+    (lambda n: time.gmtime()[n], "the time of day"),
+    (lambda n: [c.__name__ for c in Animal.__subclasses__()][n:], "code that is found by its name"),
+]
+
+
+@pytest.mark.parametrize(("function", "kind"), OUTSIDE)
+def test_what_is_taken_from_outside(function: Callable[..., object], kind: str) -> None:
+    with pytest.raises(whorl.UnsupportedFunction, match=f"depends on {kind}"):
+        whorl.cached(function).key(1)
+
+
+def test_what_only_looks_as_if_it_came_from_outside() -> None:
+    bar = types.SimpleNamespace(open=1.5)
+    assert whorl.cached(lambda: bar.open)() == 1.5
+    assert whorl.cached(lambda door: door.open())(Door()) == "shut"
+    draw = whorl.cached(lambda seed: float(np.random.default_rng(seed).random()))
+    assert draw(3) == draw(3)
+    assert whorl.cached(lambda at: time.gmtime(at).tm_year)(0) == 1970

@@ -322,10 +322,7 @@ class Watch:
         for attribute in attributes:
             if type(value) is not types.ModuleType:
                 return
-            stored = module_vars(value)
-            if self._describer.home(str(stored.get("__name__", ""))).kind != "user":
-                return
-            value = self._stored(stored, attribute)
+            value = self._stored(module_vars(value), attribute)
 
     def _stored(self, stored: dict[str, Any], name: str) -> object:
         value = stored.get(name, ABSENT)

@@ -24,7 +24,7 @@ from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.graph import Graph
-from whorl.fingerprint.lookup import derives, module_name, qualname, type_name
+from whorl.fingerprint.lookup import class_vars, derives, module_name, qualname, type_name
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import Refused
@@ -197,6 +197,8 @@ class _Survey:
         for found in outside_reads(function):
             if found.kind.name in self._said.kinds or found.name in self._said.ignores:
                 continue
+            if found.method and self._is_method(found.method):
+                continue  # whose code is looked into by itself
             labels = "".join(label for _, label in graph.way_to(function))
             where = f"{_module_of(function)}.{function.__qualname__}"
             raise UnsupportedFunction(
@@ -206,6 +208,14 @@ class _Survey:
                 f"{where} uses {found.name}, so what it returns depends on {found.kind.name}",
                 f"{found.kind.remedy}, or say that it does not count: ignores=[{found.name!r}].",
             )
+
+    def _is_method(self, name: str) -> bool:
+        """Whether a class that was met has a method of its own of this name."""
+        return any(
+            type(class_vars(cast("type", met)).get(name)) is types.FunctionType
+            for path, met in self.met.items()
+            if path.startswith("class:")
+        )
 
     def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
         if type(held) is not Node:
