@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import sqlite3
 import sys
+import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,6 +122,48 @@ def test_a_linked_directory_in_a_declared_directory_counts(tmp_path: Path) -> No
     assert read() == "2"
 
 
+def test_what_a_cached_function_declares_counts_for_who_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "table"
+    table.write_text("1")
+
+    def text() -> str:
+        return table.read_text()
+
+    read = whorl.cached(files=[table])(lambda: text())
+    mode: Any = whorl.CachedStep(
+        lambda x: os.environ.get("MODE", "a") + x, environment={"MODE": "a"}
+    )
+    both = whorl.cached(lambda: read() + mode("!"))
+    assert [both(), both(), ran(both)] == ["1a!", "1a!", 1]
+    table.write_text("2")
+    assert both() == "2a!"
+    monkeypatch.setenv("MODE", "b")
+    (change,) = both.explain().changes
+    assert (change.path, change.old, change.new) == ("declared:env:MODE", "'a'", "'b'")
+    assert [both(), ran(both)] == ["2b!", 3]
+    with pytest.raises(whorl.UnsupportedFunction, match="read_text"):  # not by way of `read`
+        whorl.cached(lambda: text()).key()
+
+
+def test_a_path_that_a_cached_function_is_given_is_not_declared_for_who_calls_it() -> None:
+    read = whorl.cached(by_content=["path"])(lambda path: Path(path).read_text())
+    with pytest.raises(whorl.UnsupportedFunction, match="read_text"):
+        whorl.cached(lambda: read("table")).key()
+
+
+def test_what_a_cached_function_ignores_is_ignored_for_who_calls_it(
+    here: Callable[[str, object], None],
+) -> None:
+    here("LOCK", threading.Lock())
+    guarded = whorl.cached(ignores=["LOCK"])(lambda x: (LOCK.locked(), x))  # type: ignore[name-defined]  # noqa: F821
+    call = whorl.cached(lambda x: guarded(x))
+    assert [call(1), call(1), ran(call)] == [(False, 1), (False, 1), 1]
+    with pytest.raises(whorl.UnsupportedFunction, match="LOCK"):
+        whorl.cached(lambda x: (guarded(x), LOCK)).key(1)  # type: ignore[name-defined]  # noqa: F821
+
+
 # -- results --------------------------------------------------------------------------------
 
 
@@ -212,3 +256,25 @@ def test_what_only_looks_as_if_it_came_from_outside() -> None:
     draw = whorl.cached(lambda seed: float(np.random.default_rng(seed).random()))
     assert draw(3) == draw(3)
     assert whorl.cached(lambda at: time.gmtime(at).tm_year)(0) == 1970
+
+
+# -- steps ----------------------------------------------------------------------------------
+
+
+async def awaited(x: int) -> int:
+    return x
+
+
+def yielded(x: int) -> Iterator[int]:
+    yield x
+
+
+class Yields:
+    def __call__(self, x: int) -> Iterator[int]:
+        yield x
+
+
+@pytest.mark.parametrize("step", [awaited, yielded, Yields(), types.MethodType(yielded, 1)])
+def test_a_step_that_makes_its_result_later_is_refused(step: Any) -> None:
+    with pytest.raises(TypeError, match="a generator or a coroutine"):
+        whorl.CachedStep(step, store="process")

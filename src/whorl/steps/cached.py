@@ -25,7 +25,7 @@ from .parameters import Parameters, leaf_test
 from .process_store import ProcessStore
 from .results import OnDrift, Request, Results, _epoch, group_of, name_of
 from .values import Serializer, serializer_name
-from .world import Surroundings
+from .world import Surroundings, Told
 
 __all__ = ["BoundCached", "CachedFunction", "cached"]
 
@@ -71,6 +71,10 @@ class CachedFunction(Generic[P, R]):
     def __whorl_function__(self) -> types.FunctionType:
         """The function behind, for whoever reads its code."""
         return self.function
+
+    def __whorl_told__(self) -> Told:
+        """What counts for other cached functions that call this one."""
+        return self._results.told(is_all=not self.options.marked("by_content"))
 
     def __repr__(self) -> str:
         return f"<cached {self._results.name}>"

@@ -46,6 +46,8 @@ from whorl.fingerprint.lookup import (
 from whorl.fingerprint.names import known_by_name, resolve
 from whorl.fingerprint.tokens import LEAVES
 
+from .declared import Declared
+
 __all__ = ["Check", "Watch", "function_scope"]
 
 Check = Callable[[], bool]
@@ -192,6 +194,10 @@ class Watch:
             return  # a member is what it is; a kernel or cached function is its function
         else:
             self._instance(value)
+
+    def declares(self, declared: Declared, now: list[list[object]]) -> None:
+        """Watch files and variables that were declared by something that was met."""
+        self._test(f"{self._name(declared)}.now() == {self._name(now)}")
 
     def is_named(self, cls: type) -> None:
         """Watch that a class is what its name leads to, if it is."""
