@@ -248,3 +248,31 @@ print(json.dumps([["app" in sys.modules], sorted({label.kind for label in labels
     assert kinds == ["result"]
     assert {"code:app.answer", "class:app.Answer", "arg:n", "arg:input"} <= set(parts)
     assert json.dumps(parts)
+
+
+def test_a_pickled_result_is_of_the_class_that_the_program_has(app: Path) -> None:
+    ending = "assert type(odd(1)) is Odd\nprint(odd.stats()['ran'])\n"
+    as_main = f"{APP}\nif __name__ == '__main__':\n" + "".join(
+        f"    {line}\n" for line in ending.splitlines()
+    )
+    (app / "app.py").write_text(as_main)
+    (app / "other.py").write_text(
+        "import app\nfrom app import odd\nclass Odd: pass\n"
+        + ending.replace("is Odd", "is app.Odd")
+    )
+    assert [run(app, app / "app.py"), run(app, app / "other.py")] == [1, 0]
+    (app / "app.py").write_text(as_main.replace("self.x = x", "self.x = x + 0"))
+    assert [run(app, app / "other.py"), run(app, app / "app.py")] == [1, 0]
+
+
+def test_a_cached_function_that_calls_another_is_one_function_started_or_imported(
+    app: Path,
+) -> None:
+    text = (
+        "import whorl\n@whorl.cached\ndef inner(x):\n    return x\n"
+        "@whorl.cached\ndef outer(x):\n    return inner(x)\n"
+        "import json; print(json.dumps(outer.key(1)))\n"
+    )
+    (app / "calls.py").write_text(text)
+    (app / "importing.py").write_text("import calls\n")
+    assert run(app, app / "calls.py") == run(app, app / "importing.py")

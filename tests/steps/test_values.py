@@ -240,7 +240,7 @@ def read(record: object, payloads: Mapping[str, bytes] | None = None) -> Any:
         ["plain", {"e": ["no_such_module", "X", "A", 1]}, True],
         ["plain", {"o": ["os", "system", [], []]}, True],
         ["plain", {"o": ["subprocess", "Popen", ["args"], ["ls"]]}, True],
-        ["pickle", "00"], ["serializer", "json text", "00"], ["other", 1],
+        ["pickle", "00"], ["pickle", "main", "00"], ["serializer", "json text", "00"], ["other", 1],
     ],
     ids=str,
 )  # fmt: skip
@@ -317,7 +317,7 @@ def test_a_pickle_that_is_not_signed_with_our_key_is_never_read() -> None:
     data = pickle.dumps(Exploit())
     for signature in ("", "0" * 64, "é"):
         with pytest.raises(NotRestored, match="not signed with our key"):
-            read(["pickle", signature], {"pickle": data})
+            read(["pickle", "main", signature], {"pickle": data})
     assert Exploit.ran == []
 
 

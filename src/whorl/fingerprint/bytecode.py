@@ -9,6 +9,7 @@ branches as well.
 from __future__ import annotations
 
 import dis
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ __all__ = [
     "ImportRead",
     "Reads",
     "bytecode_digest",
+    "called_methods",
+    "empty_calls",
     "nested_codes",
     "raw_digest",
     "reads_of",
@@ -35,6 +38,7 @@ T = TypeVar("T")
 
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_CALLS: Final = frozenset(("PRECALL", "CALL"))
 _CONSTANT_LOADS: Final = frozenset(dis.hasconst)
 _JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 
@@ -189,6 +193,38 @@ def _reads_of(code: types.CodeType) -> Reads:
 
 reads_of: Final = CodeMemo(_reads_of)
 """The names that a code object and the code nested in it take from the world."""
+
+
+def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
+    found: dict[GlobalRead, None] = {}
+    for inner in nested_codes(code):
+        steps = _steps(inner)
+        for i, step in enumerate(steps):
+            if step.opname not in _GLOBAL_LOADS:
+                continue
+            read = GlobalRead(step.argval, _attributes_after(steps, i))
+            following = steps[i + 1 + len(read.attributes)]
+            if following.opname in _CALLS and following.arg == 0:
+                found[read] = None
+    return tuple(found)
+
+
+empty_calls: Final = CodeMemo(_empty_calls)
+"""The global names, with their attributes, that are called without any argument."""
+
+
+def _called_methods(code: types.CodeType) -> frozenset[str]:
+    return frozenset(
+        str(step.argval)
+        for inner in nested_codes(code)
+        for step in _steps(inner)
+        if step.opname == "LOAD_METHOD"
+        or (step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and (step.arg or 0) & 1)
+    )
+
+
+called_methods: Final = CodeMemo(_called_methods)
+"""The names of attributes that are called where they are taken from something: `path.open()`."""
 
 
 def _steps(code: types.CodeType) -> list[dis.Instruction]:

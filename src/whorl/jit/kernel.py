@@ -138,7 +138,9 @@ class _Request(NamedTuple):
     sources: StoredSources
 
 
-# To a fingerprint a kernel is its function, its compiler and its choices.
+# To a fingerprint a kernel is its function, its compiler and its choices; names and texts
+# that it has copied from the function count there, if at all.
+@exclude(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @exclude(
     "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock",
     "_module", "_name", "_only_here", "_own_cache", "_shapes", "_starts",

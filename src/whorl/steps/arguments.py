@@ -53,7 +53,13 @@ class Arguments:
         self._has_doubles = False
 
     def digest(self, value: object) -> Digest:
-        """The digest of one argument; one that is a digest already is its own."""
+        """The digest of one argument; one that is a digest already is its own.
+
+        A function or class is part of the world, which knows what of it does not count; here it
+        only says that it is one.
+        """
+        if self is PLAIN and _is_code(value):
+            return self.policy("a function or class")
         return value if isinstance(value, Digest) else self.policy(value)
 
     def classes(self, values: Iterable[object]) -> tuple[type, ...]:

@@ -25,7 +25,7 @@ from .parameters import Parameters, leaf_test
 from .process_store import ProcessStore
 from .results import OnDrift, Request, Results, _epoch, group_of, name_of
 from .values import Serializer, serializer_name
-from .world import Surroundings
+from .world import Surroundings, Told
 
 __all__ = ["BoundCached", "CachedFunction", "cached"]
 
@@ -36,7 +36,9 @@ R_co = TypeVar("R_co", covariant=True)
 AnyStore = Cache | Store | ProcessStore | str | os.PathLike[str] | Literal["process"]
 
 
-# To a fingerprint a cached function is its function and what was said about it.
+# To a fingerprint a cached function is its function and what was said about it; names and
+# texts that it has copied from the function count there, if at all.
+@excluded(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @excluded("_are_leaves", "_bind", "_key", "_parameters", "_results", "_select")
 class CachedFunction(Generic[P, R]):
     """A function whose results are kept; made by `whorl.cached`.
@@ -69,6 +71,10 @@ class CachedFunction(Generic[P, R]):
     def __whorl_function__(self) -> types.FunctionType:
         """The function behind, for whoever reads its code."""
         return self.function
+
+    def __whorl_told__(self) -> Told:
+        """What counts for other cached functions that call this one."""
+        return self._results.told(is_all=not self.options.marked("by_content"))
 
     def __repr__(self) -> str:
         return f"<cached {self._results.name}>"

@@ -95,8 +95,28 @@ def content_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def _directory(root: Path) -> str:
-    names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    return hash_hex(marshalled([[name, content_of(root / name)] for name in names]))
+    """The names and contents in a directory, also behind links; a link into a circle is a name."""
+    rows: list[list[object]] = []
+    pending = [(str(root), "", frozenset((os.path.realpath(root),)))]
+    while pending:
+        place, name, above = pending.pop()
+        for held in _entries(place):
+            below = f"{name}{held.name}"
+            if not held.is_dir():
+                rows.append([below, content_of(held.path) if held.is_file() else None])
+            elif (real := os.path.realpath(held.path)) in above:
+                rows.append([below, "a circle"])
+            else:
+                pending.append((held.path, f"{below}/", above | {real}))
+    return hash_hex(marshalled(sorted(rows, key=lambda row: str(row[0]))))
+
+
+def _entries(place: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as found:
+            return list(found)
+    except OSError:  # nobody can read it, the function neither
+        return []
 
 
 def variables_of(environment: Mapping[str, str | None] | Iterable[str]) -> Any:

@@ -19,7 +19,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Final
 
-from whorl.fingerprint.bytecode import nested_codes, reads_of
+from whorl.fingerprint.bytecode import called_methods, empty_calls, nested_codes, reads_of
 from whorl.fingerprint.lookup import ABSENT, derives, module_vars
 from whorl.late import dataclass
 
@@ -66,6 +66,14 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
         "exists isfile isdir islink getmtime getctime getatime getsize lexists samefile realpath",
     ),
     (FILES, "glob", "glob iglob"),
+    (FILES, "pathlib", "Path.cwd Path.home"),
+    (FILES, "codecs", "open"),
+    (FILES, "gzip", "open GzipFile"),
+    (FILES, "bz2", "open BZ2File"),
+    (FILES, "lzma", "open LZMAFile"),
+    (FILES, "sqlite3", "connect"),
+    (FILES, "linecache", "getline getlines"),
+    (FILES, "fileinput", "input FileInput"),
     (FILES, "shutil", "which disk_usage"),
     (FILES, "numpy", "load loadtxt genfromtxt fromfile memmap"),
     (FILES, "pandas", "read_csv read_table read_json read_parquet read_excel read_pickle read_hdf"),
@@ -81,7 +89,11 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (
         CHANCE, "numpy.random",
         "rand randn randint random random_sample sample choice shuffle permutation normal uniform "
-        "standard_normal bytes get_state exponential poisson binomial beta gamma ranf",
+        "standard_normal bytes get_state exponential poisson binomial beta gamma ranf laplace "
+        "logistic lognormal multinomial multivariate_normal negative_binomial pareto power "
+        "chisquare dirichlet f geometric gumbel hypergeometric logseries noncentral_chisquare "
+        "noncentral_f random_integers rayleigh standard_cauchy standard_exponential "
+        "standard_gamma standard_t triangular vonmises wald weibull zipf",
     ),
     (CHANCE, "secrets", "token_bytes token_hex token_urlsafe randbelow choice randbits"),
     (CHANCE, "uuid", "uuid1 uuid4 getnode"),
@@ -93,6 +105,8 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (NETWORK, "requests", "get post put head request Session"),
     (PROCESS, "sys", "argv stdin orig_argv"),
     (PROCESS, "os", "getpid getppid getuid getlogin"),
+    (PROCESS, "getpass", "getuser getpass"),
+    (PROCESS, "platform", "node uname"),
     (PROCESS, "builtins", "input"),
     (MODULES, "builtins", "__import__"),
     (MODULES, "importlib", "import_module reload"),
@@ -100,8 +114,21 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (MODULES, "runpy", "run_module run_path"),
 )  # fmt: skip
 
-_ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES}
+_WITHOUT_ARGUMENTS: Final = {
+    "random.Random": CHANCE,
+    "numpy.random.default_rng": CHANCE,
+    "numpy.random.RandomState": CHANCE,
+    "time.gmtime": CLOCK,
+    "time.asctime": CLOCK,
+}
+"""What takes something from outside only if it is given nothing."""
+
+_ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES, "__subclasses__": MODULES}
 """Methods that are known by their names alone, whatever they are taken from."""
+
+_CALLED: Final = ("open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir")
+"""Methods of paths that are known by their names where they are called, and where no class of
+the user's has a method of that name."""
 
 _ROWS: Final = tuple(
     (module, name, kind) for kind, module, names in _TABLE for name in names.split()
@@ -118,6 +145,7 @@ class Outside:
 
     name: str
     kind: Kind
+    method: str = ""  # by whose name it is known, and a class of the user's may have it
 
 
 def outside_reads(function: types.FunctionType) -> Iterator[Outside]:
@@ -140,6 +168,28 @@ def outside_reads(function: types.FunctionType) -> Iterator[Outside]:
             if name in table
         )
     yield from _by_attribute(names)
+    for read in empty_calls(function.__code__):
+        value = scope.get(read.name, builtins.get(read.name, ABSENT))
+        yield from _given_nothing(value, read.attributes)
+    methods = called_methods(function.__code__)
+    yield from (Outside(f".{name}", FILES, name) for name in _CALLED if name in methods)
+
+
+def _given_nothing(value: Any, attributes: tuple[str, ...]) -> Iterator[Outside]:
+    for i, attribute in enumerate(attributes):
+        if not derives(type(value), types.ModuleType):
+            return
+        name = str(module_vars(value).get("__name__"))
+        value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+        if value is None:  # a part of a library that loads its parts when they are used
+            dotted = ".".join((name, *attributes[i:]))
+            if dotted in _WITHOUT_ARGUMENTS:
+                yield Outside(dotted, _WITHOUT_ARGUMENTS[dotted])
+            return
+    for dotted, kind in _WITHOUT_ARGUMENTS.items():
+        module, _, name = dotted.rpartition(".")
+        if module in sys.modules and module_vars(sys.modules[module]).get(name) is value:
+            yield Outside(dotted, kind)
 
 
 def _by_attribute(names: tuple[str, ...]) -> Iterator[Outside]:

@@ -50,8 +50,8 @@ def name_of_dtype(dtype: Any) -> object:
         if not is_plain or np.dtype(dtype.str).char != dtype.char:
             raise NotPlain
         return cast("str", dtype.str)
-    if dtype.hasobject or dtype.isalignedstruct:
-        raise NotPlain
+    if dtype.hasobject or dtype.isalignedstruct or dtype.type is not np.void:
+        raise NotPlain  # the last: a dtype of records equals one that is none
     fields = [[name, *_field(dtype, name)] for name in dtype.names or ()]
     if not fields or dtype_of(fields) != dtype:
         raise NotPlain

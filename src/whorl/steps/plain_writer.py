@@ -7,10 +7,11 @@ import enum
 import math
 import struct
 import sys
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from whorl.fingerprint.lookup import class_vars, instance_dict, module_name, qualname
+from whorl.fingerprint.lookup import class_vars, find, instance_dict, module_name, qualname
 from whorl.fingerprint.names import known_module_name, resolve
 from whorl.fingerprint.tokens import LEAVES
 
@@ -75,6 +76,7 @@ class Writer:
                 raise NotPlain
             return {"n": [name_of_dtype(dtype), value.tobytes().hex()]}
         if isinstance(value, np.dtype):
+            self.is_mutable |= value.names is not None  # names can be given anew
             return {"p": name_of_dtype(value)}
         return None
 
@@ -99,7 +101,7 @@ class Writer:
         cls = type(value)
         names = plain_fields(cls)
         stored = instance_dict(value)
-        if names is None or (stored is not None and not set(stored) <= set(names)):
+        if names is None or (stored is not None and not _holds_all(cls, stored, names)):
             raise NotPlain
         self.once(value)
         try:
@@ -107,6 +109,14 @@ class Writer:
         except AttributeError:
             raise NotPlain from None  # a field that was never set
         return {"o": [*_class_name(cls), list(names), self.items(held)]}
+
+
+def _holds_all(cls: type, stored: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+    """Whether an instance holds its fields and nothing else, and its class none of them for it."""
+    in_slots = (name for name in names if name not in stored)
+    return set(stored) <= set(names) and all(
+        type(find(cls, name)) is types.MemberDescriptorType for name in in_slots
+    )
 
 
 def _class_name(cls: type) -> tuple[str, str]:
@@ -142,10 +152,20 @@ def _list(writer: Writer, value: list[Any]) -> object:
     return writer.items(value)
 
 
+def _once_if_deep(writer: Writer, value: object, held: Iterable[object]) -> None:
+    """40 pairs of pairs of pairs have 2^40 leaves: pickle writes each pair once."""
+    if not LEAVES.issuperset(map(type, held)):
+        writer.once(value, is_mutable=False)
+
+
 def _tuple(writer: Writer, value: tuple[Any, ...]) -> object:
-    if not LEAVES.issuperset(map(type, value)):
-        writer.once(value, is_mutable=False)  # 40 pairs of pairs of pairs have 2^40 leaves
+    _once_if_deep(writer, value, value)
     return {"t": writer.items(value)}
+
+
+def _frozenset(writer: Writer, value: frozenset[Any]) -> object:
+    _once_if_deep(writer, value, value)
+    return {"z": _sorted_set(writer, value)}
 
 
 def _dict(writer: Writer, value: dict[Any, Any]) -> object:
@@ -172,7 +192,9 @@ def _itself(writer: Writer, value: object) -> object:
 
 
 def _ends(writer: Writer, value: Any) -> list[object]:
-    return writer.items((value.start, value.stop, value.step))
+    ends = (value.start, value.stop, value.step)
+    _once_if_deep(writer, value, ends)
+    return writer.items(ends)
 
 
 _WRITE: Final[dict[type, Callable[[Writer, Any], object]]] = {
@@ -188,7 +210,7 @@ _WRITE: Final[dict[type, Callable[[Writer, Any], object]]] = {
     tuple: _tuple,
     dict: _dict,
     set: _set,
-    frozenset: lambda writer, value: {"z": _sorted_set(writer, value)},
+    frozenset: _frozenset,
     range: lambda writer, value: {"r": _ends(writer, value)},
     slice: lambda writer, value: {"l": _ends(writer, value)},
     type(...): lambda writer, value: {".": 0},

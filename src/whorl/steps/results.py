@@ -42,9 +42,10 @@ from .arguments import Arguments
 from .declared import Declared
 from .keeper import LABELS_READ, Kept, Live, Made, Written
 from .missed import COMPARED, FIRST, miss_of
+from .outside import FILES
 from .parameters import Content
 from .progress import Progress
-from .world import EVERYTHING, Surroundings, World, words, world_of
+from .world import EVERYTHING, Surroundings, Told, World, words, world_of
 
 __all__ = ["Request", "Results", "Row"]
 
@@ -131,6 +132,12 @@ class Results:
         self.rows = {}
         self._by_key = {}
         self._bytes = 0
+
+    def told(self, *, is_all: bool = True) -> Told:
+        """What others have to know who call it; `is_all`: all files that it reads are declared."""
+        said = self._surroundings
+        kinds = said.kinds if is_all else said.kinds - {FILES.name}
+        return Told(self._root, self.declared, said.ignores, kinds)
 
     # -- asking ---------------------------------------------------------------------------
 
@@ -427,7 +434,7 @@ def _changes(old: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ..
     return tuple(Change(name, old.get(name, "absent"), now.get(name, "absent")) for name in differ)
 
 
-_IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:")
+_IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:", "declared:")
 
 
 def group_of(name: str) -> StableDigest:

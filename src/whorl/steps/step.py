@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast, overload
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overload
 
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.lookup import find
@@ -28,7 +28,7 @@ from .outside import ENVIRONMENT, FILES
 from .process_store import ProcessStore
 from .results import Request, Results, group_of, name_of
 from .values import Serializer, serializer_name
-from .world import Surroundings
+from .world import Surroundings, Told
 
 __all__ = ["CachedStep", "Chain", "Step", "chain"]
 
@@ -261,6 +261,13 @@ class CachedStep(Step[In, Out]):
             raise TypeError(f"a step is something to call, not {step!r}")
         if key is not None and not callable(key):
             raise TypeError(f"key= is a whorl.Fingerprinter or a function, not {key!r}")
+        code = _code_of(step)
+        if code is not None and code.co_flags & _MADE_LATER:
+            raise TypeError(
+                f"{step_name(step)} is a generator or a coroutine: what it makes is made while it "
+                "is asked for and cannot be kept. Let the step return a list; coroutines can be "
+                "kept by whorl.cached"
+            )
         self.step = step
         self.salt = salt
         self.store = store
@@ -291,6 +298,10 @@ class CachedStep(Step[In, Out]):
         )  # fmt: skip
 
         self._results.names = ("input" if self._key is None else "key",)
+
+    def __whorl_told__(self) -> Told:
+        """What counts for cached functions and steps that call this one."""
+        return self._results.told()
 
     def __repr__(self) -> str:
         return f"<cached step {self.name}>"
@@ -350,8 +361,17 @@ class CachedStep(Step[In, Out]):
         return self._results.stats()
 
 
-def _folder_of(step: Any) -> str:
+_MADE_LATER: Final = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
+
+
+def _code_of(step: Any) -> types.CodeType | None:
+    """The code that runs when a step is called, if it is written in Python."""
     called: Any = find(type(step), "__call__")
     code = getattr(step, "__code__", getattr(called, "__code__", None))
+    return code if isinstance(code, types.CodeType) else None
+
+
+def _folder_of(step: Any) -> str:
+    code = _code_of(step)
     file = code.co_filename if code is not None else ""
     return os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120  # need not be there

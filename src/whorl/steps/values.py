@@ -3,7 +3,7 @@
 Plain data is written by whorl's own encoding, which executes nothing when it is read:
 
     record  = ["plain", written, whether nothing in it can be changed]
-            | ["pickle", signature] | ["serializer", which, signature]
+            | ["pickle", name of the program, signature] | ["serializer", which, signature]
     written = null | true | false | text | number | [written...]      as they are; a list
             | {"t": [written...]}                    tuple
             | {"d": [key, value, key, value...]}     dict, in order
@@ -128,8 +128,8 @@ def decoded(
         match record:
             case ["plain", written, bool()]:
                 return Reader(payload, scope, writable).read(written)
-            case ["pickle", str(signature)] if serializer is None:
-                return _from_pickle(payload("pickle"), signature)
+            case ["pickle", str(main), str(signature)] if serializer is None:
+                return _from_pickle(payload("pickle"), main, signature, scope)
             case ["serializer", str(kind), str(signature)] if serializer is not None:
                 return _from_serializer(payload("data"), kind, signature, serializer)
     except _UNREADABLE as error:
@@ -153,22 +153,29 @@ def is_constant(record: object) -> bool:
 
 
 def _by_pickle(value: object) -> Encoded:
-    import pickle
+    from .pickled import main_name, pickled
 
     try:
-        data = pickle.dumps(value, 5)
+        data = pickled(value)
     except Exception as error:
         raise NotKept(f"it is neither plain data nor can it be pickled: {error}") from error
-    return Encoded(["pickle", signed(b"pickle", data)], {"pickle": data})
+    main = main_name()
+    return Encoded(["pickle", main, signed(_purpose(main), data)], {"pickle": data})
 
 
-def _from_pickle(data: memoryview, signature: str) -> Any:
-    import pickle
+def _purpose(main: str) -> bytes:
+    return b"pickle " + main.encode("utf-8", "surrogatepass")
 
-    if not is_signed(b"pickle", data, signature):
+
+def _from_pickle(
+    data: memoryview, main: str, signature: str, scope: Mapping[str, Mapping[str, Any]]
+) -> Any:
+    from .pickled import unpickled
+
+    if not is_signed(_purpose(main), data, signature):
         raise NotRestored("it is a pickle that was not signed with our key")
     try:
-        return pickle.loads(data)
+        return unpickled(data, main, scope)
     except Exception as error:
         raise NotRestored(f"it cannot be unpickled: {error}") from error
 

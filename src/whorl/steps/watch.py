@@ -46,6 +46,8 @@ from whorl.fingerprint.lookup import (
 from whorl.fingerprint.names import known_by_name, resolve
 from whorl.fingerprint.tokens import LEAVES
 
+from .declared import Declared
+
 __all__ = ["Check", "Watch", "function_scope"]
 
 Check = Callable[[], bool]
@@ -193,6 +195,10 @@ class Watch:
         else:
             self._instance(value)
 
+    def declares(self, declared: Declared, now: list[list[object]]) -> None:
+        """Watch files and variables that were declared by something that was met."""
+        self._test(f"{self._name(declared)}.now() == {self._name(now)}")
+
     def is_named(self, cls: type) -> None:
         """Watch that a class is what its name leads to, if it is."""
         module, dotted = module_name(cls), qualname(cls)
@@ -322,10 +328,7 @@ class Watch:
         for attribute in attributes:
             if type(value) is not types.ModuleType:
                 return
-            stored = module_vars(value)
-            if self._describer.home(str(stored.get("__name__", ""))).kind != "user":
-                return
-            value = self._stored(stored, attribute)
+            value = self._stored(module_vars(value), attribute)
 
     def _stored(self, stored: dict[str, Any], name: str) -> object:
         value = stored.get(name, ABSENT)

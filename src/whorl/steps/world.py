@@ -24,21 +24,30 @@ from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.graph import Graph
-from whorl.fingerprint.lookup import derives, module_name, qualname, type_name
+from whorl.fingerprint.lookup import (
+    ABSENT,
+    class_vars,
+    derives,
+    find,
+    module_name,
+    qualname,
+    type_name,
+)
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import Refused
 from whorl.fingerprint.rules.builtin import dict_node, short
 from whorl.fingerprint.source import code_digest
-from whorl.fingerprint.tokens import FORMAT, Node, is_flat, is_leaf, marshalled
+from whorl.fingerprint.tokens import FORMAT, Node, is_flat, is_leaf, marshalled, unlabelled
 from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
-from .outside import outside_reads
+from .declared import Declared
+from .outside import Outside, outside_reads
 from .reach import called
 from .watch import Check, Watch
 
-__all__ = ["EVERYTHING", "Surroundings", "World", "words", "world_of"]
+__all__ = ["EVERYTHING", "Surroundings", "Told", "World", "words", "world_of"]
 
 EVERYTHING: Final = "code and all that it reads"
 _ATTEMPTS: Final = 5
@@ -56,6 +65,16 @@ class Surroundings:
     objects: tuple[object, ...] = ()
     kinds: frozenset[str] = frozenset()
     boundary: Boundary = DEFAULT_BOUNDARY
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a cached function or step says about itself to whoever calls it."""
+
+    function: object
+    declared: Declared
+    ignores: frozenset[str]
+    kinds: frozenset[str]  # of the outside, all of which is in `declared`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +138,8 @@ class _Survey:
         self.watch = Watch(self._describer, self._is_ignored)
         self.met: dict[str, object] = {}
         self._roots: tuple[object, ...] = ()
+        self._told: list[tuple[object, Told]] = []
+        self._ignores_of: dict[int, frozenset[str]] = {}
 
     def digest(self, roots: tuple[object, ...]) -> StableDigest:
         self._roots = roots
@@ -141,6 +162,8 @@ class _Survey:
                 node = self._class(cast("type", value), node)
         if not seen and node.tag != b"named":
             self.watch.see(value)
+        if find(type(value), "__whorl_told__") is not ABSENT:
+            node = self._telling(value, node)
         for child in node.values:
             self._flat(child)
         for item in node.items or ():
@@ -158,6 +181,19 @@ class _Survey:
                     self._flat(inner)
         elif type(child) is list and is_flat(child):
             self.watch.see(child)
+
+    def _telling(self, value: Any, node: Node) -> Node:
+        """A cached function that is called: the files and variables that it has declared count."""
+        told: Told = value.__whorl_told__()
+        self._told.append((value, told))
+        self._ignores_of[id(told.function)] = told.ignores
+        if not told.declared:
+            return node
+        now = told.declared.now()
+        self.watch.declares(told.declared, now)
+        for name, held in now:
+            self.met[f"declared:{name}"] = held
+        return Node(b"telling", (node, Node(b"declared", (marshalled(now),))), unlabelled)
 
     # -- functions ------------------------------------------------------------------------
 
@@ -177,7 +213,9 @@ class _Survey:
 
     def _counted(self, node: object, function: types.FunctionType) -> object:
         """The globals or captured values of a function, less those that do not count."""
-        if not self._said.ignores or type(node) is not Node or node.keys is None:
+        if type(node) is not Node or node.keys is None:
+            return node
+        if not self._said.ignores and not self._ignores_of.get(id(function)):
             return node
         reads = zip(cast("Sequence[str]", node.keys), node.values, strict=True)
         return dict_node(
@@ -185,7 +223,8 @@ class _Survey:
         )
 
     def _is_ignored(self, path: str, function: types.FunctionType) -> bool:
-        module, names = _module_of(function), self._said.ignores
+        module = _module_of(function)
+        names = self._said.ignores | self._ignores_of.get(id(function), frozenset())
         if path == "globals()":  # all that there is, because of one that can read anything
             return not names.isdisjoint(("globals", "eval", "exec"))
         return path in names or f"{module}.{path}" in names
@@ -197,6 +236,10 @@ class _Survey:
         for found in outside_reads(function):
             if found.kind.name in self._said.kinds or found.name in self._said.ignores:
                 continue
+            if self._is_told(found, function, graph):
+                continue
+            if found.method and self._is_method(found.method):
+                continue  # whose code is looked into by itself
             labels = "".join(label for _, label in graph.way_to(function))
             where = f"{_module_of(function)}.{function.__qualname__}"
             raise UnsupportedFunction(
@@ -206,6 +249,23 @@ class _Survey:
                 f"{where} uses {found.name}, so what it returns depends on {found.kind.name}",
                 f"{found.kind.remedy}, or say that it does not count: ignores=[{found.name!r}].",
             )
+
+    def _is_told(self, found: Outside, function: types.FunctionType, graph: Graph) -> bool:
+        """Whether the way to a function leads through one that has declared what is found."""
+        way = [node for node, _ in graph.way_to(function)]
+        return any(
+            found.kind.name in told.kinds or found.name in told.ignores
+            for value, told in self._told
+            if any(node is graph.node_of(value) for node in way)
+        )
+
+    def _is_method(self, name: str) -> bool:
+        """Whether a class that was met has a method of its own of this name."""
+        return any(
+            type(class_vars(cast("type", met)).get(name)) is types.FunctionType
+            for path, met in self.met.items()
+            if path.startswith("class:")
+        )
 
     def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
         if type(held) is not Node:

@@ -29,7 +29,7 @@ from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, mo
 from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
-from ..tokens import Node, unlabelled
+from ..tokens import Node, is_leaf, unlabelled
 from .builtin import dict_node
 from .rule import Rule
 
@@ -177,16 +177,42 @@ def _through_modules(
     path: str, value: object, attributes: tuple[str, ...], describer: Describer
 ) -> tuple[str, object]:
     """`cfg.tiles.N` read through the user's modules is a read of N, not of all that is in cfg."""
-    for attribute in attributes:
+    for i, attribute in enumerate(attributes):
         if type(value) is not types.ModuleType:
             break
         stored = module_vars(value)
         if describer.home(str(stored.get("__name__", ""))).kind != "user":
-            break
+            return _in_library(path, value, attributes[i:], describer)
         if attribute not in stored and "__getattr__" in stored:
             break
         path, value = f"{path}.{attribute}", stored.get(attribute, ABSENT)
     return path, value
+
+
+def _in_library(
+    path: str, module: types.ModuleType, attributes: tuple[str, ...], describer: Describer
+) -> tuple[str, object]:
+    """An installed module, by its version; or what is read there if that is not the version's.
+
+    A number or a text can be set by anybody (`np.zork = 3`), and a function or class in it can be
+    the user's, put in the place of the library's own.
+    """
+    place, value = path, cast("object", module)
+    for attribute in attributes:
+        if type(value) is not types.ModuleType:
+            break
+        place, value = f"{place}.{attribute}", module_vars(value).get(attribute, ABSENT)
+    if is_leaf(type(value)) or _is_users(value, describer):
+        return place, value
+    return path, module
+
+
+def _is_users(value: object, describer: Describer) -> bool:
+    if type(value) is types.FunctionType:
+        return describer.home_of_globals(value.__globals__).kind == "user"
+    return derives(type(value), type) and (
+        describer.home(module_name(cast("type", value))).kind == "user"
+    )
 
 
 def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> dict[str, object]:
