@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -38,6 +39,7 @@ from .operands import (
     Value,
     Vec,
     describe,
+    kind_of,
 )
 from .sharing import copied
 from .subscripts import subscript, transposed
@@ -52,12 +54,17 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.SetComp: ("a set comprehension", "Write a loop over an array."),
     ast.DictComp: ("a dict comprehension", "Write a loop over an array."),
     ast.GeneratorExp: ("a generator expression", "Write a loop."),
-    ast.JoinedStr: ("an f-string", "Texts are known at compile time: whorl.static(f'...')."),
+    ast.JoinedStr: (
+        "an f-string",
+        "Give print the values: print('x is', x). For a text that is known at compile time: "
+        "whorl.static(f'...').",
+    ),
     ast.Await: ("await", ""),
     ast.Yield: ("yield", "Write results into an array."),
     ast.YieldFrom: ("yield from", "Write results into an array."),
     ast.Starred: ("a starred expression", "Write the items out."),
 }
+_OF_ARRAYS: Final = "Arrays have .shape, .ndim, .size, .dtype and .T; write loops for the rest."
 _PLAIN: Final = (bool, int, float, str, bytes, tuple, type(None), enum.Enum, np.generic, np.dtype)
 
 
@@ -74,7 +81,7 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
     except Undecided as error:
         frame.refuse(node, error.reason, error.remedy)
     except Apart as error:
-        frame.refuse(node, f"this {error}")
+        frame.refuse(node, f"this {error}", Apart.remedy)
     except AbsentRead as error:
         raise frame.source.error(node, str(error)) from error
     except UnsupportedRead as error:
@@ -100,10 +107,17 @@ def scalar(frame: Frame, node: ast.expr, what: str = "a number") -> ir.Expr:
     return number_at(frame, node, expression(frame, node), what)
 
 
+def remedy_for_array(operand: Operand) -> str:
+    """What to do where a number is needed and an array is found."""
+    is_place = isinstance(operand, Place) and isinstance(operand.view.peek(), np.ndarray)
+    return "Write a loop over the elements." if is_place or isinstance(operand, ArrayOf) else ""
+
+
 def number_at(frame: Frame, node: ast.AST, operand: Operand, what: str = "a number") -> ir.Expr:
     """The number that an operand is; a `KernelError` at a node if it is none."""
     if not is_scalar(operand):
-        frame.refuse(node, f"this is {describe(operand)}, where {what} is needed")
+        what = f"this is {describe(operand)}, where {what} is needed"
+        frame.refuse(node, what, remedy_for_array(operand))
     try:
         return number(operand)
     except (Undecided, NotPossible) as error:
@@ -221,19 +235,36 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
             return Known(getattr(value, name))
         case Value() if name in ("real", "imag"):
             return owner if name == "real" else Known(0)
-    what = f"{describe(owner)} has no attribute {name!r} in a kernel"
-    remedy = ""
+    kind, remedy = describe(owner), ""
     if isinstance(owner, ArrayOf | Vec):
-        remedy = "Arrays have .shape, .ndim, .size, .dtype and .T; write loops for the rest."
-    frame.refuse(node, what, remedy)
+        remedy = _OF_ARRAYS
+    elif isinstance(owner, Items):
+        kind = "a list or tuple"
+        remedy = "It cannot grow or change: write into an array that is passed in."
+    frame.refuse(node, f"{kind} has no attribute {name!r} in a kernel", remedy)
 
 
 def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
-    try:
+    with contextlib.suppress(AbsentRead):
         return owner.then(owner.view.attr(node.attr))
-    except AbsentRead:
-        kind = type(owner.view.peek()).__name__
-        frame.refuse(node, f"{owner.view.path} is a {kind} without an attribute {node.attr!r}")
+    value, remedy = owner.view.peek(), ""
+    _refuse_raised(frame, node, owner, value)
+    if isinstance(value, np.ndarray):
+        remedy = _OF_ARRAYS
+    elif isinstance(value, list | tuple) and node.attr in ARRAY_ATTRIBUTES:
+        remedy = "Pass a NumPy array: np.asarray(...)."
+    what = f"{owner.view.path} is {kind_of(value)} without an attribute {node.attr!r}"
+    frame.refuse(node, what, remedy)
+
+
+def _refuse_raised(frame: Frame, node: ast.Attribute, owner: Place, value: object) -> None:
+    """Say what a property raised, if it is there and did; its traceback leads to its line."""
+    try:
+        getattr(value, node.attr)
+    except Exception as error:
+        if not isinstance(error, AttributeError) or hasattr(type(value), node.attr):
+            what = f"{owner.view.path}.{node.attr} raises {type(error).__name__}: {error}"
+            raise frame.source.error(node, what) from error
 
 
 def _shape(frame: Frame, array: ir.Array) -> Operand:
@@ -383,7 +414,8 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
         if not is_scalar(side):
             if isinstance(side, Known) and name in ("eq", "ne") and is_scalar(other):
                 return Known(name == "ne")  # a number is never a text, nor None
-            frame.refuse(node, f"{describe(left)} cannot be compared with {describe(right)}")
+            what = f"{describe(left)} cannot be compared with {describe(right)}"
+            frame.refuse(node, what, remedy_for_array(side))
     return Value(compare(name, number(left), number(right)))
 
 

@@ -164,7 +164,7 @@ class Frame:
             if name in frame.names:
                 found = frame.names[name]
                 if isinstance(found, Unset):
-                    self.refuse(node, f"{name!r} {found.reason}", "Give it a value before.")
+                    self.refuse(node, f"{name!r} {found.reason}", found.remedy)
                 if frame is not self and name in frame.reduced:
                     self.refuse(node, f"{name!r} is not known before all rounds of prange are done")
                 return found

@@ -35,7 +35,7 @@ from .expressions import looked_at, number_at, parts
 from .frame import Frame
 from .joins import OneScalar, join
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
-from .subscripts import element_of, spread
+from .subscripts import check_writeable, element_of, spread
 from .values import is_scalar
 
 __all__ = ["FUNCTIONS", "METHODS", "casts"]
@@ -431,6 +431,14 @@ def _filled(value: float) -> Handler:
             named.setdefault("dtype", args.pop())
         element = _element_type(frame, node, named.pop("dtype", None)) or F64
         (operand,) = _exactly(frame, node, args, named, 1)
+        sizes = operand.items if isinstance(operand, Items) else (operand,)
+        if any(isinstance(size, Value) for size in sizes):
+            frame.refuse(
+                node,
+                f"{ast.unparse(node.func)} makes a small vector: its length has to be known at "
+                "compile time",
+                "Make the array outside and pass it in.",
+            )
         shape = known_value(frame, node, operand)
         if isinstance(shape, int):
             shape = (shape,)
@@ -469,8 +477,7 @@ def _atomic(
     array = looked_at(given["array"])
     if not isinstance(array, ArrayOf):
         frame.refuse(node, f"atomics are for arrays, not for {describe(array)}")
-    if not array.array.type.writeable:
-        frame.refuse(node, f"{array.array.path} is read-only")
+    check_writeable(frame, node, array.array)
     indices = spread([given["index"]])
     if len(indices) != array.array.type.ndim:
         frame.refuse(node, f"{len(indices)} indices for {describe(array)}")

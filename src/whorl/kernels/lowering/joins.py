@@ -8,7 +8,7 @@ an array, a vector, a tuple of these; or the very operand, if it is the same on 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from whorl.kernels import ir
 from whorl.kernels.types import (
@@ -33,6 +33,8 @@ __all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "te
 
 class Apart(Exception):
     """Operands that no variable can hold both of."""
+
+    remedy: Final = "Let it be of the same kind on every way: a number, or a tuple of as many."
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ __all__ = [
     "Value",
     "Vec",
     "describe",
+    "kind_of",
     "same",
 ]
 
@@ -119,6 +120,7 @@ class Unset:
     """No value, or not a single one: reading it is an error that says why."""
 
     reason: str
+    remedy: str = "Give it a value before."
 
 
 Operand: TypeAlias = Known | Place | Value | ArrayOf | Vec | Items | Closure | Unset
@@ -151,14 +153,22 @@ def fingerprint_or_id(value: Any) -> Any:
         return id(value)
 
 
+def kind_of(value: object) -> str:
+    """What a value is an instance of, with its article."""
+    name = type(value).__name__
+    return f"an {name}" if name[:1].lower() in "aeio" or name == "ndarray" else f"a {name}"
+
+
 def describe(operand: Operand) -> str:
     """An operand's type for people."""
     match operand:
         case Known(value):
             name = type(value).__name__
-            return f"{name} ({value!r})" if isinstance(value, bool | int | float | str) else name
+            if isinstance(value, bool | int | float | str):
+                return f"{name} ({value!r})"
+            return "None" if value is None else name
         case Place(view):
-            return f"{view.path}, a {type(view.peek()).__name__}"
+            return f"{view.path}, {kind_of(view.peek())}"
         case Value():
             return str(operand.type)
         case ArrayOf(array):

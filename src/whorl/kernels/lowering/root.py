@@ -87,7 +87,7 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
     found = merge(frame, {}, jumps)["return"]
     at = next((jump.node for jump in reversed(frame.returns) if jump.node is not None), tree)
     if isinstance(found, Unset):
-        frame.refuse(at, f"what is returned {found.reason}")
+        frame.refuse(at, f"what is returned {found.reason}", found.remedy)
     is_none = isinstance(found, Known) and found.value is None
     if lowering.function.has_checkpoints and not is_none:
         frame.refuse(

@@ -29,7 +29,7 @@ from .frame import Frame, Jump, Loop
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
 from .sharing import copied, note_change
-from .subscripts import array_part, element_of, fail_unless, spread, subscript
+from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
 from .values import Undecided, decide, is_scalar
 
 __all__ = ["assign", "block", "merge"]
@@ -136,8 +136,7 @@ def store(
     value = looked_at(value)
     match owner:
         case ArrayOf(array):
-            if not array.type.writeable:
-                frame.refuse(node, f"{array.path or 'this array'} is read-only")
+            check_writeable(frame, node, array)
             _store_into(frame, node, array, spread(indices), value)
         case Vec():
             _check_own(frame, node, owner)
@@ -270,8 +269,7 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
 def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) -> None:
     """Set the one element of an array without dimensions."""
     array = owner.array
-    if not array.type.writeable:
-        frame.refuse(node, f"{array.path or 'this array'} is read-only")
+    check_writeable(frame, node, array)
     number = cast(number_at(frame, node, value), array.type.element)
     frame.lowering.emit(ir.Store(ir.Element(array, (), ()), number))
 
@@ -344,7 +342,7 @@ def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Oper
     try:
         template = join(there)
     except Apart as error:
-        return Unset(str(error))
+        return Unset(str(error), Apart.remedy)
     found = new_variable(template, name)
     for each, operand in zip(pairs, there, strict=True):
         each.extend(settings(found, operand))

@@ -171,12 +171,24 @@ def element_of(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any])
     return ir.Element(array, exprs, unsigned, site)
 
 
+def check_writeable(frame: Frame, node: ast.AST, array: ir.Array) -> None:
+    """Refuse to write into an array that is read-only."""
+    if not array.type.writeable:
+        frame.refuse(
+            node,
+            f"{array.path or 'this array'} is read-only",
+            "Pass a copy, or an array that may be written to; results of whorl.cached may not.",
+        )
+
+
 def array_part(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> Operand:
     """An element, or the part of an array that some indices leave."""
     indices = _without_ellipsis(indices, array.type.ndim)
     if len(indices) > array.type.ndim:
         frame.refuse(
-            node, f"{len(indices)} indices for {array.path or 'an array'} of type {array.type}"
+            node,
+            f"{len(indices)} indices for {array.path or 'an array'} of type {array.type}",
+            f"It has {array.type.ndim} dimension{'s' * (array.type.ndim != 1)}.",
         )
     if len(indices) == array.type.ndim and not any(isinstance(i, tuple) for i in indices):
         return Value(element_of(frame, node, array, indices))
