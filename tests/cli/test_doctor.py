@@ -57,6 +57,16 @@ def test_a_directory_that_others_may_write_to_is_broken(run: Run, store: Directo
     assert (state, text) == ("broken", "its group may write to it (mode 0770): it is not used")
 
 
+def test_a_variable_that_is_no_setting_is_noted_with_what_may_be_meant(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHORL_CACHEDIR", "/somewhere")
+    monkeypatch.setenv("WHORL_BANANAS", "5")
+    rows = states(run)
+    assert rows["settings", "WHORL_CACHEDIR"] == ("note", "no setting; WHORL_CACHE_DIR is one")
+    assert rows["settings", "WHORL_BANANAS"] == ("note", "no setting of whorl")
+
+
 def test_a_bad_variable_is_broken_and_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "_current", None)
     monkeypatch.setenv("WHORL_CACHE", "maybe")
