@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.running import Run, artifact_of
 from whorl import settings
+from whorl.cli.command import main
 from whorl.store import DirectoryStore
 
 
@@ -71,6 +72,16 @@ def test_a_bad_variable_is_broken_and_named(run: Run, monkeypatch: pytest.Monkey
     monkeypatch.setattr(settings, "_current", None)
     monkeypatch.setenv("WHORL_CACHE", "maybe")
     assert states(run)["settings", "WHORL_CACHE"][0] == "broken"
+
+
+def test_a_bad_variable_does_not_hide_the_directory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(settings, "_current", None)
+    monkeypatch.setenv("WHORL_LOG", "loud")
+    monkeypatch.setenv("WHORL_CACHE_DIR", str(tmp_path / "mine"))
+    assert main(["doctor"]) == 1
+    assert str(tmp_path / "mine") in capsys.readouterr().out
 
 
 def test_a_place_where_nothing_can_be_is_broken(run: Run, tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def held(frame: Frame, operand: Operand) -> Operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr))
         case Items(items):
-            return Items(tuple(held(frame, item) for item in items))
+            return operand.with_items(held(frame, item) for item in items)
     return operand
 
 
@@ -182,7 +182,7 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Operand:
             items.extend(parts(frame, item, operand))
         else:
             items.append(operand)
-    return Items(tuple(items))
+    return Items(tuple(items), is_list=isinstance(node, ast.List))
 
 
 def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> list[Operand]:
@@ -238,8 +238,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     kind, remedy = describe(owner), ""
     if isinstance(owner, ArrayOf | Vec):
         remedy = _OF_ARRAYS
+    elif isinstance(owner, Value):
+        remedy = "Convert a number with int(...), float(...), np.float32(...) and the like."
     elif isinstance(owner, Items):
-        kind = "a list or tuple"
+        kind = "a list" if owner.is_list else "a tuple"
         remedy = "It cannot grow or change: write into an array that is passed in."
     frame.refuse(node, f"{kind} has no attribute {name!r} in a kernel", remedy)
 
@@ -302,7 +304,9 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
     if isinstance(left, Known) and isinstance(right, Known):
         return _known_binary(frame, node, op, left.value, right.value)
     if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
-        return Items((*left.items, *right.items))
+        if left.is_list is not right.is_list:
+            frame.refuse(node, "a list and a tuple cannot be added")
+        return left.with_items((*left.items, *right.items))
     if isinstance(left, Vec) or isinstance(right, Vec):
         return vectors.binary_of(frame, node, op, left, right)
     if isinstance(op, ast.MatMult):
@@ -429,7 +433,7 @@ def _class_beside(dtype: Operand, operand: Operand) -> Operand:
 
 
 def _equal_items(frame: Frame, node: ast.AST, left: Items, right: Items, name: str) -> Operand:
-    if len(left.items) != len(right.items):
+    if len(left.items) != len(right.items) or left.is_list is not right.is_list:
         return Known(name == "ne")
     result: ir.Expr = ir.Const(WEAK_BOOL, True)
     for a, b in zip(left.items, right.items, strict=True):

@@ -87,7 +87,8 @@ def _exactly(
 ) -> list[Operand]:
     if named or len(args) not in counts:
         wanted = " or ".join(map(str, counts))
-        frame.refuse(node, f"{ast.unparse(node.func)} takes {wanted} positional arguments here")
+        noun = "argument" if counts == (1,) else "arguments"
+        frame.refuse(node, f"{ast.unparse(node.func)} takes {wanted} positional {noun} here")
     return args
 
 
@@ -318,7 +319,7 @@ def _isinstance(
         case Known(value):
             return Known(isinstance(value, wanted))
         case Items():
-            return Known(issubclass(tuple, wanted))
+            return Known(issubclass(list if operand.is_list else tuple, wanted))
     frame.refuse(node, f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
 
 

@@ -430,8 +430,8 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     lowering.outside = outside | set(vectors_in(before.values()))
     own = Unset(
         "is set inside of prange, where every round has its own",
-        "Sums are written s += x (or *=, min, max); keep anything else in an array, an element "
-        "for each round.",
+        "A sum (s += x; also *=, min, max) that is not read in the loop comes out whole; keep "
+        "anything else in an array, an element for each round.",
     )
     for name in assigned - reductions.keys():
         frame.names[name] = own

@@ -13,6 +13,7 @@ Unset       a name that has no value, or no single one, and why
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whorl.fingerprint import fingerprint
@@ -105,6 +106,11 @@ class Items:
     """A tuple, or a list display, of operands."""
 
     items: tuple[Operand, ...]
+    is_list: bool = False
+
+    def with_items(self, items: Iterable[Operand]) -> Items:
+        """Others in their place."""
+        return Items(tuple(items), self.is_list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,8 +143,8 @@ def same(left: Operand, right: Operand) -> bool:
             return a is b or (type(a) is type(b) and fingerprint_or_id(a) == fingerprint_or_id(b))
         case Place(a), Place(b):
             return bool(a.path == b.path)
-        case Items(a), Items(b):
-            return len(a) == len(b) and all(map(same, a, b))
+        case Items(a, is_list), Items(b, other):
+            return is_list is other and len(a) == len(b) and all(map(same, a, b))
         case ArrayOf(a), ArrayOf(b):
             return bool(a == b)
         case _:
@@ -168,7 +174,7 @@ def describe(operand: Operand) -> str:
                 return f"{name} ({value!r})"
             return "None" if value is None else name
         case Place(view):
-            return f"{view.path}, {kind_of(view.peek())}"
+            return f"{view.path} ({kind_of(view.peek())})"
         case Value():
             return str(operand.type)
         case ArrayOf(array):
@@ -176,7 +182,8 @@ def describe(operand: Operand) -> str:
         case Vec():
             return f"a vector {operand}"
         case Items(items):
-            return f"({', '.join(map(describe, items))})"
+            inside = ", ".join(map(describe, items))
+            return f"[{inside}]" if operand.is_list else f"({inside})"
         case Closure(node):
             return getattr(node, "name", "a lambda")
         case Unset(reason):

@@ -107,7 +107,8 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr, name))
         case Items(items):
-            return Items(tuple(named(frame, f"{name}.{i}", item) for i, item in enumerate(items)))
+            found = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
+            return operand.with_items(found)
     return operand
 
 
@@ -119,7 +120,7 @@ def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Oper
         after = len(targets) - i - 1
         if len(items) < len(targets) - 1:
             frame.refuse(node, f"{len(items)} values for {len(targets) - 1} or more names")
-        middle = Items(tuple(items[i : len(items) - after]))
+        middle = Items(tuple(items[i : len(items) - after]), is_list=True)
         items = [*items[:i], middle, *items[len(items) - after :]]
     elif len(items) != len(targets):
         frame.refuse(node, f"{len(items)} values for {len(targets)} names")
@@ -254,6 +255,8 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                 element = Value(ir.Element(left.array, (), ()))
                 _set_element(frame, node, left, apply(frame, node, node.op, element, right))
                 return False
+            if isinstance(left, Items) and left.is_list:
+                frame.refuse(node, "a list cannot be changed in a kernel", "Write a = a + [...].")
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
