@@ -705,6 +705,20 @@ def test_debug_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "x 0 = 0.5\nx 1 = 2.0\n"
 
 
+def test_a_print_that_prints_nothing_is_said_once_when_it_is_compiled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @whorl.kernel
+    def silent(x):
+        for i in range(x.size):
+            print("x", i, "=", x[i])
+
+    for _ in range(2):
+        silent(np.ones(2))
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert '`print("x", i, "=", x[i])` prints nothing without debug' in said
+
+
 # -- audit ------------------------------------------------------------------------------
 
 

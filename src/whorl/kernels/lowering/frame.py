@@ -80,6 +80,7 @@ class Lowering:
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
+        self.silent: dict[str, None] = {}  # lines of prints that print nothing
         self._slots: dict[Path, ir.Slot] = {}
         self._labels = 0
 

@@ -369,6 +369,7 @@ def _print(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, O
     if named:
         frame.refuse(node, "print takes no keywords in a kernel")
     if not frame.lowering.debug:
+        frame.lowering.silent[frame.line(node)] = None
         return Known(None)
     words: list[str] = []
     exprs: list[ir.Expr] = []
