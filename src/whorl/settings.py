@@ -36,7 +36,16 @@ from .errors import BadSetting
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Setting", "Settings", "configure", "current", "on_change", "restore", "size_of"]
+__all__ = [
+    "Setting",
+    "Settings",
+    "configure",
+    "current",
+    "on_change",
+    "restore",
+    "size_of",
+    "variables",
+]
 
 CacheMode = Literal["on", "off", "readonly"]
 LogLevel = Literal["off", "error", "warning", "why", "info", "debug"]
@@ -326,6 +335,15 @@ _OPTIONS: Final[dict[str, _Option]] = {
     "require_hit": _Option("require_hit", "WHORL_REQUIRE_HIT", _switch, lambda: False),
     "summary": _Option("summary", "WHORL_SUMMARY", _file, lambda: ""),
 }
+
+
+def variables() -> tuple[str, ...]:
+    """The variables of the environment that are settings.
+
+    >>> "WHORL_CACHE_DIR" in variables()
+    True
+    """
+    return tuple(option.variable for option in _OPTIONS.values())
 
 
 # -- the settings of this process -------------------------------------------------------

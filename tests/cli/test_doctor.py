@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.running import Run, artifact_of
 from whorl import settings
+from whorl.cli.command import main
 from whorl.store import DirectoryStore
 
 
@@ -57,10 +58,30 @@ def test_a_directory_that_others_may_write_to_is_broken(run: Run, store: Directo
     assert (state, text) == ("broken", "its group may write to it (mode 0770): it is not used")
 
 
+def test_a_variable_that_is_no_setting_is_noted_with_what_may_be_meant(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHORL_CACHEDIR", "/somewhere")
+    monkeypatch.setenv("WHORL_BANANAS", "5")
+    rows = states(run)
+    assert rows["settings", "WHORL_CACHEDIR"] == ("note", "no setting; WHORL_CACHE_DIR is one")
+    assert rows["settings", "WHORL_BANANAS"] == ("note", "no setting of whorl")
+
+
 def test_a_bad_variable_is_broken_and_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "_current", None)
     monkeypatch.setenv("WHORL_CACHE", "maybe")
     assert states(run)["settings", "WHORL_CACHE"][0] == "broken"
+
+
+def test_a_bad_variable_does_not_hide_the_directory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(settings, "_current", None)
+    monkeypatch.setenv("WHORL_LOG", "loud")
+    monkeypatch.setenv("WHORL_CACHE_DIR", str(tmp_path / "mine"))
+    assert main(["doctor"]) == 1
+    assert str(tmp_path / "mine") in capsys.readouterr().out
 
 
 def test_a_place_where_nothing_can_be_is_broken(run: Run, tmp_path: Path) -> None:

@@ -263,6 +263,12 @@ def test_stats_add_up_what_is_kept_and_what_was_counted(
     ]
 
 
+def test_stats_of_a_program_that_is_not_there_say_so(run: Run, entries: list[Entry]) -> None:
+    ran = run("stats", "nosuch")
+    assert (ran.code, ran.err) == (0, "whorl: no program is called nosuch.\n")
+    assert "hits" in ran.out
+
+
 def files(store: DirectoryStore) -> list[Path]:
     return [
         path for path in (store.root / "v1").rglob("*") if path.is_file() and len(path.name) > 20

@@ -78,6 +78,20 @@ def test_another_version_of_the_compiler_is_the_reason(store: Cache) -> None:
     ]
 
 
+def test_an_edit_of_the_kernel_is_the_reason(store: Cache) -> None:
+    compiler = Looking(lambda inputs: inputs.arg("n").value())
+
+    def of(body: int) -> whorl.Kernel:
+        namespace: dict[str, Any] = {"__name__": __name__}
+        exec(f"def kernel(n): return {body}", namespace)
+        return whorl.jit(compiler, store=store)(namespace["kernel"])
+
+    of(1)(1)
+    explanation = of(2).explain(1)
+    assert explanation.reason == "its code was edited"
+    assert [change.path for change in explanation.changes] == ["code"]
+
+
 def test_misses_are_logged_when_somebody_asks_why(
     store: Cache, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 import whorl
 TABLE = {"a": 1}
 ROW = (1, 2, 3)
+ROWS = []
 class Point:
     k = 2
     def __init__(self, x): self.x = x
@@ -127,7 +129,7 @@ CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
     ("x[0] = 'a'", X, 1, 5, "where a number is needed"),
     ("return x[0, 1]", X, 1, 12, "2 indices for arg:x"),
     ("return x[0.5]", X, 1, 12, "an index is an int, not float"),
-    ("return x[None]", X, 1, 12, "an index is an int, not NoneType"),
+    ("return x[None]", X, 1, 12, "an index is an int, not None"),
     ("return x[::0]", X, 1, 12, "the step of a slice"),
     ("return x.sum()", X, 1, 12, "x.sum has no Python source to follow"),
     ("a, b = x", X, 1, 5, "no length that is known at compile time"),
@@ -217,6 +219,93 @@ def test_an_unsupported_construct_is_an_error_at_its_place(
     assert shown.strip() == body.splitlines()[line - 1].strip()
     assert caret.strip("^ ") == ""
     assert str(tmp_path) not in str(error)
+
+
+# What a newcomer writes, and what the error says to do instead: the body of `def k(x)`, what it
+# is called with, words of the first line, words of the last one.
+_READ_ONLY = np.arange(3.0)
+_READ_ONLY.flags.writeable = False
+INSTEAD: list[tuple[str, Any, str, str]] = [
+    ("return x.size", [1.0], "arg:x is a list without an attribute 'size'", "np.asarray"),
+    ("return x.size", (1.0,), "arg:x is a tuple without an attribute 'size'", "np.asarray"),
+    ("return x.shap", X, "arg:x is an ndarray without an attribute 'shap'", ".shape, .ndim"),
+    ("r = []\nr.append(x)", 1, "a list has no attribute 'append' in a kernel", "passed in"),
+    ("ROWS.append(x)", 1, "ROWS.append has no Python source to follow", "write into an array"),
+    ("print(f'{x}')", 1, "an f-string is not supported", "print('x is', x)"),
+    ("return x.startswith('a')", "ab", "no Python source", "whorl.static(x.startswith('a'))"),
+    ("return x.sum()", X, "no Python source", "Write a loop over the elements"),
+    ("return np.sum(x)", X, "no Python source", "Write a loop over the elements"),
+    ("return np.random.rand()", 1, "no Python source", "pass them in as an array"),
+    ("return np.zeros(x.size)[0]", X, "its length has to be known", "outside and pass it in"),
+    ("return np.dot(x, x)", X, "not for arg:x (an ndarray)", "write a loop"),
+    ("return np.sin(x)", X, "where a number is needed", "Write a loop over the elements."),
+    ("x[x > 1] = 0", X, "cannot be compared with", "Write a loop over the elements."),
+    ("return x[0, 0]", X, "2 indices for arg:x", "It has 1 dimension."),
+    ("x[0] = 1", _READ_ONLY, "arg:x is read-only", "Pass a copy"),
+    ("x[()] += 1", _READ_ONLY[0:1].reshape(()), "arg:x is read-only", "Pass a copy"),
+    ("whorl.atomic_add(x, 0, 1)", _READ_ONLY, "arg:x is read-only", "Pass a copy"),
+    ("return x if x > 0 else None", 1.0, "float on one way here and None", "the same kind"),
+    ("if x > 0:\n    return x", 1.0, "float on one way here and None", "the same kind"),
+    ("if x > 0:\n    y = 1\nelse:\n    y = None\nreturn y", 1.0, "and None", "the same kind"),
+    ("for i in whorl.prange(x):\n    s = i\nreturn s", 3, "'s' is set inside of", "s += x"),
+    ("return x[[0, 1]]", M, "an index is an int, not [int (0), int (1)]", "a loop over indices"),
+    ("i = [0, 1]\nreturn x[i]", M, "an index is an int, not [int", "a loop over indices"),
+    ("a = [1]\na += [x]\nreturn a[0]", 1, "a list cannot be changed", "a = a + [...]"),
+    ("return ([1] + (2,))[0]", 1, "a list and a tuple cannot be added", "^"),
+    ("return x.get('a', 1)", {"a": 1}, "no Python source", "d['name']"),
+    ("for i in reversed(range(x)):\n    pass", 3, "reversed objects", "range(n - 1, -1, -1)"),
+    ("for i in np.arange(x):\n    pass", 3, "no Python source", "Count with range(...)."),
+    ("return np.floor(x).astype(int)", 1.5, "f64 has no attribute", "int(...)"),
+    ("return x[0]", np.ones(2, "f2"), "an array of float16", "x.astype(np.float64)"),
+    ("return x[0]", np.ones(2, complex), "an array of complex128", "x.real and x.imag"),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "argument", "what", "remedy"), INSTEAD, ids=[f"{row[0]}-{row[2]}" for row in INSTEAD]
+)
+def test_an_error_says_what_to_write_instead(
+    tmp_path: Path, body: str, argument: Any, what: str, remedy: str
+) -> None:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    error = refused(f"@whorl.kernel\ndef k(x):\n{lines}\n", tmp_path, argument)
+    assert what in error.what
+    assert remedy in str(error).splitlines()[-1]
+
+
+def test_the_traceback_of_an_error_shows_the_call_and_not_the_compiler(tmp_path: Path) -> None:
+    error = refused("@whorl.kernel\ndef k(x):\n    return {}\n", tmp_path, 1)
+    frames = traceback.extract_tb(error.__traceback__)
+    assert frames[0].name == "refused"
+    assert not [frame for frame in frames if "lowering" in frame.filename]
+    assert len(frames) <= 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("ValueError", "raises ValueError: mine"), ("AttributeError", "raises AttributeError: mine")],
+)
+def test_what_a_property_raises_is_said_with_its_traceback(
+    tmp_path: Path, kind: str, said: str
+) -> None:
+    own = f"class Own:\n    @property\n    def bad(self): raise {kind}('mine')\n"
+    module = loaded(f"{HEAD}{own}@whorl.kernel\ndef k(x):\n    return x.bad\n", tmp_path)
+    with pytest.raises(whorl.KernelError, match=f"arg:x.bad {said}") as caught:
+        module.k(module.Own())
+    cause = caught.value.__cause__
+    assert cause is not None
+    assert type(cause).__name__ == kind
+    assert traceback.extract_tb(cause.__traceback__)[-1].name == "bad"
+
+
+def test_what_cannot_be_read_is_said_once(tmp_path: Path) -> None:
+    source = "@whorl.kernel\ndef k(x):\n    return whorl.static(x.lock)\n"
+    module = loaded(f"{HEAD}import threading\n{source}", tmp_path)
+    point = module.Point(1)
+    point.lock = module.threading.Lock()
+    with pytest.raises(whorl.KernelError, match="cannot be read: it keeps state") as caught:
+        module.k(point)
+    assert caught.value.__cause__ is None
 
 
 SIGNATURES: list[tuple[str, Any, int, int, str]] = [

@@ -705,6 +705,20 @@ def test_debug_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "x 0 = 0.5\nx 1 = 2.0\n"
 
 
+def test_a_print_that_prints_nothing_is_said_once_when_it_is_compiled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @whorl.kernel
+    def silent(x):
+        for i in range(x.size):
+            print("x", i, "=", x[i])
+
+    for _ in range(2):
+        silent(np.ones(2))
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert '`print("x", i, "=", x[i])` prints nothing without debug' in said
+
+
 # -- audit ------------------------------------------------------------------------------
 
 
@@ -715,3 +729,23 @@ def test_an_audit_finds_nothing() -> None:
             widening(np.ones(3, dtype))
     assert report.compared
     assert not report.findings
+
+
+def test_a_list_is_no_tuple() -> None:
+    def kinds(x):
+        a = [x, 2.0] if x > 0 else [3.0, x]
+        b = a + [x]  # noqa: RUF005  # the sum of lists is what this is about
+        _, *rest = (x, x)
+        return (
+            a == (1.0, 2.0),  # type: ignore[comparison-overlap]  # the question
+            a == [1.0, 2.0],
+            isinstance(a, list),
+            isinstance(b, tuple),
+            isinstance(b[0:2], list),
+            isinstance(rest, list),
+            isinstance((x, x), list),
+        )
+
+    expected = (False, True, True, False, True, True, False)
+    assert kinds(1.0) == expected
+    assert whorl.kernel(kinds)(1.0) == expected

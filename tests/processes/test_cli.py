@@ -105,7 +105,9 @@ def test_warm_ends_with_the_code_of_the_script_and_shows_what_it_said(
     assert "ValueError: invalid literal for int()" in done.stderr
     assert "solve.scaled" in done.stdout
     written(tmp_path, {"slow.py": "import time; time.sleep(60)"})
-    assert whorl(cache, "warm", "--timeout", "0.3", tmp_path / "slow.py").returncode == 124
+    done = whorl(cache, "warm", "--timeout", "0.3", tmp_path / "slow.py")
+    assert done.returncode == 124
+    assert done.stderr.endswith("slow.py took too long.\n")
     assert whorl(cache, "warm", tmp_path / "nothing.py").returncode == 2
     assert whorl(cache, "warm").returncode == 2
 

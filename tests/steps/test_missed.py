@@ -111,3 +111,22 @@ def test_a_run_that_raises_is_noted_as_such(cache: Cache) -> None:
     with pytest.raises(ZeroDivisionError):
         fails(1)
     assert [miss.ending for miss in noted(cache)] == ["raised ZeroDivisionError"]
+
+
+def test_a_small_dict_and_the_content_of_a_file_are_said_in_words(
+    cache: Cache, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.txt"
+    table.write_text("1")
+
+    @whorl.cached(store=cache, by_content=["path"])
+    def load(path: str, config: dict[str, float]) -> float:
+        return config["n"] * len(path)
+
+    load(str(table), {"n": 40, "hot": 100.0})
+    (change,) = load.explain(str(table), {"hot": 90.0, "n": 40}).changes
+    assert (change.old, change.new) == ("{'hot': 100.0, 'n': 40}", "{'hot': 90.0, 'n': 40}")
+    table.write_text("2")
+    (change,) = load.explain(str(table), {"n": 40, "hot": 100.0}).changes
+    assert change.path == "arg:path"
+    assert str(change.old).startswith("<Content ")

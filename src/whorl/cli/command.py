@@ -93,7 +93,8 @@ def whorl(context: click.Context, cache_dir: str | None) -> None:
     """Look after the cache of compiled code: what is in it, why something was compiled.
 
     \b
-    Exit codes: 0 all is well, 1 something is wrong, 2 the command line cannot be followed.
+    Exit codes: 0 all is well, 1 something is wrong, 2 the command line cannot
+    be followed.
 
     \b
     Example:

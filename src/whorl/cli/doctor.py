@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
@@ -53,6 +55,9 @@ def _root(cache_dir: str | None) -> Path:
     except BadSetting:  # which is the first thing that will be said
         from whorl.settings import Settings
 
+        named = {name: text for name, text in os.environ.items() if name == "WHORL_CACHE_DIR"}
+        with suppress(BadSetting):
+            return Settings.from_environment(named).cache_dir.value
         return Settings.from_environment({}).cache_dir.value
 
 

@@ -68,6 +68,19 @@ def _settings() -> Iterator[Check]:
         shown = "-" if value == "" else value
         state = "note" if (name, setting.value) in _WORTH_KNOWING else "ok"
         yield Check("settings", name, state, f"{shown} (from {setting.origin})")
+    yield from _strangers()
+
+
+def _strangers() -> Iterator[Check]:
+    """Variables that look like settings and are none: nobody else would say so."""
+    from difflib import get_close_matches
+
+    known = settings.variables()
+    for name in sorted(os.environ):
+        if name.startswith("WHORL_") and name not in known:
+            close = get_close_matches(name, known, 1, 0.7)
+            text = f"no setting; {close[0]} is one" if close else "no setting of whorl"
+            yield Check("settings", name, "note", text)
 
 
 _WORTH_KNOWING: Final = {

@@ -98,6 +98,8 @@ def command(program: str | None, limit: int, as_json: bool, cache_dir: str | Non
     if said_to_be_empty(store):
         return
     _print_totals(store, summary)
+    if program is not None and not rows:
+        click.echo(f"whorl: no program is called {words.printable(program)}.", err=True)
     _print_programs(rows, limit)
 
 

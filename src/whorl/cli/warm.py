@@ -26,6 +26,7 @@ from .refusal import Refusal
 
 __all__ = ["command"]
 
+TOO_LONG: Final = 124  # as timeout(1) says it
 _SHOWN: Final = 20  # lines of the output of a script that failed
 _LOST: Final = (Ending.SKIPPED, Ending.NO_SPACE, Ending.NOT_WRITABLE, Ending.NOT_STORED)
 
@@ -254,7 +255,7 @@ def _awaited(
                 if is_late or stopping.is_set():
                     child.kill()
                     child.wait()
-                    return 124
+                    return TOO_LONG
                 continue
             return code if code >= 0 else 128 - code
     except BaseException:
@@ -266,7 +267,9 @@ def _awaited(
 def _print(done: list[Run], *, show_output: bool) -> None:
     for run in done:
         if run.code and not show_output:
-            click.echo(f"whorl: {shlex.join(run.words)} ended with exit code {run.code}:", err=True)
+            end = "took too long" if run.code == TOO_LONG else f"ended with exit code {run.code}"
+            colon = ":" if run.output.strip() else "."
+            click.echo(f"whorl: {shlex.join(run.words)} {end}{colon}", err=True)
             for text in run.output.splitlines()[-_SHOWN:]:
                 click.echo(f"  {words.printable(text)}", err=True)
     columns = [

@@ -22,6 +22,7 @@ __all__ = ["Change", "Compiled", "Explanation", "changes_between", "changes_sinc
 ARCHITECTURE: Final = "target:architecture"
 TRACES_COMPARED: Final = 64
 FOLLOWED: Final = ', and on_drift is "recompile"'
+EDITED: Final = "its code was edited"
 _AMBIENT: Final = frozenset(("global", "func", "env"))
 _AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
 
@@ -120,7 +121,9 @@ def explain(
             for name in {**old, **new}
             if old.get(name) != new.get(name)
         )
-        return Explanation(kernel, "miss", "the program is another", changes)
+        is_edited = [change.path for change in changes] == ["code"]
+        reason = EDITED if is_edited else "the program is another"
+        return Explanation(kernel, "miss", reason, changes)
     return Explanation(kernel, "miss", "first compile")
 
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
 from whorl.artifacts.record import shape_of, shape_plain
-from whorl.errors import CompilerFailed, Drifted, UnsupportedRead
+from whorl.errors import CompilerFailed, Drifted, KernelError, RequiredHit, UnsupportedRead
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
@@ -267,11 +267,20 @@ class Kernel:
     # -- looking up ---------------------------------------------------------------------
 
     def _obtain(self, values: tuple[Any, ...], target: Target) -> Specialization:
-        """A specialization that is not in memory under the facts of this call."""
+        """A specialization that is not in memory under the facts of this call.
+
+        Errors about the kernel's own text say where in it: the way through the compiler, some
+        twenty frames, would only hide that. What a user's property raised stays with its own.
+        """
         sources = StoredSources(self._cache.store)
-        with remembered_in(sources):
-            request = self._request(values, target, sources)
-            return self._find(request) or self._make(request)
+        try:
+            with remembered_in(sources):
+                request = self._request(values, target, sources)
+                return self._find(request) or self._make(request)
+        except (KernelError, RequiredHit) as error:
+            cause = error.__cause__
+            is_own = type(cause).__module__.startswith("whorl.")
+            raise error.with_traceback(None) from (None if is_own else cause)
 
     def _request(self, values: tuple[Any, ...], target: Target, sources: StoredSources) -> _Request:
         table = self._by_key  # before the program: who has the new table has the new program

@@ -9,7 +9,7 @@ from typing import Final
 
 from whorl.store.journal import Difference, Miss
 
-from .explain import ARCHITECTURE, FOLLOWED, Explanation
+from .explain import ARCHITECTURE, EDITED, FOLLOWED, Explanation
 
 __all__ = ["COMPARED", "miss_of"]
 
@@ -51,8 +51,8 @@ def _cause(why: Explanation) -> str:
     paths = {change.path for change in why.changes}
     if not paths:
         return "first compile" if why.reason == "first compile" else "not kept any more"
-    if why.reason == "the program is another":
+    if why.reason in (EDITED, "the program is another"):
         if _CODE in paths:
-            return "its code was edited"
+            return EDITED
         return "another toolchain" if "toolchain" in paths else "another program"
     return "another target" if paths == {ARCHITECTURE} else "a read differs"

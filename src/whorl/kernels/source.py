@@ -67,7 +67,8 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
     if found is None:
         raise KernelError(
             f"the source of {function.__qualname__} is not found",
-            "Define it in a file or in a notebook; text given to exec() has no source.",
+            "Define it in a file or in a notebook: what is typed at Python's prompt, or given to "
+            "python -c or exec(), has no source.",
             PurePath(code.co_filename).name,
             code.co_firstlineno,
             1,

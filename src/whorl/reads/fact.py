@@ -142,7 +142,8 @@ def _by_digest(value: Any) -> Plain:
     try:
         digest = fingerprint(value)
     except UnsupportedValue as error:
-        raise NotRecorded(f"{error.path.replace('value', 'it', 1)}: {error.reason}") from error
+        where = error.path.removeprefix("value")
+        raise NotRecorded(f"it{where}: {error.reason}" if where else error.reason) from error
     label = _label(value)
     if isinstance(digest, ProcessDigest):
         return OnlyHere(("digest", label, str(digest)))

@@ -371,7 +371,21 @@ def words(value: object) -> str:
         return code_digest(value.__code__).digest.hex()[:16]
     if (kind is tuple or kind is list) and is_flat(cast("Any", value)) and len(repr(value)) <= 60:
         return repr(value)
+    if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value))):
+        return text
+    # A wrapper of whorl's own around an argument: where its class lives says nothing to people.
+    name = kind.__name__ if kind.__module__.startswith("whorl.steps.") else type_name(kind)
     try:
-        return f"<{type_name(kind)} {fingerprint(value)[:12]}>"
+        return f"<{name} {fingerprint(value)[:12]}>"
     except Exception:  # words are for people: they never stop a call
-        return f"<{type_name(kind)}>"
+        return f"<{name}>"
+
+
+def _short_dict(value: dict[Any, Any]) -> str:
+    """A small dict with plain items, in the order of its keys, which does not count; or nothing."""
+    if len(value) > 8 or not all(type(key) is str for key in value):
+        return ""
+    if not all(is_leaf(type(item)) for item in value.values()):
+        return ""
+    text = repr(dict(sorted(value.items())))
+    return text if len(text) <= 80 else ""

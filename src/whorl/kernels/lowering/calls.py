@@ -11,6 +11,8 @@ import functools
 import types
 from typing import Any, Final
 
+import numpy as np
+
 from whorl.errors import NotStatic, WhorlError
 from whorl.kernels import graph, ir, language
 from whorl.kernels.bound import BoundKernel
@@ -205,7 +207,9 @@ def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
         frame.refuse(
             node,
             f"{value.__name__} objects are not made in a kernel",
-            "Make it outside and pass it in; tuples can be made and returned.",
+            "Count down: range(n - 1, -1, -1)."
+            if value is reversed
+            else "Make it outside and pass it in; tuples can be made and returned.",
         )
     if not callable(value):
         frame.refuse(node, f"{describe(callee)} cannot be called")
@@ -214,12 +218,30 @@ def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
         frame.refuse(
             node,
             f"{ast.unparse(node.func)} has no Python source to follow",
-            "Kernels call Python functions, math.* and NumPy's scalar functions.",
+            _instead_of(node, value),
         )
     positional, named = arguments_of(frame, node)
     code = callee.view.code()
     positional, named = _unwrapped(frame, node, callee, behind, positional, named)
     return inline(frame, node, code, behind, positional, named)
+
+
+def _instead_of(node: ast.Call, value: object) -> str:
+    """What to write in place of the call of something that cannot be followed."""
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, str | bytes):
+        return f"If it is known at compile time: whorl.static({ast.unparse(node)})."
+    if isinstance(owner, dict):
+        return "Read an item as d['name'], and loop over the keys; nothing in it can be changed."
+    if isinstance(owner, list | set):
+        return "Lists and sets are read in a kernel, never changed: write into an array."
+    if isinstance(owner, np.random.RandomState | np.random.Generator):
+        return "Draw the numbers outside, and pass them in as an array."
+    if value is np.arange:
+        return "Count with range(...)."
+    if isinstance(owner, np.ndarray) or (getattr(value, "__module__", "") or "") == "numpy":
+        return "Write a loop over the elements, or compute it outside and pass the result in."
+    return "Kernels call Python functions, math.* and NumPy's functions of numbers."
 
 
 def _unwrapped(
@@ -363,7 +385,7 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     lowering.emit(ir.Scope(inner.leave, written))
     found = merge(frame, {}, jumps, frame.names)[_RESULT]
     if isinstance(found, Unset):
-        frame.refuse(node, f"what is returned {found.reason}")
+        frame.refuse(node, f"what is returned {found.reason}", found.remedy)
     return found
 
 

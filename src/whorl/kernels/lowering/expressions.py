@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -38,6 +39,7 @@ from .operands import (
     Value,
     Vec,
     describe,
+    kind_of,
 )
 from .sharing import copied
 from .subscripts import subscript, transposed
@@ -52,12 +54,17 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.SetComp: ("a set comprehension", "Write a loop over an array."),
     ast.DictComp: ("a dict comprehension", "Write a loop over an array."),
     ast.GeneratorExp: ("a generator expression", "Write a loop."),
-    ast.JoinedStr: ("an f-string", "Texts are known at compile time: whorl.static(f'...')."),
+    ast.JoinedStr: (
+        "an f-string",
+        "Give print the values: print('x is', x). For a text that is known at compile time: "
+        "whorl.static(f'...').",
+    ),
     ast.Await: ("await", ""),
     ast.Yield: ("yield", "Write results into an array."),
     ast.YieldFrom: ("yield from", "Write results into an array."),
     ast.Starred: ("a starred expression", "Write the items out."),
 }
+_OF_ARRAYS: Final = "Arrays have .shape, .ndim, .size, .dtype and .T; write loops for the rest."
 _PLAIN: Final = (bool, int, float, str, bytes, tuple, type(None), enum.Enum, np.generic, np.dtype)
 
 
@@ -74,7 +81,7 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
     except Undecided as error:
         frame.refuse(node, error.reason, error.remedy)
     except Apart as error:
-        frame.refuse(node, f"this {error}")
+        frame.refuse(node, f"this {error}", Apart.remedy)
     except AbsentRead as error:
         raise frame.source.error(node, str(error)) from error
     except UnsupportedRead as error:
@@ -100,10 +107,17 @@ def scalar(frame: Frame, node: ast.expr, what: str = "a number") -> ir.Expr:
     return number_at(frame, node, expression(frame, node), what)
 
 
+def remedy_for_array(operand: Operand) -> str:
+    """What to do where a number is needed and an array is found."""
+    is_place = isinstance(operand, Place) and isinstance(operand.view.peek(), np.ndarray)
+    return "Write a loop over the elements." if is_place or isinstance(operand, ArrayOf) else ""
+
+
 def number_at(frame: Frame, node: ast.AST, operand: Operand, what: str = "a number") -> ir.Expr:
     """The number that an operand is; a `KernelError` at a node if it is none."""
     if not is_scalar(operand):
-        frame.refuse(node, f"this is {describe(operand)}, where {what} is needed")
+        what = f"this is {describe(operand)}, where {what} is needed"
+        frame.refuse(node, what, remedy_for_array(operand))
     try:
         return number(operand)
     except (Undecided, NotPossible) as error:
@@ -145,7 +159,7 @@ def held(frame: Frame, operand: Operand) -> Operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr))
         case Items(items):
-            return Items(tuple(held(frame, item) for item in items))
+            return operand.with_items(held(frame, item) for item in items)
     return operand
 
 
@@ -168,7 +182,7 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Operand:
             items.extend(parts(frame, item, operand))
         else:
             items.append(operand)
-    return Items(tuple(items))
+    return Items(tuple(items), is_list=isinstance(node, ast.List))
 
 
 def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> list[Operand]:
@@ -221,19 +235,38 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
             return Known(getattr(value, name))
         case Value() if name in ("real", "imag"):
             return owner if name == "real" else Known(0)
-    what = f"{describe(owner)} has no attribute {name!r} in a kernel"
-    remedy = ""
+    kind, remedy = describe(owner), ""
     if isinstance(owner, ArrayOf | Vec):
-        remedy = "Arrays have .shape, .ndim, .size, .dtype and .T; write loops for the rest."
-    frame.refuse(node, what, remedy)
+        remedy = _OF_ARRAYS
+    elif isinstance(owner, Value):
+        remedy = "Convert a number with int(...), float(...), np.float32(...) and the like."
+    elif isinstance(owner, Items):
+        kind = "a list" if owner.is_list else "a tuple"
+        remedy = "It cannot grow or change: write into an array that is passed in."
+    frame.refuse(node, f"{kind} has no attribute {name!r} in a kernel", remedy)
 
 
 def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
-    try:
+    with contextlib.suppress(AbsentRead):
         return owner.then(owner.view.attr(node.attr))
-    except AbsentRead:
-        kind = type(owner.view.peek()).__name__
-        frame.refuse(node, f"{owner.view.path} is a {kind} without an attribute {node.attr!r}")
+    value, remedy = owner.view.peek(), ""
+    _refuse_raised(frame, node, owner, value)
+    if isinstance(value, np.ndarray):
+        remedy = _OF_ARRAYS
+    elif isinstance(value, list | tuple) and node.attr in ARRAY_ATTRIBUTES:
+        remedy = "Pass a NumPy array: np.asarray(...)."
+    what = f"{owner.view.path} is {kind_of(value)} without an attribute {node.attr!r}"
+    frame.refuse(node, what, remedy)
+
+
+def _refuse_raised(frame: Frame, node: ast.Attribute, owner: Place, value: object) -> None:
+    """Say what a property raised, if it is there and did; its traceback leads to its line."""
+    try:
+        getattr(value, node.attr)
+    except Exception as error:
+        if not isinstance(error, AttributeError) or hasattr(type(value), node.attr):
+            what = f"{owner.view.path}.{node.attr} raises {type(error).__name__}: {error}"
+            raise frame.source.error(node, what) from error
 
 
 def _shape(frame: Frame, array: ir.Array) -> Operand:
@@ -271,7 +304,9 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
     if isinstance(left, Known) and isinstance(right, Known):
         return _known_binary(frame, node, op, left.value, right.value)
     if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
-        return Items((*left.items, *right.items))
+        if left.is_list is not right.is_list:
+            frame.refuse(node, "a list and a tuple cannot be added")
+        return left.with_items((*left.items, *right.items))
     if isinstance(left, Vec) or isinstance(right, Vec):
         return vectors.binary_of(frame, node, op, left, right)
     if isinstance(op, ast.MatMult):
@@ -383,7 +418,8 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
         if not is_scalar(side):
             if isinstance(side, Known) and name in ("eq", "ne") and is_scalar(other):
                 return Known(name == "ne")  # a number is never a text, nor None
-            frame.refuse(node, f"{describe(left)} cannot be compared with {describe(right)}")
+            what = f"{describe(left)} cannot be compared with {describe(right)}"
+            frame.refuse(node, what, remedy_for_array(side))
     return Value(compare(name, number(left), number(right)))
 
 
@@ -397,7 +433,7 @@ def _class_beside(dtype: Operand, operand: Operand) -> Operand:
 
 
 def _equal_items(frame: Frame, node: ast.AST, left: Items, right: Items, name: str) -> Operand:
-    if len(left.items) != len(right.items):
+    if len(left.items) != len(right.items) or left.is_list is not right.is_list:
         return Known(name == "ne")
     result: ir.Expr = ir.Const(WEAK_BOOL, True)
     for a, b in zip(left.items, right.items, strict=True):

@@ -80,6 +80,7 @@ class Lowering:
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
+        self.silent: dict[str, None] = {}  # lines of prints that print nothing
         self._slots: dict[Path, ir.Slot] = {}
         self._labels = 0
 
@@ -164,7 +165,7 @@ class Frame:
             if name in frame.names:
                 found = frame.names[name]
                 if isinstance(found, Unset):
-                    self.refuse(node, f"{name!r} {found.reason}", "Give it a value before.")
+                    self.refuse(node, f"{name!r} {found.reason}", found.remedy)
                 if frame is not self and name in frame.reduced:
                     self.refuse(node, f"{name!r} is not known before all rounds of prange are done")
                 return found

@@ -35,7 +35,7 @@ from .expressions import looked_at, number_at, parts
 from .frame import Frame
 from .joins import OneScalar, join
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
-from .subscripts import element_of, spread
+from .subscripts import check_writeable, element_of, spread
 from .values import is_scalar
 
 __all__ = ["FUNCTIONS", "METHODS", "casts"]
@@ -87,7 +87,8 @@ def _exactly(
 ) -> list[Operand]:
     if named or len(args) not in counts:
         wanted = " or ".join(map(str, counts))
-        frame.refuse(node, f"{ast.unparse(node.func)} takes {wanted} positional arguments here")
+        noun = "argument" if counts == (1,) else "arguments"
+        frame.refuse(node, f"{ast.unparse(node.func)} takes {wanted} positional {noun} here")
     return args
 
 
@@ -318,7 +319,7 @@ def _isinstance(
         case Known(value):
             return Known(isinstance(value, wanted))
         case Items():
-            return Known(issubclass(tuple, wanted))
+            return Known(issubclass(list if operand.is_list else tuple, wanted))
     frame.refuse(node, f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
 
 
@@ -368,6 +369,7 @@ def _print(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, O
     if named:
         frame.refuse(node, "print takes no keywords in a kernel")
     if not frame.lowering.debug:
+        frame.lowering.silent[frame.line(node)] = None
         return Known(None)
     words: list[str] = []
     exprs: list[ir.Expr] = []
@@ -431,6 +433,14 @@ def _filled(value: float) -> Handler:
             named.setdefault("dtype", args.pop())
         element = _element_type(frame, node, named.pop("dtype", None)) or F64
         (operand,) = _exactly(frame, node, args, named, 1)
+        sizes = operand.items if isinstance(operand, Items) else (operand,)
+        if any(isinstance(size, Value) for size in sizes):
+            frame.refuse(
+                node,
+                f"{ast.unparse(node.func)} makes a small vector: its length has to be known at "
+                "compile time",
+                "Make the array outside and pass it in.",
+            )
         shape = known_value(frame, node, operand)
         if isinstance(shape, int):
             shape = (shape,)
@@ -469,8 +479,7 @@ def _atomic(
     array = looked_at(given["array"])
     if not isinstance(array, ArrayOf):
         frame.refuse(node, f"atomics are for arrays, not for {describe(array)}")
-    if not array.array.type.writeable:
-        frame.refuse(node, f"{array.array.path} is read-only")
+    check_writeable(frame, node, array.array)
     indices = spread([given["index"]])
     if len(indices) != array.array.type.ndim:
         frame.refuse(node, f"{len(indices)} indices for {describe(array)}")

@@ -282,7 +282,7 @@ def _sections(frame: Frame, node: ast.With, call: ast.Call) -> bool:
                 frame.refuse(call, "parallel sections inside of a parallel section")
     before = dict(frame.names)
     assigned = assigned_names([each for body in bodies for each in body])
-    own = Unset("is set inside of a parallel section, and belongs to it")
+    own = Unset("is set inside of a parallel section, and belongs to it", "Keep it in an array.")
     written: list[ir.Block] = []
     is_serial = len(bodies) == 1 or lowering.parallel_depth > 0
     outside = lowering.outside

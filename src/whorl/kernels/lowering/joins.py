@@ -8,7 +8,7 @@ an array, a vector, a tuple of these; or the very operand, if it is the same on 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from whorl.kernels import ir
 from whorl.kernels.types import (
@@ -34,6 +34,8 @@ __all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "te
 class Apart(Exception):
     """Operands that no variable can hold both of."""
 
+    remedy: Final = "Let it be of the same kind on every way: a number, or a tuple of as many."
+
 
 @dataclass(frozen=True, slots=True)
 class OneScalar:
@@ -58,9 +60,10 @@ class OneVector:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A tuple."""
+    """A tuple, or a list."""
 
     items: tuple[Template, ...]
+    is_list: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def template_of(operand: Operand) -> Template:
         case Vec():
             return OneVector(VectorType(operand.element, operand.shape))
         case Items(items):
-            return Several(tuple(map(template_of, items)))
+            return Several(tuple(map(template_of, items)), operand.is_list)
     return Itself(operand)
 
 
@@ -137,8 +140,8 @@ def _together(left: Template, right: Template) -> Template:
             return OneArray(replace(a, layout=layout, writeable=a.writeable and b.writeable))
         case OneVector(a), OneVector(b) if a.shape == b.shape:
             return OneVector(VectorType(promote(a.element, b.element), a.shape))
-        case Several(a), Several(b) if len(a) == len(b):
-            return Several(tuple(map(_together, a, b)))
+        case Several(a, is_list), Several(b, other) if len(a) == len(b) and is_list is other:
+            return Several(tuple(map(_together, a, b)), is_list)
         case Itself(a), Itself(b) if same(a, b):
             return left
     raise Apart(f"is {_words(left)} on one way here and {_words(right)} on another")
@@ -148,8 +151,9 @@ def _words(template: Template) -> str:
     match template:
         case Itself(operand):
             return describe(operand)
-        case Several(items):
-            return f"({', '.join(map(_words, items))})"
+        case Several(items, is_list):
+            inside = ", ".join(map(_words, items))
+            return f"[{inside}]" if is_list else f"({inside})"
         case OneArray(type):
             return f"an array {type}"
         case OneScalar(type) | OneVector(type):
@@ -165,9 +169,9 @@ def new_variable(template: Template, name: str) -> Operand:
             return Value(ir.Get(ir.Local(name, type)))
         case OneVector(type):
             return whole(ir.Local(name, type))
-        case Several(items):
+        case Several(items, is_list):
             parts = (new_variable(item, f"{name}.{i}") for i, item in enumerate(items))
-            return Items(tuple(parts))
+            return Items(tuple(parts), is_list)
         case OneArray(type):
             extents = tuple(ir.Get(ir.Local(f"{name}.n{i}", WEAK_INT)) for i in range(type.ndim))
             strides = tuple(ir.Get(ir.Local(f"{name}.s{i}", WEAK_INT)) for i in range(type.ndim))

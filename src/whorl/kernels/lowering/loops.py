@@ -267,11 +267,11 @@ def _widened(template: Template, first: Operand, operands: list[Operand]) -> Tem
         try:
             return join_operands([first, *operands])
         except Apart as error:
-            return Itself(Unset(str(error)))
+            return Itself(Unset(str(error), Apart.remedy))
     try:
         return join_operands([new_variable(template, "head"), first, *operands])
     except Apart as error:
-        return Itself(Unset(str(error)))
+        return Itself(Unset(str(error), Apart.remedy))
 
 
 def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
@@ -428,7 +428,11 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     before = dict(frame.names)
     outside = lowering.outside
     lowering.outside = outside | set(vectors_in(before.values()))
-    own = Unset("is set inside of prange, where every round has its own")
+    own = Unset(
+        "is set inside of prange, where every round has its own",
+        "A sum (s += x; also *=, min, max) that is not read in the loop comes out whole; keep "
+        "anything else in an array, an element for each round.",
+    )
     for name in assigned - reductions.keys():
         frame.names[name] = own
     for name, how in reductions.items():

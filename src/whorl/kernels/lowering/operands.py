@@ -13,6 +13,7 @@ Unset       a name that has no value, or no single one, and why
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whorl.fingerprint import fingerprint
@@ -35,6 +36,7 @@ __all__ = [
     "Value",
     "Vec",
     "describe",
+    "kind_of",
     "same",
 ]
 
@@ -104,6 +106,11 @@ class Items:
     """A tuple, or a list display, of operands."""
 
     items: tuple[Operand, ...]
+    is_list: bool = False
+
+    def with_items(self, items: Iterable[Operand]) -> Items:
+        """Others in their place."""
+        return Items(tuple(items), self.is_list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +126,7 @@ class Unset:
     """No value, or not a single one: reading it is an error that says why."""
 
     reason: str
+    remedy: str = "Give it a value before."
 
 
 Operand: TypeAlias = Known | Place | Value | ArrayOf | Vec | Items | Closure | Unset
@@ -135,8 +143,8 @@ def same(left: Operand, right: Operand) -> bool:
             return a is b or (type(a) is type(b) and fingerprint_or_id(a) == fingerprint_or_id(b))
         case Place(a), Place(b):
             return bool(a.path == b.path)
-        case Items(a), Items(b):
-            return len(a) == len(b) and all(map(same, a, b))
+        case Items(a, is_list), Items(b, other):
+            return is_list is other and len(a) == len(b) and all(map(same, a, b))
         case ArrayOf(a), ArrayOf(b):
             return bool(a == b)
         case _:
@@ -151,14 +159,22 @@ def fingerprint_or_id(value: Any) -> Any:
         return id(value)
 
 
+def kind_of(value: object) -> str:
+    """What a value is an instance of, with its article."""
+    name = type(value).__name__
+    return f"an {name}" if name[:1].lower() in "aeio" or name == "ndarray" else f"a {name}"
+
+
 def describe(operand: Operand) -> str:
     """An operand's type for people."""
     match operand:
         case Known(value):
             name = type(value).__name__
-            return f"{name} ({value!r})" if isinstance(value, bool | int | float | str) else name
+            if isinstance(value, bool | int | float | str):
+                return f"{name} ({value!r})"
+            return "None" if value is None else name
         case Place(view):
-            return f"{view.path}, a {type(view.peek()).__name__}"
+            return f"{view.path} ({kind_of(view.peek())})"
         case Value():
             return str(operand.type)
         case ArrayOf(array):
@@ -166,7 +182,8 @@ def describe(operand: Operand) -> str:
         case Vec():
             return f"a vector {operand}"
         case Items(items):
-            return f"({', '.join(map(describe, items))})"
+            inside = ", ".join(map(describe, items))
+            return f"[{inside}]" if operand.is_list else f"({inside})"
         case Closure(node):
             return getattr(node, "name", "a lambda")
         case Unset(reason):

@@ -12,6 +12,7 @@ from whorl.kernels import ir
 from whorl.kernels.source import source_tree
 from whorl.kernels.types import is_scalar_value
 from whorl.late import dataclass
+from whorl.lazy import logger
 from whorl.reads import Inputs, Path
 
 from .annotations import parameter
@@ -25,6 +26,7 @@ from .values import is_scalar, number
 
 __all__ = ["Lowered", "lower"]
 
+log = logger("whorl.kernels")
 _ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -68,6 +70,8 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
         _body(frame, tree)
     except RecursionError:
         frame.refuse(frame.statement, "this is nested too deeply", "Split it into several.")
+    for line in lowering.silent:
+        log.warning("%s prints nothing without debug (debug=True, or WHORL_DEBUG=1)", line)
     return Lowered(lowering.function, tuple(lowering.paths))
 
 
@@ -87,7 +91,7 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
     found = merge(frame, {}, jumps)["return"]
     at = next((jump.node for jump in reversed(frame.returns) if jump.node is not None), tree)
     if isinstance(found, Unset):
-        frame.refuse(at, f"what is returned {found.reason}")
+        frame.refuse(at, f"what is returned {found.reason}", found.remedy)
     is_none = isinstance(found, Known) and found.value is None
     if lowering.function.has_checkpoints and not is_none:
         frame.refuse(

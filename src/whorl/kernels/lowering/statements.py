@@ -29,7 +29,7 @@ from .frame import Frame, Jump, Loop
 from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
 from .sharing import copied, note_change
-from .subscripts import array_part, element_of, fail_unless, spread, subscript
+from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
 from .values import Undecided, decide, is_scalar
 
 __all__ = ["assign", "block", "merge"]
@@ -107,7 +107,8 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr, name))
         case Items(items):
-            return Items(tuple(named(frame, f"{name}.{i}", item) for i, item in enumerate(items)))
+            found = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
+            return operand.with_items(found)
     return operand
 
 
@@ -119,7 +120,7 @@ def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Oper
         after = len(targets) - i - 1
         if len(items) < len(targets) - 1:
             frame.refuse(node, f"{len(items)} values for {len(targets) - 1} or more names")
-        middle = Items(tuple(items[i : len(items) - after]))
+        middle = Items(tuple(items[i : len(items) - after]), is_list=True)
         items = [*items[:i], middle, *items[len(items) - after :]]
     elif len(items) != len(targets):
         frame.refuse(node, f"{len(items)} values for {len(targets)} names")
@@ -136,8 +137,7 @@ def store(
     value = looked_at(value)
     match owner:
         case ArrayOf(array):
-            if not array.type.writeable:
-                frame.refuse(node, f"{array.path or 'this array'} is read-only")
+            check_writeable(frame, node, array)
             _store_into(frame, node, array, spread(indices), value)
         case Vec():
             _check_own(frame, node, owner)
@@ -255,6 +255,8 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                 element = Value(ir.Element(left.array, (), ()))
                 _set_element(frame, node, left, apply(frame, node, node.op, element, right))
                 return False
+            if isinstance(left, Items) and left.is_list:
+                frame.refuse(node, "a list cannot be changed in a kernel", "Write a = a + [...].")
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
@@ -270,8 +272,7 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
 def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) -> None:
     """Set the one element of an array without dimensions."""
     array = owner.array
-    if not array.type.writeable:
-        frame.refuse(node, f"{array.path or 'this array'} is read-only")
+    check_writeable(frame, node, array)
     number = cast(number_at(frame, node, value), array.type.element)
     frame.lowering.emit(ir.Store(ir.Element(array, (), ()), number))
 
@@ -344,7 +345,7 @@ def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Oper
     try:
         template = join(there)
     except Apart as error:
-        return Unset(str(error))
+        return Unset(str(error), Apart.remedy)
     found = new_variable(template, name)
     for each, operand in zip(pairs, there, strict=True):
         each.extend(settings(found, operand))

@@ -139,7 +139,8 @@ def _passed(
             return ArrayOf(seen, view), ("array", array.type, array.path, where)
         case Items(items):
             found = [_passed(item, f"{name}.{i}", params, args) for i, item in enumerate(items)]
-            return Items(tuple(each for each, _ in found)), tuple(part for _, part in found)
+            said = ("items", operand.is_list, *(part for _, part in found))
+            return operand.with_items(each for each, _ in found), said
     raise _NotPassed
 
 
@@ -155,7 +156,7 @@ def _returned(
             results.append(local)
             return Value(ir.Get(local))
         case Items(items):
-            return Items(tuple(_returned(item, results, emit) for item in items))
+            return operand.with_items([_returned(item, results, emit) for item in items])
     raise _NotPassed
 
 
@@ -164,6 +165,6 @@ def _renamed(operand: Operand, names: dict[ir.Local, ir.Local]) -> Operand:
         case Value(ir.Get(local)):
             return Value(ir.Get(names[local]))
         case Items(items):
-            return Items(tuple(_renamed(item, names) for item in items))
+            return operand.with_items(_renamed(item, names) for item in items)
     assert not isinstance(operand, Vec)
     return operand

@@ -36,8 +36,8 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
             return array_part(frame, node, array, spread(indices))
         case Vec():
             return vectors.part_of(frame, node, owner, spread(indices))
-        case Items(items):
-            return _item(frame, node, items, indices)
+        case Items():
+            return _item(frame, node, owner, indices)
         case Known(value):
             return _item_of_known(frame, node, value, indices)
     frame.refuse(node, f"{describe(owner)} has no items")
@@ -48,7 +48,7 @@ def spread(indices: list[Any]) -> list[Any]:
     found: list[Any] = []
     for index in indices:
         match index:
-            case Items(items):
+            case Items(items) if not index.is_list:  # a list would choose several elements
                 found += spread(list(items))
             case Known(value) if isinstance(value, tuple):
                 found += [Known(item) for item in value]
@@ -109,21 +109,19 @@ def _known_index(operand: Operand) -> Any:
     return _RUN
 
 
-def _item(
-    frame: Frame, node: ast.Subscript, items: tuple[Operand, ...], indices: list[Any]
-) -> Operand:
+def _item(frame: Frame, node: ast.Subscript, owner: Items, indices: list[Any]) -> Operand:
     key = _known_key(indices)
     if key is None:
         frame.refuse(
             node,
-            "a tuple is indexed by a value of the run",
+            f"a {'list' if owner.is_list else 'tuple'} is indexed by a value of the run",
             "Make it a vector: whorl.vec(...) can be indexed by any int.",
         )
     try:
-        found = items[key.value]
+        found = owner.items[key.value]
     except (TypeError, IndexError) as error:
         frame.refuse(node, f"this raises {type(error).__name__}: {error}")
-    return Items(found) if isinstance(found, tuple) else found
+    return owner.with_items(found) if isinstance(found, tuple) else found
 
 
 def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[Any]) -> Operand:
@@ -150,9 +148,8 @@ def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[
 def index_of(frame: Frame, node: ast.AST, operand: Operand) -> ir.Expr:
     """An index as a 64-bit integer."""
     if not is_scalar(operand) or not scalar_type(number(operand)).is_integer:
-        frame.refuse(
-            node, f"an index is an int, not {describe(operand)}", "Convert it with int(...)."
-        )
+        remedy = "Convert it with int(...)." if is_scalar(operand) else "Write a loop over indices."
+        frame.refuse(node, f"an index is an int, not {describe(operand)}", remedy)
     return cast(number(operand), WEAK_INT)
 
 
@@ -171,12 +168,24 @@ def element_of(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any])
     return ir.Element(array, exprs, unsigned, site)
 
 
+def check_writeable(frame: Frame, node: ast.AST, array: ir.Array) -> None:
+    """Refuse to write into an array that is read-only."""
+    if not array.type.writeable:
+        frame.refuse(
+            node,
+            f"{array.path or 'this array'} is read-only",
+            "Pass a copy, or an array that may be written to; results of whorl.cached may not.",
+        )
+
+
 def array_part(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> Operand:
     """An element, or the part of an array that some indices leave."""
     indices = _without_ellipsis(indices, array.type.ndim)
     if len(indices) > array.type.ndim:
         frame.refuse(
-            node, f"{len(indices)} indices for {array.path or 'an array'} of type {array.type}"
+            node,
+            f"{len(indices)} indices for {array.path or 'an array'} of type {array.type}",
+            f"It has {array.type.ndim} dimension{'s' * (array.type.ndim != 1)}.",
         )
     if len(indices) == array.type.ndim and not any(isinstance(i, tuple) for i in indices):
         return Value(element_of(frame, node, array, indices))

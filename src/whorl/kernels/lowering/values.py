@@ -28,7 +28,7 @@ from whorl.kernels.types import (
 from whorl.reads.view import View
 
 from .arithmetic import constant
-from .operands import ArrayOf, Known, Operand, Place, Value
+from .operands import ArrayOf, Known, Operand, Place, Value, kind_of
 
 __all__ = [
     "Undecided",
@@ -72,7 +72,7 @@ def decide(place: Place) -> Operand:
         view.type()
         return Known(None)
     raise Undecided(
-        f"{view.path} is a {type(value).__name__}, which is no value of a kernel",
+        f"{view.path} is {kind_of(value)}, which is no value of a kernel",
         "Use its members, or wrap what is known at compile time in whorl.static(...).",
     )
 
@@ -95,22 +95,25 @@ def _array(place: Place) -> ir.Array:
     fact = view.array()
     if fact[0] != "array":
         raise Undecided(
-            f"{view.path} is a {type(view.peek()).__name__} with a signature of its own",
+            f"{view.path} is {kind_of(view.peek())} with a signature of its own",
             "Pass a plain NumPy array.",
         )
     _, _, ndim, layout, access, *subclass = fact
     if subclass:
         raise Undecided(
-            f"{view.path} is a {type(view.peek()).__name__}: its elements may be no plain numbers",
+            f"{view.path} is {kind_of(view.peek())}: its elements may be no plain numbers",
             "Pass np.asarray(x), or x.data and x.mask of a masked array.",
         )
     element = scalar_of_dtype(view.peek().dtype)
     if element is None or layout == "unaligned":
-        found = "an unaligned array" if element else f"an array of {view.peek().dtype}"
+        dtype = view.peek().dtype
+        found = "an unaligned array" if element else f"an array of {dtype}"
+        instead = "pass x.real and x.imag" if dtype.kind == "c" else "convert it outside"
         raise Undecided(
             f"{view.path} is {found}",
             "Arrays of a kernel hold bool, int8 to int64, uint8 to uint64, float32 or float64, "
-            "in native byte order.",
+            f"in native byte order; {instead}"
+            + (", for instance with x.astype(np.float64)." if dtype.kind != "c" else "."),
         )
     kind = ArrayType(element, ndim, "C" if ndim == 0 else layout, access == "rw")
     slot = place.lowering.slot(view.path, kind)
