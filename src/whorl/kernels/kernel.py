@@ -19,11 +19,14 @@ from whorl.settings import Settings, current
 from whorl.store import Cache
 
 from .compiler import KernelCompiler
+from .launch import TRIES, Changed, Parts, never_the_same
 from .machine import assembly, binding, check_level, optimised_text
 from .native import CALLS_IN_PYTHON, NativeTables, alive, native_classes
+from .plain_launch import PlainLaunch
 
 if TYPE_CHECKING:
     from whorl.jit.drift import OnDrift
+    from whorl.reads import World
 
 __all__ = ["NumericKernel", "kernel"]
 
@@ -103,7 +106,10 @@ class NumericKernel(Kernel):
             if kwargs or len(args) != recent.arity:
                 values = self._binding.bind(*args, **kwargs)
             launch = recent.launch_for(values)
-        result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
+        try:
+            result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
+        except Changed:
+            result = self._read_once(args, kwargs)
         self._python_calls += 1
         if self._python_calls >= self.tables.try_at and self.is_plain(args, kwargs):
             is_made = self.make_native(self, self.tables, 0, args)
@@ -111,6 +117,32 @@ class NumericKernel(Kernel):
         elif launch is None and self._python_calls >= CALLS_IN_PYTHON:
             self._make_quick(args, kwargs)
         return result
+
+    def _read_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whose members change while it looks at them: each is read once, and launched."""
+        from .tables import Once, live_facts
+
+        for _ in range(TRIES):
+            values, target = self._binding.bind(*args, **kwargs), self.compiler.target()
+            for known in self._shapes.young.get(target.architecture, ()):
+                once = cast("World", Once(self.world(values, target)))
+                facts = live_facts(known.shape, once, by_identity=self._by_identity)
+                found = known.by_facts.get(facts)
+                parts = None if found is None else self._with_slots(found[0], target.device)
+                if parts is not None and parts.from_slots is not None:
+                    return parts.from_slots(*(once.find(path) for path, _ in parts.slots))
+            try:
+                return Kernel.__call__(self, *args, **kwargs)
+            except Changed as changed:
+                path = changed.path
+        raise never_the_same(self._name, path)
+
+    def _with_slots(self, specialization: Specialization, device: str) -> Parts | None:
+        """The parts of what is loaded, with the function that takes the values of all slots."""
+        plain = specialization.loaded.get(device)
+        if isinstance(plain, PlainLaunch):
+            self.tables.parts[specialization] = plain.generated()[1]
+        return self.tables.parts.get(specialization)
 
     def _is_as_it_was(self, recent: _Recent, settings: Settings) -> bool:
         """Whether a call can be looked for where an earlier one was found."""

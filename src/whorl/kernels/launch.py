@@ -15,25 +15,53 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NoReturn
 
+import numpy as np
+
 from whorl.artifacts import Artifact
+from whorl.errors import KernelError
 from whorl.late import dataclass, replace
 from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
+from whorl.reads.signature import NoSignature, array_signature
 from whorl.reads.trace import Plain
 
 from .machine import load_object
 from .record import CHECKPOINT, ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
-from .types import ArrayType, Scalar
+from .types import ArrayType, Scalar, is_scalar_value, scalar_of_value
 
 __all__ = [
-    "RESULTS", "Parts", "entry_of", "generated", "names_of", "not_packed", "parts_of",
-    "plain_slots", "reading", "record_of", "slots_from",
+    "RESULTS", "TRIES", "Changed", "Parts", "entry_of", "fits", "generated", "names_of",
+    "never_the_same", "not_packed", "parts_of", "plain_slots", "reading", "record_of",
+    "slots_from",
 ]  # fmt: skip
 
 PRINTER: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
 )
+
+_PYTHON: Final = {"b": bool, "i": int, "f": float}
+_C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400  # flags of an array, as numbers
+_LAYOUTS: Final = {"C": (_C, _C), "F": (_C | _F, _F), "strided": (_C | _F, 0)}
+
+
+class Changed(Exception):
+    """What is at a path has changed between two looks at it: the call has to begin again."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+TRIES: Final = 20  # of a call, while what it reads changes
+
+
+def never_the_same(kernel: str, path: Path) -> KernelError:
+    """What to say of a call that has been begun again too often."""
+    return KernelError(
+        f"{kernel} is not launched: {path} is of another type each time it is read",
+        "Read it once, and pass what it is as an argument.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +174,12 @@ def reading(
     slots = [_reading(path, names, scope, f"s{i}") for i, (path, _) in enumerate(parts.slots)]
     if slots == given:
         return launch
-    exec(f"def read({', '.join(given)}):\n    return launch({', '.join(slots)})", scope)
+    lines = [
+        f"def read({', '.join(given)}):",
+        *_reads(parts, slots, scope),
+        f"    return launch({', '.join(_slots(parts))})",
+    ]
+    exec("\n".join(lines), scope)
     made: Callable[..., Any] = scope["read"]
     return made
 
@@ -215,13 +248,10 @@ def _source_with_checkpoints(parts: Parts, names: tuple[str, ...], scope: dict[s
     """The text of a callable that says where it has ended, and can begin at a checkpoint."""
     given = _given(names)
     values = "".join(f"{name}, " for name in given)
-    reads = [
-        f"    {name} = {_reading(path, names, scope, name)}"
-        for name, (path, _) in zip(_slots(parts), parts.slots, strict=True)
-    ]
+    slots = [_reading(path, names, scope, f"s{i}") for i, (path, _) in enumerate(parts.slots)]
     lines = [
         f"def launch({', '.join((*given, 'start=0'))}):",
-        *reads,
+        *_reads(parts, slots, scope),
         *_entering(parts, "start"),
         f"    return ended(number(packed, {CHECKPOINT * 8})[0], ({values}))",
     ]
@@ -286,6 +316,51 @@ def _reading(path: Path, names: tuple[str, ...], scope: dict[str, Any], name: st
         return f"walk(path_{name}, p{names.index(path.name)})"
     scope[f"path_{name}"] = path
     return f"find(path_{name})"
+
+
+def _reads(parts: Parts, slots: list[str], scope: dict[str, Any]) -> list[str]:
+    """The lines that read all slots, and look whether each is what the code was compiled for.
+
+    What a call reads was looked at to find the code, and is read again here. A property may say
+    something else now, and another thread may have bound something else; an argument stays.
+    """
+    lines = []
+    for number, (text, (path, type)) in enumerate(zip(slots, parts.slots, strict=True)):
+        name = f"s{number}"
+        lines.append(f"    {name} = {text}")
+        if path.steps or path.root != "arg":
+            scope.update(ndarray=np.ndarray, fits=fits, Changed=Changed)
+            scope.update({f"path_{name}": path, f"type_{name}": type})
+            quick = _fits_quickly(name, type, scope)
+            lines.append(f"    if not ({quick}) and not fits({name}, type_{name}):")
+            lines.append(f"        raise Changed(path_{name})")
+    return lines
+
+
+def _fits_quickly(name: str, type: Scalar | ArrayType, scope: dict[str, Any]) -> str:
+    """The expression that says of what is usual whether it is of a slot's type."""
+    if isinstance(type, Scalar):
+        scope[f"class_{name}"] = _PYTHON[type.kind] if type.weak else type.dtype.type
+        return f"type({name}) is class_{name}"
+    scope[f"dtype_{name}"] = type.element.dtype
+    mask, bits = _LAYOUTS[type.layout]
+    mask, bits = mask | _ALIGNED | _WRITEABLE, bits | _ALIGNED | _WRITEABLE * type.writeable
+    return (
+        f"type({name}) is ndarray and {name}.dtype is dtype_{name} and {name}.ndim == {type.ndim}"
+        f" and {name}.flags.num & {mask} == {bits}"
+    )
+
+
+def fits(value: Any, type: Scalar | ArrayType) -> bool:
+    """Whether a value is of a slot's type."""
+    if isinstance(type, Scalar):
+        return is_scalar_value(value) and scalar_of_value(value) == type
+    access = "rw" if type.writeable else "r"
+    wanted = ("array", type.element.dtype.str, type.ndim, type.layout, access)
+    try:
+        return bool(array_signature(value) == wanted)
+    except NoSignature:
+        return False
 
 
 def _walk(path: Path, value: Any) -> Any:

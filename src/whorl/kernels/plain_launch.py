@@ -18,8 +18,10 @@ from whorl.reads.trace import Plain
 
 from .launch import (
     RESULTS,
+    Changed,
     Parts,
     entry_of,
+    fits,
     generated,
     names_of,
     not_packed,
@@ -66,6 +68,9 @@ class PlainLaunch:
         parts = self.parts
         world = World(self.function, dict(zip(names_of(self.function), values, strict=True)))
         found = [world.find(path) for path, _ in parts.slots]
+        for value, (path, type) in zip(found, parts.slots, strict=True):
+            if (path.steps or path.root != "arg") and not fits(value, type):
+                raise Changed(path)  # it was another when the code was looked for
         words = [
             word for number, value in enumerate(found) for word in _words(parts, number, value)
         ]

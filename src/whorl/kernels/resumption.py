@@ -13,6 +13,7 @@ from whorl.errors import NoCheckpoints
 from whorl.settings import current
 
 from .labels import labels_of, number_of
+from .launch import TRIES, Changed, never_the_same
 from .native import NativeTables, alive, native_classes
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ class Resumption:
         kernel = self.kernel
         if current().interpret.value:
             return kernel.interpret_resumed(*args, from_checkpoint=from_checkpoint, **kwargs)
-        launch, values, specialization, target = kernel._prepared(*args, **kwargs)
-        plain = specialization.artifact.metadata["checkpoints"]
-        if plain is None:
-            raise NoCheckpoints(kernel._name)
-        labels = labels_of(plain, kernel.world(values, target))
-        number = number_of(from_checkpoint, labels, kernel._name)
-        result = launch(*values, number)
+        for _ in range(TRIES):
+            try:
+                result, number = self._resumed(args, kwargs, from_checkpoint)
+            except Changed as changed:
+                path = changed.path
+            else:
+                break
+        else:
+            raise never_the_same(self._name, path)
         self._calls += 1
         is_whole = len(args) == kernel.function.__code__.co_argcount
         if self._calls >= self.tables.try_at and is_whole and kernel.is_plain(args, kwargs):
@@ -57,6 +60,19 @@ class Resumption:
                 is_made = kernel.make_native(self, self.tables, number, args)
             self.tables.tried(self._calls, is_made=is_made)
         return result
+
+    def _resumed(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], from_checkpoint: Any
+    ) -> tuple[Any, int]:
+        """The result, and the number of the checkpoint."""
+        kernel = self.kernel
+        launch, values, specialization, target = kernel._prepared(*args, **kwargs)
+        plain = specialization.artifact.metadata["checkpoints"]
+        if plain is None:
+            raise NoCheckpoints(kernel._name)
+        labels = labels_of(plain, kernel.world(values, target))
+        number = number_of(from_checkpoint, labels, kernel._name)
+        return launch(*values, number), number
 
     # What its tables need to know of it.
 

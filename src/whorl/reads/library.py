@@ -12,11 +12,11 @@ import os
 import sys
 import types
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
-from whorl.fingerprint.lookup import ABSENT
+from whorl.fingerprint.lookup import derives, module_vars
 from whorl.fingerprint.names import resolve
 from whorl.version import __version__
 
@@ -46,23 +46,33 @@ def library_name(value: Any) -> Plain:
     module = "numpy" if cls is np.ufunc else value.__module__
     if type(module) is not str:
         return None
-    library = _library(module)
+    scope = _scope(module)
+    # `functools.wraps` and mocks let functions of anybody say that they are of a library.
+    if scope is None or (cls is types.FunctionType and value.__globals__ is not scope):
+        return None
+    library = _library(module, scope.get("__file__"))
     name = value.__name__ if cls is np.ufunc else value.__qualname__
     if library is None or resolve(module, name) is not value:
         return None
     return {"library": f"{module}.{name}", "version": library}
 
 
+def _scope(module: str) -> dict[str, Any] | None:
+    """The globals of a module that is loaded, and is a plain one or whorl's own."""
+    loaded = sys.modules.get(module)
+    cls = type(loaded)
+    is_whorl = module.partition(".")[0] == "whorl"
+    if cls is not types.ModuleType and not (is_whorl and derives(cls, types.ModuleType)):
+        return None
+    return module_vars(cast("types.ModuleType", loaded))
+
+
 @cache
-def _library(module: str) -> str | None:
+def _library(module: str, file: object) -> str | None:
     """The name and version of the library that a module is of; None if it is of no such one."""
     top = module.partition(".")[0]
     if top == "whorl":
         return f"whorl {__version__}"
-    loaded = sys.modules.get(module, ABSENT)
-    if type(loaded) is not types.ModuleType:
-        return None
-    file = loaded.__dict__.get("__file__")
     if top == "numpy":
         return f"numpy {np.__version__}" if str(file).startswith(_NUMPY) else None
     if top not in sys.stdlib_module_names:

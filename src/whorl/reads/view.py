@@ -56,6 +56,7 @@ class Recorder:
         self._by_identity = by_identity
         self._seen: dict[Read, Seen] = {}
         self._walked: dict[Path, str] = {}
+        self._found: dict[Path, Any] = {}
         self.asking: str | None = None  # the line of the program that asks, if the compiler says
 
     @property
@@ -86,7 +87,12 @@ class Recorder:
             self._walked[path] = self.line
 
     def view(self, path: Path, found: Any) -> View:
-        """The view of what was found at a path; `AbsentRead` if that is nothing."""
+        """The view of what was found at a path; `AbsentRead` if that is nothing.
+
+        What was found there first stays what is there for this compile: a property may say
+        something else each time, and another thread may bind something else meanwhile.
+        """
+        found = self._found.setdefault(path, found)
         if found is ABSENT:
             raise self.absent(path)
         self.walked(path)
