@@ -419,10 +419,10 @@ print(json.dumps([report.compared, [str(finding) for finding in report.findings]
 
 
 def test_without_a_c_compiler_the_error_names_cc(cold: Workshop) -> None:
-    cold.environment = {"CC": "/nonexistent"}
+    cold.environment = {"CC": "/nonexistent/cc"}
     answer = cold.call()
     assert answer["error"] == "NoCCompiler"
-    assert answer["message"].startswith("CC is '/nonexistent', which does not run: No such file")
+    assert answer["message"].startswith("CC is '/nonexistent/cc', which does not run: No such file")
     assert "Install a C compiler" in answer["message"]
 
 
