@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import random
@@ -21,6 +22,8 @@ import numpy as np
 import pytest
 
 import whorl
+import whorl.testing
+from whorl.jit.events import Happened
 
 NOTES: list[str] = []
 
@@ -103,6 +106,24 @@ def test_functions_as_arguments_are_told_apart_by_their_places() -> None:
 
     assert [first(one, two), first(two, one), first(one, one)] == [(1, 2), (2, 1), (1, 1)]
     assert [first(one, None), first(None, one)] == [(1, None), (None, 1)]
+
+
+def test_functions_that_come_and_go_are_no_drift() -> None:
+    @whorl.cached(on_drift="raise", store="process")
+    def call(function: Callable[[], int]) -> int:
+        return function()
+
+    for i in range(200):
+        call._results.rows.clear()  # as it is after many results
+        assert call(eval(f"lambda: {i}")) == i
+
+
+def test_a_coroutine_whose_result_is_recalled_says_so() -> None:
+    double = whorl.cached(awaited)
+    asyncio.run(double(1))
+    with whorl.testing.recorded_events() as events:
+        asyncio.run(double(1))
+    assert [event.what for event in events] == [Happened.RECALLED]
 
 
 # -- declared -------------------------------------------------------------------------------

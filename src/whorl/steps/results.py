@@ -115,7 +115,7 @@ class Results:
         self._salt = salt
         self._way = way
         self._on_drift = on_drift
-        self._first: dict[tuple[int, ...], tuple[StableDigest, dict[str, str]]] = {}
+        self._first: dict[tuple[int, ...], tuple[object, StableDigest, dict[str, str]]] = {}
         self._worlds: dict[tuple[int, ...], tuple[tuple[object, ...], World]] = {}
         self._by_key: dict[Digest, Kept] = {}
         self._bytes = 0
@@ -196,14 +196,17 @@ class Results:
             self._worlds.clear()
         self._worlds[place] = beside, world
         if self._on_drift == "raise":
-            self._check_drift(place, world)
+            self._check_drift(beside, world)
         return world
 
-    def _check_drift(self, place: tuple[int, ...], world: World) -> None:
+    def _check_drift(self, beside: tuple[object, ...], world: World) -> None:
         """Raise if the world is not the one of the first call."""
+        place = tuple(map(id, beside))  # of what is kept alive with it
         if place not in self._first:
-            self._first[place] = world.digest, dict(world.parts())
-        digest, before = self._first[place]
+            if len(self._first) >= ROWS_KEPT:
+                self._first.clear()
+            self._first[place] = beside, world.digest, dict(world.parts())
+        _, digest, before = self._first[place]
         if digest == world.digest:
             return
         changes = tuple(
