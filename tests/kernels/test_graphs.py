@@ -756,6 +756,80 @@ def test_what_another_branch_would_set_is_not_worked_out_again() -> None:
         assert out.tolist() == [8.0, 0.0]
 
 
+@whorl.kernel
+def broken_off(out, n, stop):
+    j = 0.5
+    for i in whorl.static(range(3)):
+        if n <= i:
+            j = 10.0 + i
+            break
+        j += 1.0
+    else:
+        j = 99.0
+    with whorl.checkpoint(FIRST, yield_on=stop):
+        out[0] = 1.0
+    out[1] = j
+
+
+@whorl.kernel
+def left_out(out, n, stop):
+    v = whorl.vec(0.0, 1.0)
+    for i in whorl.static(range(2)):
+        if n == i:
+            continue
+        v[i] += 10.0
+    with whorl.checkpoint(FIRST, yield_on=stop):
+        out[0] = v[0]
+    out[1] = v[1]
+
+
+@whorl.kernel
+def a_label_a_round(out, n, stop):
+    j = 1.0
+    for i in whorl.static(range(2)):
+        if n == i:
+            j = j * 8
+        with whorl.checkpoint(i, yield_on=stop):
+            out[i] += j
+        j += 1.0
+
+
+def stored(out, n):
+    out[0] += 100.0
+    return 2.0 * n
+
+
+@whorl.kernel
+def after_a_store(out, n, stop):
+    j = stored(out, n)
+    with whorl.checkpoint(FIRST, yield_on=stop):
+        out[1] = j
+
+
+@pytest.mark.parametrize("n", range(4))
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (broken_off, [[1, 10], [1, 11], [1, 12], [1, 99]]),
+        (left_out, [[0, 11], [10, 1], [10, 11], [10, 11]]),
+        (a_label_a_round, [[16, 9], [2, 16], [2, 2], [2, 2]]),
+        (after_a_store, [[100, 0], [100, 2], [100, 4], [100, 6]]),
+    ],
+)
+def test_what_loops_that_are_written_out_and_calls_set_is_worked_out_again(
+    kernel: Any, expected: list[list[float]], n: int
+) -> None:
+    for launch, resume in (
+        (kernel, kernel.resume),
+        (kernel.interpret, kernel.interpret_resumed),
+    ):
+        out, stop = np.zeros(2), flag(1)
+        status = launch(out, n, stop)
+        stop[()] = 0
+        assert resume(out, n, stop, from_checkpoint=status.checkpoint) == GraphStatus(False)
+        assert out.tolist() == expected[n]
+
+
 LARGE = "\n    ".join(f"note(log, {i})" for i in range(70))
 
 
