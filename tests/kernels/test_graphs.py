@@ -19,6 +19,7 @@ import pytest
 
 import whorl
 import whorl.testing
+from tests.kernels.native_calls import is_native, needs_native
 from whorl import GraphStatus
 from whorl.graph import do_while
 
@@ -452,6 +453,54 @@ def test_a_native_resume_follows_its_arguments_and_globals(monkeypatch: Any) -> 
     whole = np.zeros(3, np.int64)
     by_constant.resume(whole, stop, from_checkpoint=41)
     assert (x.tolist(), whole.tolist()) == ([0, 9, 9], [0, 1, 1])
+
+
+@needs_native
+def test_a_native_launch_notices_what_becomes_of_a_member() -> None:
+    class Made(IntEnum):
+        A = 1
+        B = 2
+
+    def status() -> Any:
+        assert by_made.resume(np.zeros(1), flag(1), from_checkpoint=Made.A) == by_made(
+            np.zeros(1), flag(1)
+        )
+        return by_made(np.zeros(1), flag(1)).checkpoint
+
+    @whorl.kernel
+    def by_made(x, stop):
+        with whorl.checkpoint(Made.A, yield_on=stop):
+            x[0] += 1
+
+    for _ in range(8):
+        assert status() is Made.A
+    assert is_native(by_made)
+    member: Any = Made.A
+    members: Any = Made._member_map_
+    member._value_ = 7
+    compiled = len(by_made.specializations())
+    assert status() is Made.A
+    assert len(by_made.specializations()) == compiled + 1
+    member.__dict__ = {**vars(member), "_value_": 8}  # another dict
+    assert status() is Made.A
+    assert len(by_made.specializations()) == compiled + 2
+    member._value_ = 1
+    assert status() is Made.A
+    assert len(by_made.specializations()) == compiled + 2
+    members["A"] = Made.B
+    assert by_made(np.zeros(1), flag(1)).checkpoint is Made.B
+    members["A"] = member
+    assert status() is Made.A
+    type.__setattr__(Made, "_member_map_", {"A": Made.B, "B": Made.B})
+    assert by_made(np.zeros(1), flag(1)).checkpoint is Made.B
+    type.__setattr__(Made, "_member_map_", members)
+    assert status() is Made.A
+    old = member
+
+    class Made(IntEnum):  # type: ignore[no-redef] # what is tested
+        A = 1
+
+    assert by_made(np.zeros(1), flag(1)).checkpoint is Made.A is not old
 
 
 SHIFTING = 40
@@ -948,9 +997,23 @@ def test_resuming_a_kernel_without_checkpoints_says_so() -> None:
         Nested.by_self.resume(Nested(), from_checkpoint=1)
 
 
+def test_resuming_from_a_whole_status_says_what_to_give() -> None:
+    kernel: Any = stages
+    for resume in (kernel.resume, kernel.interpret_resumed):
+        with pytest.raises(whorl.UnknownCheckpoint, match=r"from the \.checkpoint of a status"):
+            resume(Log(), from_checkpoint=GraphStatus(True, Stage.SIM))
+
+
 def test_resuming_needs_a_label() -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"stages\.resume\(\) .*from_checkpoint"):
+            stages.resume(Log())  # type: ignore[call-arg] # what is tested
+        stages.resume(Log(), from_checkpoint=Stage.SIM)
+
+
+def test_a_bound_resume_needs_a_label() -> None:
     with pytest.raises(TypeError, match="from_checkpoint"):
-        stages.resume(Log())  # type: ignore[call-arg] # what is tested
+        Solver().step.resume()
 
 
 # -- methods ----------------------------------------------------------------------------

@@ -463,23 +463,21 @@ class _Walker:
 
     def _enter(self, body: list[ast.stmt], names: Names) -> bool:
         """Look for the checkpoint in a block; if it is there, the rest of the block has run."""
-        with self._undone(names):
-            self._block(body, names)
-        return self.way is Way.RUN
+        return self._looked(lambda: self._block(body, names), names)
 
-    @contextlib.contextmanager
-    def _undone(self, names: Names) -> Iterator[None]:
-        """Names are afterwards as they were, unless the checkpoint was met meanwhile."""
+    def _looked(self, walk: _Thunk, names: Names) -> bool:
+        """The same for anything that is walked; if it is not there, names are as they were."""
         before = dict(names)
         vectors = [(each, each.copy()) for each in before.values() if self._is_vector(each)]
         try:
-            yield
+            walk()
         finally:
             if self.way is not Way.RUN:
                 names.clear()
                 names.update(before)
                 for vector, content in vectors:
                     vector[...] = content
+        return self.way is Way.RUN
 
     def _is_vector(self, value: Any) -> bool:
         """Whether a value is a small vector, that lives in the kernel."""
@@ -546,15 +544,11 @@ class _Walker:
         if self.way is not Way.RUN and self._is_counted(node.iter, names):
             self._lose([node], names)
             return
-        if self.way is Way.SEEK:
-            with self._undone(names):
+        if self.way is not Way.SEEK:
+            self._rounds(node, names)
+        elif not self._looked(lambda: self._rounds(node, names), names):
+            with self._as(Way.DRY):  # what the rounds set, jumps and all
                 self._rounds(node, names)
-            if self.way is Way.RUN:
-                return
-            with self._as(Way.DRY):  # it is not in there: what the rounds set, jumps and all
-                self._rounds(node, names)
-            return
-        self._rounds(node, names)
 
     def _rounds(self, node: ast.For, names: Names) -> None:
         for item in self._value(node.iter, names):
