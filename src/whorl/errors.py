@@ -324,6 +324,8 @@ class UnknownCheckpoint(WhorlError, LookupError):
             what = "cannot be resumed from None: the launch has not yielded"
         else:
             what = f"has no checkpoint {_label(self.label)} for these arguments"
+            if hasattr(self.label, "checkpoint"):
+                what += "; it is resumed from the .checkpoint of a status"
         names = ", ".join(map(_label, self.known))
         known = f"It has {names}." if names else "All of its checkpoints are in static branches."
         return f"{self.kernel} {what}.\n  {known}"

@@ -26,6 +26,10 @@ class Colour(enum.Enum):
 class Bits(enum.IntFlag):
     ONE = 1
 NAME = "a"
+def either(a, n):
+    if n > 1:
+        return a
+    return 0.0
 def staged(x, stop):
     with whorl.checkpoint(7, yield_on=stop):
         x[0] = 1
@@ -123,6 +127,20 @@ ROWS: list[tuple[str, int, int, str]] = [
     ("k = x[0]\nwith whorl.checkpoint(1):\n    x[1] = k", 2, 10, f"'k' {LOST}"),
     ("k = half(x[0])\nwith whorl.checkpoint(1):\n    x[1] = k", 2, 10, f"'k' {LOST}"),
     ("k = x[0]\nj = half(k)\nwith whorl.checkpoint(1):\n    x[1] = j", 3, 10, f"'j' {LOST}"),
+    ("j = either(x[0], n)\nwith whorl.checkpoint(1):\n    x[1] = j", 2, 10, f"'j' {LOST}"),
+    (
+        "k = x[0]\nj = either(k, n)\nwith whorl.checkpoint(1):\n    pass\nx[1] = j",
+        3,
+        10,
+        f"'j' {LOST}",
+    ),
+    (
+        "k = x[0]\nfor i in whorl.static(range(2)):\n    if n == i:\n        break\n    k = 2.0\n"
+        "with whorl.checkpoint(1):\n    pass\nx[1] = k",
+        6,
+        10,
+        f"'k' {LOST}",
+    ),
     (
         "s = 0.0\nwhile do_while(stop):\n    with whorl.checkpoint(1):\n        x[1] = 0\n"
         "    s += 1\nx[2] = s",

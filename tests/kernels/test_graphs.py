@@ -19,6 +19,7 @@ import pytest
 
 import whorl
 import whorl.testing
+from tests.kernels.native_calls import is_native, needs_native
 from whorl import GraphStatus
 from whorl.graph import do_while
 
@@ -454,6 +455,54 @@ def test_a_native_resume_follows_its_arguments_and_globals(monkeypatch: Any) -> 
     assert (x.tolist(), whole.tolist()) == ([0, 9, 9], [0, 1, 1])
 
 
+@needs_native
+def test_a_native_launch_notices_what_becomes_of_a_member() -> None:
+    class Made(IntEnum):
+        A = 1
+        B = 2
+
+    def status() -> Any:
+        assert by_made.resume(np.zeros(1), flag(1), from_checkpoint=Made.A) == by_made(
+            np.zeros(1), flag(1)
+        )
+        return by_made(np.zeros(1), flag(1)).checkpoint
+
+    @whorl.kernel
+    def by_made(x, stop):
+        with whorl.checkpoint(Made.A, yield_on=stop):
+            x[0] += 1
+
+    for _ in range(8):
+        assert status() is Made.A
+    assert is_native(by_made)
+    member: Any = Made.A
+    members: Any = Made._member_map_
+    member._value_ = 7
+    compiled = len(by_made.specializations())
+    assert status() is Made.A
+    assert len(by_made.specializations()) == compiled + 1
+    member.__dict__ = {**vars(member), "_value_": 8}  # another dict
+    assert status() is Made.A
+    assert len(by_made.specializations()) == compiled + 2
+    member._value_ = 1
+    assert status() is Made.A
+    assert len(by_made.specializations()) == compiled + 2
+    members["A"] = Made.B
+    assert by_made(np.zeros(1), flag(1)).checkpoint is Made.B
+    members["A"] = member
+    assert status() is Made.A
+    type.__setattr__(Made, "_member_map_", {"A": Made.B, "B": Made.B})
+    assert by_made(np.zeros(1), flag(1)).checkpoint is Made.B
+    type.__setattr__(Made, "_member_map_", members)
+    assert status() is Made.A
+    old = member
+
+    class Made(IntEnum):  # type: ignore[no-redef] # what is tested
+        A = 1
+
+    assert by_made(np.zeros(1), flag(1)).checkpoint is Made.A is not old
+
+
 SHIFTING = 40
 
 
@@ -756,6 +805,80 @@ def test_what_another_branch_would_set_is_not_worked_out_again() -> None:
         assert out.tolist() == [8.0, 0.0]
 
 
+@whorl.kernel
+def broken_off(out, n, stop):
+    j = 0.5
+    for i in whorl.static(range(3)):
+        if n <= i:
+            j = 10.0 + i
+            break
+        j += 1.0
+    else:
+        j = 99.0
+    with whorl.checkpoint(FIRST, yield_on=stop):
+        out[0] = 1.0
+    out[1] = j
+
+
+@whorl.kernel
+def left_out(out, n, stop):
+    v = whorl.vec(0.0, 1.0)
+    for i in whorl.static(range(2)):
+        if n == i:
+            continue
+        v[i] += 10.0
+    with whorl.checkpoint(FIRST, yield_on=stop):
+        out[0] = v[0]
+    out[1] = v[1]
+
+
+@whorl.kernel
+def a_label_a_round(out, n, stop):
+    j = 1.0
+    for i in whorl.static(range(2)):
+        if n == i:
+            j = j * 8
+        with whorl.checkpoint(i, yield_on=stop):
+            out[i] += j
+        j += 1.0
+
+
+def stored(out, n):
+    out[0] += 100.0
+    return 2.0 * n
+
+
+@whorl.kernel
+def after_a_store(out, n, stop):
+    j = stored(out, n)
+    with whorl.checkpoint(FIRST, yield_on=stop):
+        out[1] = j
+
+
+@pytest.mark.parametrize("n", range(4))
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (broken_off, [[1, 10], [1, 11], [1, 12], [1, 99]]),
+        (left_out, [[0, 11], [10, 1], [10, 11], [10, 11]]),
+        (a_label_a_round, [[16, 9], [2, 16], [2, 2], [2, 2]]),
+        (after_a_store, [[100, 0], [100, 2], [100, 4], [100, 6]]),
+    ],
+)
+def test_what_loops_that_are_written_out_and_calls_set_is_worked_out_again(
+    kernel: Any, expected: list[list[float]], n: int
+) -> None:
+    for launch, resume in (
+        (kernel, kernel.resume),
+        (kernel.interpret, kernel.interpret_resumed),
+    ):
+        out, stop = np.zeros(2), flag(1)
+        status = launch(out, n, stop)
+        stop[()] = 0
+        assert resume(out, n, stop, from_checkpoint=status.checkpoint) == GraphStatus(False)
+        assert out.tolist() == expected[n]
+
+
 LARGE = "\n    ".join(f"note(log, {i})" for i in range(70))
 
 
@@ -874,9 +997,23 @@ def test_resuming_a_kernel_without_checkpoints_says_so() -> None:
         Nested.by_self.resume(Nested(), from_checkpoint=1)
 
 
+def test_resuming_from_a_whole_status_says_what_to_give() -> None:
+    kernel: Any = stages
+    for resume in (kernel.resume, kernel.interpret_resumed):
+        with pytest.raises(whorl.UnknownCheckpoint, match=r"from the \.checkpoint of a status"):
+            resume(Log(), from_checkpoint=GraphStatus(True, Stage.SIM))
+
+
 def test_resuming_needs_a_label() -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"stages\.resume\(\) .*from_checkpoint"):
+            stages.resume(Log())  # type: ignore[call-arg] # what is tested
+        stages.resume(Log(), from_checkpoint=Stage.SIM)
+
+
+def test_a_bound_resume_needs_a_label() -> None:
     with pytest.raises(TypeError, match="from_checkpoint"):
-        stages.resume(Log())  # type: ignore[call-arg] # what is tested
+        Solver().step.resume()
 
 
 # -- methods ----------------------------------------------------------------------------

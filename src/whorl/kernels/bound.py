@@ -42,11 +42,12 @@ class BoundKernel(functools.partial[Any]):
         """The function behind, for whoever reads its code."""
         return cast("NumericKernel", self.func).function
 
-    @property
-    def resume(self) -> Any:
+    def resume(self, /, *args: Any, from_checkpoint: Any, **kwargs: Any) -> Any:
         """Launch it from a checkpoint on, for this object: `resume(..., from_checkpoint=label)`."""
         kernel: Any = self.func
-        return types.MethodType(kernel.resume, self.args[0])
+        if args or kwargs:
+            return kernel.resume(self.args[0], *args, from_checkpoint=from_checkpoint, **kwargs)
+        return kernel.resume(self.args[0], from_checkpoint=from_checkpoint)  # as most do
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.func, name)

@@ -463,10 +463,14 @@ class _Walker:
 
     def _enter(self, body: list[ast.stmt], names: Names) -> bool:
         """Look for the checkpoint in a block; if it is there, the rest of the block has run."""
+        return self._looked(lambda: self._block(body, names), names)
+
+    def _looked(self, walk: _Thunk, names: Names) -> bool:
+        """The same for anything that is walked; if it is not there, names are as they were."""
         before = dict(names)
         vectors = [(each, each.copy()) for each in before.values() if self._is_vector(each)]
         try:
-            self._block(body, names)
+            walk()
         finally:
             if self.way is not Way.RUN:
                 names.clear()
@@ -540,6 +544,13 @@ class _Walker:
         if self.way is not Way.RUN and self._is_counted(node.iter, names):
             self._lose([node], names)
             return
+        if self.way is not Way.SEEK:
+            self._rounds(node, names)
+        elif not self._looked(lambda: self._rounds(node, names), names):
+            with self._as(Way.DRY):  # what the rounds set, jumps and all
+                self._rounds(node, names)
+
+    def _rounds(self, node: ast.For, names: Names) -> None:
         for item in self._value(node.iter, names):
             self._assign(node.target, item, names)
             if not self._round(node.body, names):

@@ -38,9 +38,12 @@ class Resumption:
         """Compile if need be, and run from a checkpoint on."""
         return self.call_in_python(*args, **kwargs)
 
-    def call_in_python(self, /, *args: Any, from_checkpoint: Any, **kwargs: Any) -> Any:
+    def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         """The way of a call that is not, or not yet, taken natively."""
         kernel = self.kernel
+        if "from_checkpoint" not in kwargs:
+            raise TypeError(f"{self._name}() needs a label: from_checkpoint=status.checkpoint")
+        from_checkpoint = kwargs.pop("from_checkpoint")
         if current().interpret.value:
             return kernel.interpret_resumed(*args, from_checkpoint=from_checkpoint, **kwargs)
         for _ in range(TRIES):

@@ -29,6 +29,7 @@ from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, scope_of, walk
 
+from .enums import members_of, place_of_dict
 from .instances import (
     INLINE_VALUES,
     MANAGED_DICT,
@@ -60,6 +61,7 @@ _ANY_NUMBER: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 _RUNS_CODE: Final = frozenset(KINDS[name] for name in ("ATTR", "ITEM"))
 _ABOUT: Final = frozenset(KINDS[name] for name in ("INT", "FLOAT", "BOOL", "SCALAR"))
+_MEMBERS: Final = Step("attr", "_member_map_")
 _BESIDE: Final = frozenset(("target", "compiler", "option"))
 """What is read of these is the same until somebody drops all tables."""
 
@@ -323,6 +325,9 @@ class _Maker:
     def _walked(self, path: Path) -> int:
         if not path.steps:
             return self._root(path)
+        register = self._of_enum(path)
+        if register is not None:
+            return register
         before = Path(path.root, path.name, path.steps[:-1])
         step = path.steps[-1]
         owner = self._walk(before)
@@ -343,6 +348,36 @@ class _Maker:
                 self._of_function(path, owner, register, step)
             case _:
                 raise NotNative(f"{path} is not walked natively")
+        return register
+
+    def _of_enum(self, path: Path) -> int | None:
+        """The register of a member of an enum, or of what it holds; None if it is neither.
+
+        That the dicts are still the ones that are asked follows from the version of the class,
+        and from what the member refers to.
+        """
+        before, step = _owner(path), path.steps[-1]
+        if step.operation == "item" and before.steps[-1:] == (_MEMBERS,):
+            cls, member = self._world.find(_owner(before)), self._world.find(path)
+            scope = members_of(cls, step.name, member)
+            if scope is None or not _version(cls):
+                return None
+            self._op("SAME", self._walk(_owner(before)), 0, self._address(cls))
+        elif step.operation == "attr" and isinstance(step.name, str):
+            member = self._world.find(before)
+            cls, place = type(member), place_of_dict(member, step.name)
+            if not place or not _version(cls):
+                return None
+            scope, owner = vars(member), self._walk(before)
+            self._op("SAME", owner, 0, self._address(member))
+            self._op("CLASS", owner, 0, self._address(cls), _version(cls))
+            self._op("CELLS", place, id(scope), place, id(scope), place, id(scope))
+        else:
+            return None
+        register = self._new()
+        self._global(register, scope, sys.intern(step.name))
+        if step.operation == "item":
+            self._op("CLASS", register, 0, self._address(cls), _version(cls))
         return register
 
     def _of_function(self, path: Path, owner: int, register: int, step: Step) -> None:

@@ -256,17 +256,16 @@ def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
                 known |= _component(component)
             case ir.SetComponent(component):
                 known -= _component(component)
-            case ir.Checkpoint(_, body) if not _jumps(body):
+            case ir.Checkpoint(_, body) | ir.Scope(_, body) if not _jumps(body):
                 known = _again(body, written, known)
             case ir.If(test, then, orelse) if is_plain and not _jumps([statement]):
                 sides: tuple[ir.Block, ir.Block] = ([], [])
                 known = _again(then, sides[0], known) & _again(orelse, sides[1], known)
                 written.append(ir.If(test, *sides))
-            case ir.Scope() if (
-                _is_plain(statement) and _Live().statement(statement, NOTHING) <= known
-            ):
+            case ir.Scope() if _is_plain(statement) and _needed(statement, NOTHING) <= known:
                 written.append(statement)
-                known |= _of(set_in([statement]))
+                sets = _of(set_in([statement]))
+                known |= sets - _needed(statement, sets)  # on each way through
             case _:
                 known -= _of(set_in([statement]))
     return known
@@ -276,9 +275,9 @@ def _jumps(block: ir.Block) -> bool:
     return any(isinstance(each, ir.Leave | ir.Next | ir.Raise) for each in statements_in(block))
 
 
-def _needed(scope: ir.Scope) -> Places:
-    """What a scope uses that it has not set."""
-    return _Live(keeps_all=True).statement(scope, NOTHING)
+def _needed(scope: ir.Scope, after: Places) -> Places:
+    """What a scope uses that it has not set, or leaves as it was for what is used after it."""
+    return _Live(keeps_all=True).statement(scope, after)
 
 
 def _is_plain(scope: ir.Scope) -> bool:
