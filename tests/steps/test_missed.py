@@ -130,3 +130,15 @@ def test_a_small_dict_and_the_content_of_a_file_are_said_in_words(
     (change,) = load.explain(str(table), {"n": 40, "hot": 100.0}).changes
     assert change.path == "arg:path"
     assert str(change.old).startswith("<Content ")
+
+
+def test_a_declared_file_that_is_not_there_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    @whorl.cached(store="process", files=[tmp_path / "typo.csv"])
+    def table(n: int) -> int:
+        return n
+
+    assert [table(1), table(2), table(1)] == [1, 2, 1]
+    (record,) = caplog.records
+    assert "typo.csv, which is not there" in record.getMessage()

@@ -60,6 +60,10 @@ class Declared:
         ]
         return variables + files
 
+    def missing(self) -> list[str]:
+        """The files that were declared and are not there."""
+        return [name for name in self.files if not os.path.exists(os.path.join(self.base, name))]  # noqa: PTH110, PTH118  # as above
+
 
 def content_of(path: str | os.PathLike[str]) -> str | None:
     """What stands for the content of a file or directory; None if there is none.

@@ -132,6 +132,8 @@ class Results:
         self.rows = {}
         self._by_key = {}
         self._bytes = 0
+        for name in self.declared.missing():
+            log.warning("%s declares the file %s, which is not there", self.name, name)
 
     def told(self, *, is_all: bool = True) -> Told:
         """What others have to know who call it; `is_all`: all files that it reads are declared."""
