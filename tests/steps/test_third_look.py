@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import math
 import os
@@ -106,6 +107,19 @@ def test_functions_as_arguments_are_told_apart_by_their_places() -> None:
 
     assert [first(one, two), first(two, one), first(one, one)] == [(1, 2), (2, 1), (1, 1)]
     assert [first(one, None), first(None, one)] == [(1, None), (None, 1)]
+
+
+def test_a_class_that_is_registered_with_an_abstract_one() -> None:
+    class Shape(abc.ABC):  # noqa: B024
+        pass
+
+    class Square:
+        pass
+
+    is_shape = whorl.cached(lambda: issubclass(Square, Shape))
+    assert [is_shape(), is_shape(), ran(is_shape)] == [False, False, 1]
+    Shape.register(Square)
+    assert is_shape()
 
 
 def test_functions_that_come_and_go_are_no_drift() -> None:

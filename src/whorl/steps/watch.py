@@ -18,6 +18,7 @@ The check is written as one straight-line function, 20 to 40 ns for a look.
 
 from __future__ import annotations
 
+import abc
 import collections
 import enum
 import functools
@@ -168,6 +169,7 @@ class Watch:
             "fingerprint": fingerprint,
             "state_of": state_of,
             "modules": sys.modules,
+            "registrations": abc.get_cache_token,
         }
 
     # -- one object -----------------------------------------------------------------------
@@ -248,6 +250,8 @@ class Watch:
         self._pairs(class_vars(cls))
         self._test(f"type({self._name(cls)}) is {self._name(type(cls))}")
         self._test(f"{self._name(cls)}.__bases__ is {self._name(cls.__bases__)}")
+        if derives(type(cls), abc.ABCMeta):  # a number that grows with every register()
+            self._test(f"registrations() == {abc.get_cache_token()}")
 
     def _instance(self, value: object) -> None:
         layout = self._describer.plain_layout(type(value))

@@ -7,6 +7,7 @@ count by class, name and value. The user's module counts by what is in it.
 
 from __future__ import annotations
 
+import abc
 import enum
 import types
 from typing import TYPE_CHECKING, Any, Final
@@ -95,6 +96,17 @@ def _by_name(cls: type, describer: Describer) -> Node:
     return Node(b"class by name", describer.class_parts(cls))
 
 
+def _registered(cls: type) -> tuple[type, ...]:
+    """The classes that an abstract base class was told to be a base of: they are its instances."""
+    if not derives(type(cls), abc.ABCMeta) or "_abc_impl" not in class_vars(cls):
+        return ()
+    import _abc  # type: ignore[import-not-found, unused-ignore]  # what abc itself asks
+
+    found = (reference() for reference in _abc._get_dump(cls)[0])
+    live = [known for known in found if known is not None]
+    return tuple(sorted(live, key=lambda known: (module_name(known), qualname(known))))
+
+
 def class_content(cls: type, describer: Describer) -> dict[str, object]:
     """What is stored in a class, less what the interpreter and class decorators keep there."""
     stored = class_vars(cls)
@@ -106,6 +118,9 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
         and type(held) is not types.MemberDescriptorType
         and type(held) is not types.GetSetDescriptorType
     }
+    registered = _registered(cls)
+    if registered:
+        content["register()"] = registered
     if "__dataclass_fields__" in stored:
         for name in _MADE_BY_DATACLASS & content.keys():
             if _is_generated(content[name]):
