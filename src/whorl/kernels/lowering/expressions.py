@@ -231,9 +231,13 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
 def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
     try:
         return owner.then(owner.view.attr(node.attr))
-    except AbsentRead:
+    except AbsentRead as absent:
+        path, error = owner.view.path, absent.__cause__
+        if error is not None and not isinstance(error, AttributeError):  # its words say more
+            raised = f"{type(error).__name__}: {error}"
+            frame.refuse(node, f"{path}.{node.attr} cannot be read, it raises {raised}")
         kind = type(owner.view.peek()).__name__
-        frame.refuse(node, f"{owner.view.path} is a {kind} without an attribute {node.attr!r}")
+        frame.refuse(node, f"{path} is a {kind} without an attribute {node.attr!r}")
 
 
 def _shape(frame: Frame, array: ir.Array) -> Operand:
