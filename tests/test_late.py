@@ -211,3 +211,14 @@ def test_a_fingerprint_does_not_depend_on_what_has_been_looked_at() -> None:
     before = whorl.fingerprint(Sent(1))
     dataclasses.fields(Sent)
     assert whorl.Fingerprinter()(Sent(1)) == before
+
+
+def test_a_default_that_is_made_is_shown_as_dataclasses_shows_it() -> None:
+    import inspect
+
+    @late.dataclass(frozen=True, slots=True)
+    class Held:
+        name: str
+        parts: list[int] = late.field(default_factory=list)
+
+    assert str(inspect.signature(Held)) == "(name: 'str', parts: 'list[int]' = <factory>)"

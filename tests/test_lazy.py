@@ -140,3 +140,15 @@ print(whorl.fingerprint(Solver(1, object())) == whorl.fingerprint(Solver(1, None
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
     assert done.stdout.strip() == "True"
+
+
+def test_the_type_hints_of_public_classes_and_functions_can_be_asked_for() -> None:
+    program = """
+import inspect, typing, whorl
+for name in whorl.__all__:
+    value = getattr(whorl, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        typing.get_type_hints(value)
+typing.get_type_hints(whorl.Compiler.compile)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

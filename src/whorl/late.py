@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = ["dataclass", "field", "replace"]
 
-_REQUIRED: Final = object()
+
+class _Required:
+    """In place of a default that there is none of, or that is made: as `dataclasses` shows it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_REQUIRED: Final = _Required()
 _FEW: Final = 8  # instances that are not worth the 60 µs of an `__init__` of their own
 
 

@@ -11,8 +11,8 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking
 from whorl import testing
-from whorl.jit.drift import OnDrift
 from whorl.jit.events import Happened
+from whorl.jit.kernel import OnDrift
 from whorl.jit.target import Target
 from whorl.reads import Inputs
 from whorl.store import Cache, MemoryStore

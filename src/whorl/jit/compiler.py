@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
@@ -19,7 +20,7 @@ from .target import Target, host
 if TYPE_CHECKING:
     from importlib import metadata
 
-    from whorl.reads import CodeView, Inputs, Recorder
+    from whorl.reads import Recorder
 
 __all__ = [
     "Compiler",
@@ -38,7 +39,7 @@ class Program:
 
     function: types.FunctionType
     target: Target
-    code: CodeView
+    code: reads.CodeView
 
     @property
     def name(self) -> str:
@@ -65,7 +66,7 @@ class Compiler(Protocol):
     name: str
     version: str
 
-    def compile(self, program: Program, inputs: Inputs) -> Artifact:
+    def compile(self, program: Program, inputs: reads.Inputs) -> Artifact:
         """Make the artifact."""
 
     def load(self, artifact: Artifact, device: str) -> Callable[..., Any]:

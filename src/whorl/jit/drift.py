@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from whorl.late import dataclass
 from whorl.reads import World
@@ -11,9 +11,10 @@ from whorl.reads import World
 from .explain import Change, Explanation, changes_since
 from .specialization import Specialization
 
-__all__ = ["Drift", "OnDrift", "drift_of"]
+if TYPE_CHECKING:
+    from .kernel import OnDrift
 
-OnDrift = Literal["recompile", "raise", "ignore"]
+__all__ = ["Drift", "drift_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ from .target import Properties, Target
 if TYPE_CHECKING:
     from whorl.reads import Recorder
 
-    from .drift import Drift, OnDrift
+    from .drift import Drift
     from .explain import Explanation
 
 __all__ = ["Kernel", "jit"]
@@ -94,6 +94,7 @@ why = logger("whorl.why")
 INFO: Final = 20  # the level, as logging has it
 
 CacheMode = Literal["disk", "process", "call"]
+OnDrift = Literal["recompile", "raise", "ignore"]
 
 PROGRAMS_KEPT: Final = 64  # one for each state of the declared variables
 

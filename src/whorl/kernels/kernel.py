@@ -13,7 +13,7 @@ import numpy as np
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
-from whorl.jit.kernel import CacheMode, Choices, check_choices
+from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.settings import Settings, current
 from whorl.store import Cache
@@ -25,7 +25,6 @@ from .native import CALLS_IN_PYTHON, NativeTables, alive, native_classes
 from .plain_launch import PlainLaunch
 
 if TYPE_CHECKING:
-    from whorl.jit.drift import OnDrift
     from whorl.reads import World
 
 __all__ = ["NumericKernel", "kernel"]

@@ -62,7 +62,8 @@ SPECIAL_WORDS: Final = 10
 BY_KEYWORD: Final = 1 << 32
 """Added to the number of arguments where the last one is the keyword `from_checkpoint`."""
 API: Final = (
-    "ndarray", "int", "float", "true", "false", "none", "exception", "from_checkpoint",
+    "ndarray", "int", "float", "true", "false", "none", "exception", "recursion",
+    "from_checkpoint",
     "PyLong_AsLongLongAndOverflow", "PyObject_GetAttr", "PyErr_Clear", "Py_DecRef",
     "PyObject_Vectorcall", "PyFloat_FromDouble", "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
@@ -382,7 +383,12 @@ error_kind:
   %error_matches = call ptr @api(ptr %api, i64 {api_PyErr_GivenExceptionMatches})
   %error_match = call i32 %error_matches(ptr %error_found, ptr %exception)
   %is_ordinary = icmp ne i32 %error_match, 0
-  br i1 %is_ordinary, label %error_clear, label %error_raise
+  br i1 %is_ordinary, label %error_depth, label %error_raise
+error_depth:  ; whoever asks again at every depth never comes to an end
+  %recursion = call ptr @api(ptr %api, i64 {api_recursion})
+  %depth_match = call i32 %error_matches(ptr %error_found, ptr %recursion)
+  %is_deep = icmp ne i32 %depth_match, 0
+  br i1 %is_deep, label %error_raise, label %error_clear
 error_clear:
   %clear = call ptr @api(ptr %api, i64 {api_PyErr_Clear})
   call void %clear()

@@ -169,7 +169,8 @@ def api_table() -> Any:
     """The addresses that the launcher needs: objects, and functions of CPython's C API."""
     objects = {
         "ndarray": np.ndarray, "int": int, "float": float, "true": True, "false": False,
-        "none": None, "exception": Exception, "from_checkpoint": _LABEL,
+        "none": None, "exception": Exception, "recursion": RecursionError,
+        "from_checkpoint": _LABEL,
     }  # fmt: skip
     addresses = [
         id(objects[name])

@@ -411,6 +411,8 @@ def replay_source(
     text = (
         "def replay(args, target):\n"
         f"    try:\n{body}\n"
+        "    except RecursionError:\n"
+        "        raise\n"
         "    except Exception:\n"
         "        return plain(args, target)\n"
     )

@@ -32,7 +32,7 @@ from .fact import (
 )
 from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
-from .world import ABSENT, World, global_path, walk
+from .world import ABSENT, World, global_path, walk, walk_or_error
 
 __all__ = ["AbsentRead", "CodeView", "Inputs", "Recorder", "View"]
 
@@ -86,7 +86,7 @@ class Recorder:
         if (path.steps or path.root != "arg") and path not in self._walked:
             self._walked[path] = self.line
 
-    def view(self, path: Path, found: Any) -> View:
+    def view(self, path: Path, found: Any, error: Exception | None = None) -> View:
         """The view of what was found at a path; `AbsentRead` if that is nothing.
 
         What was found there first stays what is there for this compile: a property may say
@@ -94,7 +94,7 @@ class Recorder:
         """
         found = self._found.setdefault(path, found)
         if found is ABSENT:
-            raise self.absent(path)
+            raise self.absent(path) from error
         self.walked(path)
         return View(path, found, self)
 
@@ -200,7 +200,8 @@ class View:
         return self._step(self._recorder.key_step(self.path, key))
 
     def _step(self, step: Step) -> View:
-        return self._recorder.view(self.path.then(step), walk(self._value, step))
+        found, error = walk_or_error(self._value, step)
+        return self._recorder.view(self.path.then(step), found, error)
 
     # -- looking ------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ __all__ = [
     "global_path",
     "scope_of",
     "walk",
+    "walk_or_error",
 ]
 
 
@@ -72,11 +73,23 @@ class World:
 
 
 def walk(value: Any, step: Step) -> Any:
-    """What one step leads to, or ABSENT."""
+    """What one step leads to, or ABSENT. Too deep is too deep: asking again would never end."""
     try:
         return OPERATIONS[step.operation](value, step.name)
+    except RecursionError:
+        raise
     except Exception:
         return ABSENT
+
+
+def walk_or_error(value: Any, step: Step) -> tuple[Any, Exception | None]:
+    """The same, and why it is ABSENT."""
+    try:
+        return OPERATIONS[step.operation](value, step.name), None
+    except RecursionError:
+        raise
+    except Exception as error:
+        return ABSENT, error
 
 
 def _cell(value: Any, name: str) -> Any:

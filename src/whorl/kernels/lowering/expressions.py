@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import enum
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -247,26 +246,21 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
 
 
 def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
-    with contextlib.suppress(AbsentRead):
+    try:
         return owner.then(owner.view.attr(node.attr))
-    value, remedy = owner.view.peek(), ""
-    _refuse_raised(frame, node, owner, value)
+    except AbsentRead as absent:
+        error = absent.__cause__
+    value, remedy, path = owner.view.peek(), "", owner.view.path
+    is_there = hasattr(type(value), node.attr)
+    if error is not None and (is_there or not isinstance(error, AttributeError)):
+        # A property: what it raised says more, and its traceback leads to its line.
+        what = f"{path}.{node.attr} raises {type(error).__name__}: {error}"
+        raise frame.source.error(node, what) from error
     if isinstance(value, np.ndarray):
         remedy = _OF_ARRAYS
     elif isinstance(value, list | tuple) and node.attr in ARRAY_ATTRIBUTES:
         remedy = "Pass a NumPy array: np.asarray(...)."
-    what = f"{owner.view.path} is {kind_of(value)} without an attribute {node.attr!r}"
-    frame.refuse(node, what, remedy)
-
-
-def _refuse_raised(frame: Frame, node: ast.Attribute, owner: Place, value: object) -> None:
-    """Say what a property raised, if it is there and did; its traceback leads to its line."""
-    try:
-        getattr(value, node.attr)
-    except Exception as error:
-        if not isinstance(error, AttributeError) or hasattr(type(value), node.attr):
-            what = f"{owner.view.path}.{node.attr} raises {type(error).__name__}: {error}"
-            raise frame.source.error(node, what) from error
+    frame.refuse(node, f"{path} is {kind_of(value)} without an attribute {node.attr!r}", remedy)
 
 
 def _shape(frame: Frame, array: ir.Array) -> Operand:
