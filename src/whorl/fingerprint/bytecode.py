@@ -13,6 +13,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final, Generic, TypeVar
 
 from whorl.late import dataclass
@@ -203,7 +204,8 @@ def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
             if step.opname not in _GLOBAL_LOADS:
                 continue
             read = GlobalRead(step.argval, _attributes_after(steps, i))
-            following = steps[i + 1 + len(read.attributes)]
+            after = i + 1 + len(read.attributes)
+            following = steps[after + (steps[after].opname == "PUSH_NULL")]  # 3.13 has it there
             if following.opname in _CALLS and following.arg == 0:
                 found[read] = None
     return tuple(found)
@@ -217,9 +219,10 @@ def _called_methods(code: types.CodeType) -> frozenset[str]:
     return frozenset(
         str(step.argval)
         for inner in nested_codes(code)
-        for step in _steps(inner)
+        for step, following in pairwise(_steps(inner))
         if step.opname == "LOAD_METHOD"
         or (step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and (step.arg or 0) & 1)
+        or (step.opname == "LOAD_ATTR" and following.opname == "PUSH_NULL")
     )
 
 
