@@ -10,13 +10,15 @@ __all__ = ["Binding"]
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08  # flags of code
 _STAND_IN: Final = "=None"
+_FEW: Final = 4  # calls that are not worth the 60 µs of a function that binds
 
 
 class Binding:
     """How a function's arguments are bound: by a function of the very same signature.
 
     What a function says of itself (`__signature__`) is not how it is called: its code is. The
-    function that binds is made when the first call has to be bound.
+    function that binds is made when it is needed: the first calls with all arguments in their
+    places are bound as they are.
 
     >>> def f(a, b=2, *, c): ...
     >>> binding = Binding(f)
@@ -40,18 +42,28 @@ class Binding:
         self._defaults: object = None
         self._keyword_defaults: object = None
         self._bind: types.FunctionType | None = None
+        self._calls = 0
 
     @property
     def bind(self) -> Callable[..., tuple[Any, ...]]:
         """Called like the function, it returns the values. Defaults are those of this moment."""
         function, bind = self._function, self._bind
         if bind is None:
+            self._calls += 1
+            if self._calls <= _FEW:
+                return self._first
             bind = self._bind = self._made()
         if self._defaults is not function.__defaults__:
             bind.__defaults__ = self._defaults = function.__defaults__
         if self._keyword_defaults is not function.__kwdefaults__:
             bind.__kwdefaults__ = self._keyword_defaults = function.__kwdefaults__
         return cast("Callable[..., tuple[Any, ...]]", bind)
+
+    def _first(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        if not kwargs and len(args) == len(self._positional) == len(self.names):
+            return args
+        self._calls = _FEW
+        return self.bind(*args, **kwargs)
 
     def _made(self) -> types.FunctionType:
         function = self._function
