@@ -6,6 +6,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
 
 import numpy as np
@@ -27,10 +28,20 @@ from .plain_launch import PlainLaunch
 if TYPE_CHECKING:
     from whorl.reads import World
 
+    from .bound import BoundKernel
+
 __all__ = ["NumericKernel", "kernel"]
 
 Form = Literal["ir", "llvm", "optimised", "asm"]
 ANY_NUMBER: Final = 0x04 | 0x08  # flags of code: *args, **kwargs
+
+
+@cache
+def _bound_class() -> type[BoundKernel]:
+    """The class of bound kernels, for whoever has checkpoints. An import each time takes 1 µs."""
+    from .bound import BoundKernel
+
+    return BoundKernel
 
 
 class _Recent(NamedTuple):
@@ -75,9 +86,7 @@ class NumericKernel(Kernel):
         if instance is None:
             return self
         if self._has_checkpoints or self._may_have_checkpoints(instance):
-            from .bound import BoundKernel
-
-            return BoundKernel(self, instance)
+            return _bound_class()(self, instance)
         return types.MethodType(self, instance)
 
     def _may_have_checkpoints(self, instance: object) -> bool:
