@@ -47,6 +47,7 @@ TITLES = {
     NEXT: f"First calls of {KERNELS} medium kernels of one file in a new process, cache warm, ms",
 }
 WHOLE = "process start to first result"
+END = "process start to its end"
 FIRST, LAST = "the 1st kernel, everything imported", f"the {KERNELS}th kernel"
 COMPILER = "imports of llvmlite"
 
@@ -72,15 +73,17 @@ ARGUMENTS = (
     "import numpy as np\n"
     f"{inspect.getsource(medium.arguments)}\n"
 )
-CALL = f"{ARGUMENTS}from {medium.MODULE} import step_0\nprint(*step_0(*arguments()))"
+# The clock is one for all processes of the system.
+STAMP = "import time\nmoment = time.monotonic()\n"
+CALL = f"{ARGUMENTS}from {medium.MODULE} import step_0\nresult = step_0(*arguments())\n"
 PROGRAMS = {
-    BARE: "pass",
-    NUMPY: "import numpy",
-    IMPORTED: "import numpy, whorl",
-    SUBJECT: CALL,
-    NUMBA: CALL,
+    BARE: STAMP + "print(moment)",
+    NUMPY: "import numpy\n" + STAMP + "print(moment)",
+    IMPORTED: "import numpy, whorl\n" + STAMP + "print(moment)",
+    SUBJECT: CALL + STAMP + "print(moment, *result)",
+    NUMBA: CALL + STAMP + "print(moment, *result)",
 }
-"""By contender: the text of a whole process."""
+"""By contender: the text of a whole process, which tells when it had its result."""
 
 TELLING = f"""{ARGUMENTS}
 import gc, json, sys, time
@@ -107,6 +110,7 @@ print(json.dumps({{"seconds": seconds, "found": found, "llvmlite": "llvmlite" in
 class Ended:
     """A process that has ended by itself."""
 
+    began: float
     seconds: float
     output: str
 
@@ -121,7 +125,7 @@ def ended(name: str, program: str, directory: Path) -> Ended | Failure:
     }
     # Where bytecode is not kept, a process would compile the text of whatever no installer has.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    start = time.perf_counter()
+    start = time.monotonic()
     try:
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -136,7 +140,7 @@ def ended(name: str, program: str, directory: Path) -> Ended | Failure:
     except subprocess.CalledProcessError as error:
         print(error.stderr, file=sys.stderr)
         return Failed(f"exit status {error.returncode}")
-    return Ended(time.perf_counter() - start, done.stdout)
+    return Ended(start, time.monotonic() - start, done.stdout)
 
 
 def prepared(directory: Path, names: Sequence[str]) -> dict[str, Failure]:
@@ -174,27 +178,28 @@ def measure_processes(
     directory: Path, names: Sequence[str], settings: Settings
 ) -> Iterator[Result]:
     """One process of each contender in turn, round after round."""
-    taken: dict[str, list[float]] = {name: [] for name in names}
+    taken: dict[str, dict[str, list[float]]] = {
+        case: {name: [] for name in names} for case in (WHOLE, END)
+    }
     failed: dict[str, Failure] = {}
     results = set()
     for _ in range(settings.rounds):
         for name in names:
             match ended(name, PROGRAMS[name], directory):
-                case Ended(seconds, output):
-                    taken[name].append(seconds)
-                    results.update([rounded(output)] if output else [])
+                case Ended(began, seconds, output):
+                    moment, *result = map(float, output.split())
+                    taken[WHOLE][name].append(moment - began)
+                    taken[END][name].append(seconds)
+                    results.update([tuple(round(number, 9) for number in result)] if result else [])
                 case failure:
                     failed[name] = failure
     if len(results) > 1:
         raise AssertionError(f"the two sides do not compute the same: {results}")
-    outcomes: dict[str, Outcome] = {
-        name: failed.get(name) or Timed(tuple(seconds)) for name, seconds in taken.items()
-    }
-    yield Result(PROCESS, TITLES[PROCESS], "ms", WHOLE, 1, outcomes)
-
-
-def rounded(output: str) -> tuple[float, ...]:
-    return tuple(round(float(number), 9) for number in output.split())
+    for case, of_all in taken.items():
+        outcomes: dict[str, Outcome] = {
+            name: failed.get(name) or Timed(tuple(seconds)) for name, seconds in of_all.items()
+        }
+        yield Result(PROCESS, TITLES[PROCESS], "ms", case, 1, outcomes)
 
 
 def measure_next(directory: Path, names: Sequence[str], settings: Settings) -> Iterator[Result]:
