@@ -214,7 +214,7 @@ def _annotations(cls: type) -> dict[str, Any]:
         name: annotation
         for base in reversed(cls.__mro__)
         if "__late_fields__" in base.__dict__
-        for name, annotation in base.__dict__.get("__annotations__", {}).items()  # noqa: RUF063
+        for name, annotation in base.__dict__.get("__annotations__", {}).items()  # noqa: RUF063 # as above
     }
 
 

@@ -48,7 +48,7 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_child() -> None:
-    _guard._at_fork_reinit()  # type: ignore[attr-defined]
+    _guard._at_fork_reinit()  # type: ignore[attr-defined] # as `threading` does
     for thread in _loading.keys() - {get_ident()}:
         del _loading[thread]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,3 +143,12 @@ def test_a_declared_file_that_is_not_there_is_said_once(
     assert [table(1), table(2), table(1)] == [1, 2, 1]
     (record,) = caplog.records
     assert "typo.csv, which is not there" in record.getMessage()
+
+
+@pytest.mark.parametrize("option", ["files", "reads", "ignores"])
+def test_a_text_is_not_the_list_of_its_letters(option: str) -> None:
+    said: dict[str, Any] = {option: "data.csv"}
+    with pytest.raises(TypeError, match=rf"{option}= takes a list: {option}=\['data.csv'\]"):
+        whorl.cached(**said)
+    with pytest.raises(TypeError, match=rf"{option}= takes a list: {option}=\['data.csv'\]"):
+        whorl.CachedStep(scaled, store="process", **said)

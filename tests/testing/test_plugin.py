@@ -159,4 +159,4 @@ def test_every_public_name_of_testing_is_there_and_listed() -> None:
         assert getattr(whorl.testing, name).__module__.startswith("whorl.testing.")
         assert name in dir(whorl.testing)
     with pytest.raises(AttributeError, match="no_such_name"):
-        _ = whorl.testing.no_such_name
+        _ = whorl.testing.no_such_name  # type: ignore[attr-defined] # that is the point

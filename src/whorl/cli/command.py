@@ -155,7 +155,7 @@ def _prepare_output() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # it was closed before we began
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 # for good
         elif "utf" not in (getattr(stream, "encoding", None) or "utf").lower():
             stream.reconfigure(errors="backslashreplace")
 

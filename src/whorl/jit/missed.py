@@ -44,7 +44,7 @@ def _line(path: str, code: types.CodeType) -> str:
     file, first = code.co_filename, code.co_firstlineno
     lines = {number: linecache.getline(file, number).strip() for number in range(first, first + 20)}
     number = next((n for n, text in lines.items() if _DEFINITION.match(text)), first)
-    return f"{os.path.basename(file)}:{number}: `{lines[number]}`"  # noqa: PTH119
+    return f"{os.path.basename(file)}:{number}: `{lines[number]}`"  # noqa: PTH119  # a text is sooner
 
 
 def _cause(why: Explanation) -> str:

@@ -18,14 +18,13 @@ from whorl.jit.explain import Explanation
 from whorl.store import Cache, Store
 
 from .arguments import PLAIN, SHORT, Arguments
-from .declared import Declared, variables_of
+from .declared import Declared, listed, variables_of
 from .keeper import Kept, keeper_of
-from .outside import ENVIRONMENT, FILES
 from .parameters import Parameters, leaf_test
 from .process_store import ProcessStore
 from .results import OnDrift, Request, Results, _epoch, group_of, name_of
 from .values import Serializer, serializer_name
-from .world import Surroundings, Told
+from .world import Told, surroundings_of
 
 __all__ = ["BoundCached", "CachedFunction", "cached"]
 
@@ -64,8 +63,8 @@ class CachedFunction(Generic[P, R]):
         if not self._parameters.all_count:
             self._select = self._parameters.counted
         self._are_leaves = leaf_test(1 if self._key else len(self._parameters.names))
-        self._results = options.results(function)
-        self._results.names = ("key",) if self._key else self._parameters.names
+        names = ("key",) if self._key else self._parameters.names
+        self._results = options.results(function, names)
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
@@ -245,11 +244,11 @@ class _Options:
         on_drift: OnDrift,
     ) -> None:
         # Tuples, because whoever calls a cached function has to look whether these have changed.
-        self.parameters = tuple((kind, tuple(_listed(kind, n))) for kind, n in parameters.items())
+        self.parameters = tuple((kind, tuple(listed(kind, n))) for kind, n in parameters.items())
         self.key = key
-        self.reads = tuple(_listed("reads", reads))
-        self.ignores = tuple(_listed("ignores", ignores))
-        self.files = tuple(os.fspath(file) for file in _listed("files", files))
+        self.reads = tuple(listed("reads", reads))
+        self.ignores = tuple(listed("ignores", ignores))
+        self.files = tuple(os.fspath(file) for file in listed("files", files))
         self.environment = variables_of(environment)
         self.salt = salt
         self.store = store
@@ -285,18 +284,16 @@ class _Options:
         """The parameters that count in this way."""
         return dict(self.parameters)[kind]
 
-    def results(self, function: types.FunctionType) -> Results:
-        """Where the results of a function are to be found."""
+    def results(self, function: types.FunctionType, names: tuple[str, ...]) -> Results:
+        """Where the results of a function are to be found; its arguments are called so."""
         name = name_of(function)
         policy = Arguments(self.key) if isinstance(self.key, Fingerprinter) else PLAIN
         declared = Declared(self.environment, self.files, _folder_of(function))
-        kinds = [FILES.name] if self.files or self.marked("by_content") else []
-        kinds += [ENVIRONMENT.name] if self.environment else []
-        surroundings = Surroundings(
-            frozenset(name for name in self.ignores if isinstance(name, str)),
-            tuple(value for value in self.ignores if not isinstance(value, str)),
-            frozenset(kinds),
+        surroundings = surroundings_of(
+            self.ignores,
             policy.policy._policy.boundary,
+            has_files=bool(self.files or self.marked("by_content")),
+            has_variables=bool(self.environment),
         )
         own_key = () if self.key is None or policy is not PLAIN else (self.key,)
         return Results(
@@ -311,6 +308,7 @@ class _Options:
                 writable=self.writable,
             ),
             policy,
+            names=names,
             surroundings=surroundings,
             declared=declared,
             reads=(*self.reads, *own_key),
@@ -318,12 +316,6 @@ class _Options:
             on_drift=self.on_drift,
             way="" if self.serializer is None else serializer_name(self.serializer),
         )
-
-
-def _listed(name: str, said: Iterable[Any]) -> list[Any]:
-    if isinstance(said, str | bytes | os.PathLike) or not isinstance(said, Iterable):
-        raise TypeError(f"{name}= takes a list: {name}=[{said!r}]")
-    return list(said)
 
 
 def _folder_of(function: types.FunctionType) -> str:

@@ -55,7 +55,7 @@ class Declared:
             [f"env:{name}", get(name, default)] for name, default in self.environment
         ]
         files: list[list[object]] = [
-            [f"file:{name}", content_of(os.path.join(self.base, name))]  # noqa: PTH118
+            [f"file:{name}", content_of(os.path.join(self.base, name))]  # noqa: PTH118  # sooner
             for name in self.files
         ]
         return variables + files
@@ -63,6 +63,17 @@ class Declared:
     def missing(self) -> list[str]:
         """The files that were declared and are not there."""
         return [name for name in self.files if not os.path.exists(os.path.join(self.base, name))]  # noqa: PTH110, PTH118  # as above
+
+
+def listed(name: str, said: Iterable[Any]) -> list[Any]:
+    """What was said as a list; a text is not the list of its letters.
+
+    >>> listed("files", ["a.csv"])
+    ['a.csv']
+    """
+    if isinstance(said, str | bytes | os.PathLike) or not isinstance(said, Iterable):
+        raise TypeError(f"{name}= takes a list: {name}=[{said!r}]")
+    return list(said)
 
 
 def content_of(path: str | os.PathLike[str]) -> str | None:

@@ -223,7 +223,7 @@ class Written:
         store = self.flights.store
         try:
             if isinstance(store, DirectoryStore):
-                with open(store.path(key, self._group), "rb") as file:  # noqa: PTH123
+                with open(store.path(key, self._group), "rb") as file:  # noqa: PTH123  # a text
                     start = file.read(_LABEL)
                     start += file.read(max(0, label_end(start) - len(start)))
                 return peek_label(start)

@@ -91,6 +91,7 @@ class Results:
         keeper: Written | Live,
         arguments: Arguments,
         *,
+        names: tuple[str, ...],
         surroundings: Surroundings,
         declared: Declared,
         reads: Sequence[object] = (),
@@ -103,7 +104,7 @@ class Results:
         self.declared = declared
         self.has_declared = bool(declared)
         self.arguments = arguments
-        self.names: tuple[str, ...] = ()  # of the arguments, for errors
+        self.names = names  # of the arguments, for errors
         self.rows: dict[object, Row] = {}
         self.recalled = 0
         self.counts: Counter[str] = Counter()

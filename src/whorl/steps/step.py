@@ -22,13 +22,12 @@ from whorl.jit.explain import Explanation
 from whorl.store import Cache, Store
 
 from .arguments import PLAIN, Arguments
-from .declared import Declared, variables_of
+from .declared import Declared, listed, variables_of
 from .keeper import keeper_of
-from .outside import ENVIRONMENT, FILES
 from .process_store import ProcessStore
 from .results import Request, Results, group_of, name_of
 from .values import Serializer, serializer_name
-from .world import Surroundings, Told
+from .world import Told, surroundings_of
 
 __all__ = ["CachedStep", "Chain", "Step", "chain"]
 
@@ -274,9 +273,8 @@ class CachedStep(Step[In, Out]):
         self.name = step_name(step)
         policy = Arguments(key) if isinstance(key, Fingerprinter) else PLAIN
         self._key = None if policy is not PLAIN else key
-        ignored, named = tuple(ignores), tuple(os.fspath(file) for file in files)
+        named = tuple(os.fspath(file) for file in listed("files", files))
         variables = variables_of(environment)
-        kinds = ([FILES.name] if named else []) + ([ENVIRONMENT.name] if variables else [])
         self._results = Results(
             self.name,
             step,
@@ -285,19 +283,16 @@ class CachedStep(Step[In, Out]):
                 writable=writable,
             ),
             policy,
-            surroundings=Surroundings(
-                frozenset(name for name in ignored if isinstance(name, str)),
-                tuple(value for value in ignored if not isinstance(value, str)),
-                frozenset(kinds),
-                policy.policy._policy.boundary,
+            names=("input" if self._key is None else "key",),
+            surroundings=surroundings_of(
+                listed("ignores", ignores), policy.policy._policy.boundary,
+                has_files=bool(named), has_variables=bool(variables),
             ),
             declared=Declared(variables, named, _folder_of(step)),
-            reads=(*reads, *(() if self._key is None else (self._key,))),
+            reads=(*listed("reads", reads), *(() if self._key is None else (self._key,))),
             salt=salt,
             way="" if serializer is None else serializer_name(serializer),
         )  # fmt: skip
-
-        self._results.names = ("input" if self._key is None else "key",)
 
     def __whorl_told__(self) -> Told:
         """What counts for cached functions and steps that call this one."""

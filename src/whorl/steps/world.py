@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
 from whorl.artifacts import Part
@@ -43,11 +43,11 @@ from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
 from .declared import Declared
-from .outside import Outside, outside_reads
+from .outside import ENVIRONMENT, FILES, Outside, outside_reads
 from .reach import called
 from .watch import Check, Watch
 
-__all__ = ["EVERYTHING", "Surroundings", "Told", "World", "words", "world_of"]
+__all__ = ["EVERYTHING", "Surroundings", "Told", "World", "surroundings_of", "words", "world_of"]
 
 EVERYTHING: Final = "code and all that it reads"
 _ATTEMPTS: Final = 5
@@ -65,6 +65,20 @@ class Surroundings:
     objects: tuple[object, ...] = ()
     kinds: frozenset[str] = frozenset()
     boundary: Boundary = DEFAULT_BOUNDARY
+
+
+def surroundings_of(
+    ignores: Iterable[object], boundary: Boundary, *, has_files: bool, has_variables: bool
+) -> Surroundings:
+    """What was said, sorted: names, things, and the parts of the outside that were declared."""
+    said = tuple(ignores)
+    kinds = {FILES.name: has_files, ENVIRONMENT.name: has_variables}
+    return Surroundings(
+        frozenset(each for each in said if isinstance(each, str)),
+        tuple(each for each in said if not isinstance(each, str)),
+        frozenset(name for name, is_declared in kinds.items() if is_declared),
+        boundary,
+    )
 
 
 @dataclass(frozen=True, slots=True)
