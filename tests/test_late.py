@@ -1,10 +1,11 @@
-"""Dataclasses whose methods are made when they are first used, against those of `dataclasses`."""
+"""Dataclasses and named tuples that are finished when used, against those of the library."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import pickle
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -222,3 +223,100 @@ def test_a_default_that_is_made_is_shown_as_dataclasses_shows_it() -> None:
         parts: list[int] = late.field(default_factory=list)
 
     assert str(inspect.signature(Held)) == "(name: 'str', parts: 'list[int]' = <factory>)"
+
+
+def tuples(named: Any) -> dict[str, Any]:
+    """The same named tuples, by whichever maker."""
+
+    class Place(named):  # type: ignore[misc]  # which of the two is only known here
+        """Somewhere."""
+
+        x: int
+        y: float = 0.5
+
+        def __str__(self) -> str:
+            return f"at {self.x}"
+
+        def moved(self, by: int) -> Any:
+            """Another place."""
+            return self._replace(x=self.x + by)
+
+    class Nothing(named):  # type: ignore[misc]
+        """Without fields."""
+
+    return {"Place": Place, "Nothing": Nothing}
+
+
+LATE_TUPLES = tuples(late.NamedTuple)
+PLAIN_TUPLES = tuples(typing.NamedTuple)
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        lambda c: c["Place"](1),
+        lambda c: c["Place"](1, 2.0),
+        lambda c: c["Place"](y=2.0, x=1),
+        lambda c: c["Place"](1, y=2.0),
+        lambda c: repr(c["Place"](1)),
+        lambda c: str(c["Place"](1)),
+        lambda c: repr(c["Nothing"]()),
+        lambda c: c["Place"](),
+        lambda c: c["Place"](y=1.0),
+        lambda c: c["Place"](1, 2, 3),
+        lambda c: c["Place"](1, x=2),
+        lambda c: c["Place"](1, z=3),
+        lambda c: c["Place"](1).moved(3),
+        lambda c: c["Place"](1)._asdict(),
+        lambda c: c["Place"]._make([1, 2]),
+        lambda c: c["Place"]._make([1, 2, 3]),
+        lambda c: c["Place"](1) == (1, 0.5),
+        lambda c: hash(c["Place"](1)) == hash((1, 0.5)),
+        lambda c: c["Place"](1) < c["Place"](2),
+        lambda c: setattr(c["Place"](1), "x", 3),
+        lambda c: hasattr(c["Place"](1), "__dict__"),
+        lambda c: (c["Place"]._fields, c["Place"]._field_defaults, c["Place"].__match_args__),
+        lambda c: (c["Place"].__doc__, c["Place"].__name__, c["Place"].__bases__),
+        lambda c: typing.get_type_hints(c["Place"]),
+        lambda c: copy.deepcopy(c["Place"](1, [2])),
+        lambda c: type(copy.copy(c["Place"](1))) is c["Place"],
+    ],
+)  # fmt: skip
+def test_named_tuples_do_what_those_of_typing_do(do: Callable[[dict[str, Any]], Any]) -> None:
+    said = [
+        repr(told(do, each)).replace("tuples.<locals>.", "") for each in (LATE_TUPLES, PLAIN_TUPLES)
+    ]
+    assert said[0] == said[1]
+
+
+class SentTuple(late.NamedTuple):
+    """Can be sent to another process."""
+
+    number: int
+    words: tuple[str, ...] = ()
+
+
+def test_named_tuples_are_pickled_and_match() -> None:
+    sent = SentTuple(1, ("a",))
+    again = pickle.loads(pickle.dumps(sent))
+    assert type(again) is SentTuple
+    assert again == sent
+    match again:
+        case SentTuple(number, words=[word]):
+            assert (number, word) == (1, "a")
+        case _:
+            raise AssertionError(again)
+
+
+def test_an_unknown_field_is_not_replaced() -> None:
+    with pytest.raises(TypeError, match="unexpected field names: \\['z'\\]"):
+        SentTuple(1)._replace(z=3)  # type: ignore[call-arg]  # wrong on purpose
+
+
+def test_a_class_derived_from_a_named_tuple_is_a_plain_one() -> None:
+    class More(SentTuple):
+        def twice(self) -> int:
+            return 2 * self.number
+
+    assert More(2).twice() == 4
+    assert repr(More(2)) == "More(number=2, words=())"

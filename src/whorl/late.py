@@ -1,4 +1,4 @@
-"""A class with annotated fields in, a dataclass out whose methods are made when first used.
+"""A class with annotated fields in, a dataclass or named tuple out that is finished when used.
 
 Making a frozen dataclass takes half a millisecond, nearly all of it for methods that most programs
 never call. whorl has a hundred of them, and a process that finds its kernels in the cache makes
@@ -9,11 +9,14 @@ out when it is asked for. A class costs 30 µs.
 To type checkers, and to `dataclasses.fields`, `replace`, `match` and `pickle`, these are
 dataclasses. Only what whorl uses is here: slots always, defaults, default factories, bases,
 `__post_init__`.
+
+Named tuples cost as much, half of it for a `__new__` of their own; here they share one.
 """
 
 from __future__ import annotations
 
-from operator import attrgetter
+import collections
+from operator import attrgetter, itemgetter
 from reprlib import recursive_repr
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
@@ -21,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass, field, replace
+    from typing import NamedTuple
 
-__all__ = ["dataclass", "field", "replace"]
+__all__ = ["NamedTuple", "dataclass", "field", "replace"]
 
 
 class _Required:
@@ -60,7 +64,7 @@ class _Init:
 
     def __get__(self, instance: object, owner: type) -> Any:
         self.made += 1
-        if instance is None or self.made > _FEW:
+        if instance is None or instance is owner or self.made > _FEW:  # `inspect` asks for a class
             return self._written().__get__(instance, owner)
         return MethodType(self._first, instance)
 
@@ -284,5 +288,94 @@ def _replace(instance: Any, /, **changes: Any) -> Any:
     return instance.__class__(**changes)
 
 
+# -- Named tuples ------------------------------------------------------------------------------
+
+
+_getter: Any = getattr(collections, "_tuplegetter", lambda place, _: property(itemgetter(place)))
+"""What reads one item of a tuple; where there is none in C, a property does the same."""
+
+
+class _MakesTuples(type):
+    """Whatever is derived from `NamedTuple` is a tuple with names, of no class of ours."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        fields = tuple(body.get("__annotations__", ()))
+        defaults = {each: body.pop(each) for each in fields if each in body}
+        getters = {each: _getter(place, "") for place, each in enumerate(fields)}
+        said = {
+            "__slots__": (),
+            "__match_args__": fields,
+            "_fields": fields,
+            "_field_defaults": defaults,
+            "__new__": _tuple_new(len(fields)),
+        }
+        return type(name, (tuple,), {**_SHARED, **said, **getters, **body})
+
+
+def _tuple_new(count: int) -> Callable[..., Any]:
+    make = tuple.__new__
+
+    def __new__(_cls: Any, *args: Any, **named: Any) -> Any:
+        if named or len(args) != count:
+            args = _completed(_cls, args, named)
+        return make(_cls, args)
+
+    return __new__
+
+
+def _completed(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """All values in the order of their fields; a call that cannot be is refused as Python would."""
+    fields = cls._fields
+    values = {**cls._field_defaults, **named, **dict(zip(fields, args, strict=False))}
+    if len(args) > len(fields) or len(values) != len(fields) or named.keys() & fields[: len(args)]:
+        defaults = cls._field_defaults.values()
+        return collections.namedtuple(cls.__name__, fields, defaults=defaults)(*args, **named)
+    return tuple([values[each] for each in fields])
+
+
+def _tuple_repr(self: Any) -> str:
+    values = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+    return f"{type(self).__name__}({values})"
+
+
+def _replaced(_self: Any, /, **changes: Any) -> Any:
+    values = dict(zip(_self._fields, _self, strict=True))
+    if not changes.keys() <= values.keys():
+        unknown = [name for name in changes if name not in values]
+        raise TypeError(f"Got unexpected field names: {unknown!r}")
+    return _self._make({**values, **changes}.values())
+
+
+def _plain_tuple(self: Any) -> tuple[Any, ...]:
+    return tuple(self)
+
+
+def _made(cls: Any, values: Any) -> Any:
+    made = tuple.__new__(cls, values)
+    if len(made) != len(cls._fields):
+        raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+    return made
+
+
+def _as_dict(self: Any) -> dict[str, Any]:
+    return dict(zip(self._fields, self, strict=True))
+
+
+_SHARED: Final = {
+    "__repr__": _tuple_repr,
+    "__getnewargs__": _plain_tuple,
+    "_replace": _replaced,
+    "__replace__": _replaced,
+    "_make": classmethod(_made),
+    "_asdict": _as_dict,
+}
+
+
+class _NamedTuple(metaclass=_MakesTuples):
+    """Stands for `typing.NamedTuple`."""
+
+
 if not TYPE_CHECKING:
-    dataclass, field, replace = _dataclass, _field, _replace
+    dataclass, field, replace, NamedTuple = _dataclass, _field, _replace, _NamedTuple

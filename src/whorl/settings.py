@@ -27,9 +27,9 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
-from whorl.late import dataclass, replace
+from whorl.late import NamedTuple, dataclass, replace
 
 from .errors import BadSetting
 

@@ -29,12 +29,12 @@ import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from xxhash import xxh3_128
 
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 
 from .plain import NotPlain
 

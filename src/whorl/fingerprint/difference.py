@@ -12,9 +12,9 @@ import types
 from collections import Counter
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 
 from .asked import Mode
 from .describe import Describer

@@ -21,7 +21,9 @@ is given that member's digest: see `_Cycles.known` and `_Cycles._joined`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
+
+from whorl.late import NamedTuple
 
 from .digest import hash_bytes
 from .refinement import refine

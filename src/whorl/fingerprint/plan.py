@@ -46,7 +46,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from keyword import iskeyword
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeGuard
+from typing import Any, Final, Literal, TypeGuard
+
+from whorl.late import NamedTuple
 
 from .layout import Layout, Name, state_of
 from .lookup import ABSENT, find

@@ -26,7 +26,7 @@ import types
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
-from whorl.late import dataclass, replace
+from whorl.late import NamedTuple, dataclass, replace
 from whorl.lazy import logger
 from whorl.locks import Lock
 from whorl.reads.both import Facts, both_facts

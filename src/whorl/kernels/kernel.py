@@ -7,7 +7,7 @@ import types
 import weakref
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from whorl.jit import Kernel, Target
 from whorl.jit.events import audits, listeners
 from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.specialization import KnownShape, Specialization
+from whorl.late import NamedTuple
 from whorl.settings import Settings, current
 from whorl.store import Cache
 

@@ -12,9 +12,9 @@ import contextlib
 import ctypes
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.launch.layout import NotKnown
 from whorl.lazy import logger

@@ -21,9 +21,9 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from whorl.late import dataclass, replace
+from whorl.late import NamedTuple, dataclass, replace
 
 __all__ = [
     "INLINE_VALUES",

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from .instances import DictLayout, InstanceLayout

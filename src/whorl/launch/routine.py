@@ -10,12 +10,13 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.late import NamedTuple
 from whorl.lazy import logger
 from whorl.locks import Lock
 from whorl.store import Cache

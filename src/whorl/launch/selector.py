@@ -21,9 +21,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
+
+from whorl.late import NamedTuple
 
 __all__ = [
     "ARRAY_FLAGS", "ATTRIBUTE", "FACTORS", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT", "META",

@@ -17,12 +17,12 @@ import types
 from abc import ABCMeta
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from whorl.jit.events import audits, listeners
-from whorl.late import dataclass, field
+from whorl.late import NamedTuple, dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module
 from whorl.reads.replay import is_annotation

@@ -14,11 +14,12 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from whorl.fingerprint.source import code_digest
+from whorl.late import NamedTuple
 
 from . import fact as facts_of
 from .fact import ABSENT_FACT, NotRecorded, OnlyHere, Same, alias_fact, exact, own_module

@@ -10,9 +10,9 @@ Paths and reads are named tuples because a new process makes dozens of them befo
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 
 from .item import key_words
 

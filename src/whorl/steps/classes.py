@@ -7,7 +7,7 @@ it reads. The walk follows what a fingerprint counts: excluded fields are not en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.layout import Layout, state_of
@@ -16,6 +16,7 @@ from whorl.fingerprint.markers import Marker
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.tokens import LEAVES, Node
 from whorl.fingerprint.walk import walk
+from whorl.late import NamedTuple
 
 __all__ = ["ClassFinder"]
 

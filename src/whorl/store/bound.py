@@ -22,11 +22,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 from whorl.lazy import logger
 
 from .atomic_file import append_small, write_small

@@ -20,11 +20,11 @@ import os
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 from whorl.artifacts import Damaged, Entry
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 
 from .catalogue import Name
 from .directory import DirectoryStore

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from whorl.artifacts import Damaged
 from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 
 from .bound import StoredFile
 from .directory import DirectoryStore

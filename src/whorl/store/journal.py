@@ -16,9 +16,9 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 
 from .atomic_file import append_small, make_directory
 from .directory import DirectoryStore
