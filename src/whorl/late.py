@@ -64,7 +64,7 @@ class _Init:
 
     def __get__(self, instance: object, owner: type) -> Any:
         self.made += 1
-        if instance is None or instance is owner or self.made > _FEW:  # `inspect` asks for a class
+        if instance is None or instance is self.cls or self.made > _FEW:  # `inspect` asks so
             return self._written().__get__(instance, owner)
         return MethodType(self._first, instance)
 
