@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from whorl.jit.events import Event, Happened, listeners
+from whorl.jit.events import Event, Happened
+from whorl.jit.listening import listeners
 
 STEPS = 1400
 HERE = Path(__file__).parent

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import whorl
-from whorl.jit.events import Event, Happened, listeners
+from whorl.jit.events import Event, Happened
+from whorl.jit.listening import listeners
 
 from .ccompiler import CCompiler
 

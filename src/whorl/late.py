@@ -309,17 +309,20 @@ class _MakesTuples(type):
             "__match_args__": fields,
             "_fields": fields,
             "_field_defaults": defaults,
-            "__new__": _tuple_new(len(fields)),
+            "__new__": _tuple_new(len(fields), tuple(defaults.values())),
         }
         return type(name, (tuple,), {**_SHARED, **said, **getters, **body})
 
 
-def _tuple_new(count: int) -> Callable[..., Any]:
-    make = tuple.__new__
+def _tuple_new(count: int, defaults: tuple[Any, ...]) -> Callable[..., Any]:
+    make, least = tuple.__new__, count - len(defaults)
 
     def __new__(_cls: Any, *args: Any, **named: Any) -> Any:
-        if named or len(args) != count:
+        given = len(args)
+        if named or not least <= given <= count:
             args = _completed(_cls, args, named)
+        elif given != count:
+            args += defaults[given - least :]
         return make(_cls, args)
 
     return __new__

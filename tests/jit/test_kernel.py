@@ -701,7 +701,8 @@ def test_a_toolchain_that_depends_on_the_environment_is_asked_again(
 def test_what_changes_while_an_artifact_is_stored_is_noticed_by_the_next_call(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from whorl.jit.events import Event, Happened, listeners
+    from whorl.jit.events import Event, Happened
+    from whorl.jit.listening import listeners
 
     for moment in (Happened.STORED, Happened.FOUND, Happened.COMPILED):
         monkeypatch.setattr(sys.modules[__name__], "SCALE", 1.0)

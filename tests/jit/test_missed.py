@@ -10,7 +10,7 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking, Make, compiles
 from whorl import settings
-from whorl.jit import explain as explain_module
+from whorl.jit import telling
 from whorl.jit.missed import COMPARED
 from whorl.store import Cache, DirectoryStore, MemoryStore, Totals
 from whorl.store.journal import Journal, Miss
@@ -139,7 +139,7 @@ def test_a_miss_that_cannot_be_explained_is_compiled_all_the_same(
     def fails(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(explain_module, "explain", fails)
+    monkeypatch.setattr(telling, "explain", fails)
     assert make(by_value)(1) == 1
     assert noted(store)[0].cause == "unknown"
 

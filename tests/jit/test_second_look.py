@@ -28,8 +28,9 @@ import whorl
 from tests.jit.compilers import Look, Looking, Make, Thing, compiles
 from whorl import testing
 from whorl.jit.compiler import Program
-from whorl.jit.events import Event, Happened, listeners
+from whorl.jit.events import Event, Happened
 from whorl.jit.kernel import Kernel
+from whorl.jit.listening import listeners
 from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs, Recorder, World
 from whorl.reads.evaluate import Evaluator

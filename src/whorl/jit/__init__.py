@@ -8,9 +8,10 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from .compiler import Compiler, Program
+    from .decorator import jit
     from .events import Event, Happened
     from .explain import Change, Explanation
-    from .kernel import Kernel, jit
+    from .kernel import Kernel
     from .specialization import Specialization
     from .target import Target, host
 else:
@@ -18,9 +19,10 @@ else:
         __name__,
         {
             "compiler": "Compiler Program",
+            "decorator": "jit",
             "events": "Event Happened",
             "explain": "Change Explanation",
-            "kernel": "Kernel jit",
+            "kernel": "Kernel",
             "specialization": "Specialization",
             "target": "Target host",
         },

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 from whorl.late import dataclass, field
 
-__all__ = ["Event", "Happened", "audits", "emit", "listeners", "watches"]
+__all__ = ["Event", "Happened"]
 
 
 class Happened(Enum):
@@ -35,19 +33,3 @@ class Event:
     what: Happened
     kernel: str
     detail: dict[str, Any] = field(default_factory=dict)
-
-
-listeners: Final[list[Callable[[Event], None]]] = []
-"""Told of every event. What one raises, the call raises."""
-
-audits: Final[list[Callable[..., None]]] = []
-"""Called with a kernel, a specialization, the values and the target before each launch."""
-
-watches: Final[list[Callable[..., AbstractContextManager[object]]]] = []
-"""Entered around each compile, with the kernel."""
-
-
-def emit(what: Happened, kernel: str, **detail: Any) -> None:
-    """Tell whoever listens."""
-    for listener in listeners:
-        listener(Event(what, kernel, detail))

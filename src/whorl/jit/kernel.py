@@ -21,18 +21,15 @@ import contextlib
 import functools
 import os
 import sys
-import time
 import types
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import numpy as np
-
-from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
+from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import shape_of, shape_plain
-from whorl.errors import CompilerFailed, Drifted, KernelError, RequiredHit, UnsupportedRead
+from whorl.errors import CompilerFailed, KernelError, RequiredHit
 from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
@@ -44,50 +41,39 @@ from whorl.reads.both import Facts, both_facts
 from whorl.reads.replay import (
     Replay,
     compiled_replay,
-    durable_facts,
     is_only_here,
     plain_replay,
     samples_of,
 )
-from whorl.reads.signature import array_signature, class_label
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World, environment_variable
 from whorl.settings import Settings, on_change
-from whorl.store import Cache, Ending, Found, default_cache
+from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
 from .compiler import (
     Compiler,
-    Program,
-    check_compiler,
     declared_environment,
-    see_settings,
     target_of,
 )
-from .events import Happened, audits, emit, listeners, watches
 from .hint import NO_HINT, Hint
 from .key import (
     ProgramKey,
     artifact_key,
-    flight_name,
-    function_group,
     function_name,
     hint_key,
-    key_parts,
     outside_parts,
     shape_key,
 )
+from .listening import audits, emit, listeners
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Specialization
-from .target import Properties, Target
+from .target import Target
 
 if TYPE_CHECKING:
-    from whorl.reads import Recorder
-
-    from .drift import Drift
     from .explain import Explanation
 
-__all__ = ["Kernel", "jit"]
+__all__ = ["Kernel"]
 
 log = logger("whorl.jit")
 why = logger("whorl.why")
@@ -118,7 +104,7 @@ class _Counts(dict[str, int]):
         return 0
 
 
-class _Start(NamedTuple):
+class Start(NamedTuple):
     """Where the lookups of a kernel begin: its program, and the hint that is kept for it."""
 
     program: ProgramKey
@@ -128,14 +114,14 @@ class _Start(NamedTuple):
     hint: Hint
 
 
-class _Request(NamedTuple):
+class Request(NamedTuple):
     """One call on its way: what is asked, for which target, of which table."""
 
     program: ProgramKey
     table: object  # the kernel's, by key: it is another once the kernel has begun again
     world: World
     target: Target
-    start: _Start
+    start: Start
     sources: StoredSources
 
 
@@ -178,7 +164,7 @@ class Kernel:
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
-        self._starts: dict[tuple[str | None, ...], _Start] = {}  # by environment
+        self._starts: dict[tuple[str | None, ...], Start] = {}  # by environment
         self._shapes = Generations()
         # What is in no generation any more is gone from these as well.
         self._only_here: weakref.WeakSet[Specialization] = weakref.WeakSet()
@@ -224,7 +210,7 @@ class Kernel:
         for audit in audits:
             audit(self, specialization, values, target)
         if listeners:
-            emit(Happened.LAUNCHED, self._name, device=target.device)
+            emit("launched", self._name, device=target.device)
         return launch, values, specialization, target
 
     def _begin_again(self) -> None:
@@ -236,7 +222,7 @@ class Kernel:
             found = shape.by_facts.get(shape.replay(values, target.properties))
             if found is not None:
                 if listeners:
-                    emit(Happened.RECALLED, self._name, key=found[0].key)
+                    emit("recalled", self._name, key=found[0].key)
                 return found[0]
         return self._recall_older(values, target) if self._shapes.old else None
 
@@ -249,7 +235,7 @@ class Kernel:
             if found is not None:
                 with self._lock:
                     generations.remember(architecture, shape, facts, found)
-                emit(Happened.RECALLED, self._name, key=found[0].key)
+                emit("recalled", self._name, key=found[0].key)
                 return found[0]
         return None
 
@@ -283,12 +269,12 @@ class Kernel:
             is_own = type(cause).__module__.startswith("whorl.")
             raise error.with_traceback(None) from (None if is_own else cause)
 
-    def _request(self, values: tuple[Any, ...], target: Target, sources: StoredSources) -> _Request:
+    def _request(self, values: tuple[Any, ...], target: Target, sources: StoredSources) -> Request:
         table = self._by_key  # before the program: who has the new table has the new program
         start = self._start(sources)
-        return _Request(start.program, table, self.world(values, target), target, start, sources)
+        return Request(start.program, table, self.world(values, target), target, start, sources)
 
-    def _find(self, request: _Request) -> Specialization | None:
+    def _find(self, request: Request) -> Specialization | None:
         if self.choices.on_drift == "recompile":
             return self._look_up(request, count=True)
         # What fits in memory is right; what has drifted is to be said before the store is asked.
@@ -298,41 +284,24 @@ class Kernel:
             or self._look_up(request, count=True)
         )
 
-    def _make(self, request: _Request) -> Specialization:
-        from whorl.store.journal import journal_of  # a process that finds everything needs none
-        from whorl.store.making import making
+    def _make(self, request: Request) -> Specialization:
+        from .compiling import made_for  # a process that finds everything needs none of it
 
-        from .missed import miss_of
+        return made_for(self, request)
 
-        cache = self._cache
-        journal = None if self.choices.cache == "process" else journal_of(cache.store)
-        explanation = self._explain_miss(request, is_kept=journal is not None)
-        miss = miss_of(self._name, explanation, self._code)
-        with making(miss, explanation, cache.statistics, journal) as outcome:
-            made, outcome.how = self._made(request)
-            outcome.key = made.key
-            return made
+    def _before_compile(self) -> None:
+        """What a compiler needs is imported here: what an import looks at is no read of it."""
 
-    def _made(self, request: _Request) -> tuple[Specialization, Ending | None]:
-        if self.choices.cache == "process":
-            return self._compile(request), None
+    def _drift(self, request: Request) -> Specialization | None:
+        from .telling import used_despite_drift
 
-        def look(theirs: Specialization | None) -> Specialization | None:
-            return self._look_up(request, count=False)
-
-        def produce() -> Specialization:
-            return self._compile(request)
-
-        name = flight_name(request.program, request.target, self._coarse(request.world))
-        made, how = self._cache.once(name, look, produce, what=self._name)
-        self._counts[how.value] += 1
-        return made, how
+        return used_despite_drift(self, request)
 
     @property
     def _cache(self) -> Cache:
         return default_cache() if self._own_cache is None else self._own_cache
 
-    def _start(self, sources: StoredSources) -> _Start:
+    def _start(self, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on the environment."""
         declared = self._environment.items()
         variables = tuple(environment_variable(name, default) for name, default in declared)
@@ -350,11 +319,11 @@ class Kernel:
             program = ProgramKey.of(outside, code)
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
-            start = starts[variables] = _Start(program, variables, toolchain, key, hint)
+            start = starts[variables] = Start(program, variables, toolchain, key, hint)
         return start
 
     def _look_up(
-        self, request: _Request, *, count: bool, in_memory: bool = False
+        self, request: Request, *, count: bool, in_memory: bool = False
     ) -> Specialization | None:
         """By the durable facts of every known shape: in memory, then in the store."""
         if self.choices.cache == "process":
@@ -375,7 +344,7 @@ class Kernel:
         return None
 
     def _known_shapes(
-        self, request: _Request, *, in_memory: bool
+        self, request: Request, *, in_memory: bool
     ) -> Iterator[tuple[StableDigest, Shape]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
         with self._lock:
@@ -396,7 +365,7 @@ class Kernel:
             if isinstance(record, Manifest):
                 yield from ((shape_key(shape), shape) for shape in record.shapes)
 
-    def _hint(self, request: _Request, name: StableDigest, shape: Shape) -> None:
+    def _hint(self, request: Request, name: StableDigest, shape: Shape) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
         rows = request.sources.rows
         start = self._starts.get(request.start.variables, request.start)
@@ -411,7 +380,7 @@ class Kernel:
         hint.keep(self._cache.store, key, start.toolchain)
 
     def _from_store(
-        self, key: StableDigest, request: _Request, facts: tuple[Plain, ...], *, count: bool
+        self, key: StableDigest, request: Request, facts: tuple[Plain, ...], *, count: bool
     ) -> Specialization | None:
         cache = self._cache
         get = cache.get if count else cache.store.get
@@ -427,12 +396,12 @@ class Kernel:
         if count:
             self._counts["found"] += 1
             cache.statistics.found(self._name, got.entry.seconds)
-        emit(Happened.FOUND, self._name, key=key)
+        emit("found", self._name, key=key)
         architecture = request.target.architecture
         made = Specialization(key, architecture, artifact, facts, "found", got.entry)
         return self._keep(made, request)
 
-    def _keep(self, specialization: Specialization, request: _Request) -> Specialization:
+    def _keep(self, specialization: Specialization, request: Request) -> Specialization:
         """The one specialization of a key."""
         with self._lock:
             if request.table is not self._by_key:  # it has begun again by now
@@ -446,7 +415,7 @@ class Kernel:
         self,
         name: StableDigest | None,
         shape: Shape,
-        request: _Request,
+        request: Request,
         facts: Facts,
         specialization: Specialization,
     ) -> None:
@@ -479,95 +448,6 @@ class Kernel:
         """Whether what cannot be recorded is known by identity."""
         return self.choices.cache == "process"
 
-    # -- compiling ----------------------------------------------------------------------
-
-    def _compile(self, request: _Request) -> Specialization:
-        from whorl.reads import Recorder  # as all that only a compile needs
-
-        from .explain import changes_between
-
-        recorder = Recorder(request.world, by_identity=self.choices.cache != "disk")
-        artifact, seconds = self._compiled(request, recorder)
-        trace = recorder.trace
-        made = Specialization(
-            None,
-            request.target.architecture,
-            replace(artifact, trace=trace),
-            tuple(seen.fact for seen in trace.seen),
-            "compiled",
-        )
-        if recorder.only_here:
-            if self.choices.strict:
-                reason = recorder.only_here[0]
-                raise UnsupportedRead(reason.partition(" ")[0], "value", reason)
-            if self.choices.cache == "call":
-                reason = recorder.only_here[0]
-                log.warning("%s is compiled again for every call: %s", self._name, reason)
-                return made
-        shape = trace.shape
-        facts = both_facts(shape, request.world, by_identity=self._by_identity)
-        changes = changes_between(trace, made.facts, facts.durable)
-        if changes:
-            log.warning(
-                "what %s was compiled from changed while it was compiled; it is not kept: %s",
-                self._name,
-                "; ".join(map(str, changes)),
-            )
-            return made
-        name = None
-        if recorder.only_here or self.choices.cache == "process":
-            reason = recorder.only_here[0] if recorder.only_here else "as it was told"
-            emit(Happened.ONLY_HERE, self._name, why=reason)
-        else:
-            name = shape_key(shape)
-            made = self._stored(made, name, request, seconds)
-            self._hint(request, name, shape)
-        made = self._keep(made, request)
-        self._remember(name, shape, request, facts, made)
-        return made
-
-    def _compiled(self, request: _Request, recorder: Recorder) -> tuple[Artifact, float]:
-        """What the compiler makes, and how long that takes."""
-        from whorl.reads import Inputs
-
-        inputs = Inputs(recorder)
-        target = replace(request.target, properties=Properties(inputs, request.target))
-        program = Program(self.function, target, inputs.function())
-        emit(Happened.COMPILING, self._name)
-        see_settings(self.compiler, recorder)
-        begun = time.perf_counter()
-        with contextlib.ExitStack() as watched:
-            for watch in watches:
-                watched.enter_context(watch(self))
-            artifact = self.compiler.compile(program, inputs)
-        seconds = time.perf_counter() - begun
-        if not isinstance(artifact, Artifact):
-            raise CompilerFailed(self.compiler.name, "compile", repr(artifact), "a whorl.Artifact")
-        self._counts["compiled"] += 1
-        emit(Happened.COMPILED, self._name, seconds=seconds)
-        return artifact, seconds
-
-    def _stored(
-        self, made: Specialization, name: StableDigest, request: _Request, seconds: float
-    ) -> Specialization:
-        """The same with its key, in the store: the artifact first, so that whoever finds the
-        shape finds it too."""
-        cache, program, target = self._cache, request.program, request.target
-        shape, now = made.artifact.trace.shape, time.time()
-        key = artifact_key(program, target, name, made.facts)
-        parts = key_parts(program, target, shape, made.facts)
-        toolchain = request.start.toolchain
-        label = Label("artifact", key, program.digest, parts, toolchain, now, seconds)
-        entry = encode(made.artifact, label)
-        cache.put(entry)
-        listed = Label("manifest", name, program.manifests, program.parts, made=now)
-        cache.store.put(encode(Manifest(program.digest, (shape,)), listed))
-        group = function_group(self.function)
-        known = Label("manifest", program.digest, group, program.parts, made=now)
-        cache.store.put(encode(Manifest(program.digest), known))
-        emit(Happened.STORED, self._name, key=key)
-        return replace(made, key=key, entry=entry)
-
     def _load(self, specialization: Specialization, target: Target) -> Callable[..., Any]:
         with self._lock:
             launch = specialization.loaded.get(target.device)
@@ -577,84 +457,11 @@ class Kernel:
                 raise CompilerFailed(self.compiler.name, "load", repr(launch), "a callable")
             with self._lock:
                 launch = specialization.loaded.setdefault(target.device, launch)
-            emit(Happened.LOADED, self._name, device=target.device)
+            emit("loaded", self._name, device=target.device)
         return launch
 
     def _made_callable(self, specialization: Specialization, target: Target) -> Any:
         return self.compiler.load(specialization.artifact, target.device)
-
-    def _coarse(self, world: World) -> list[Plain]:
-        """What calls that are likely to need the same compile have in common."""
-        return [
-            array_signature(value) if type(value) is np.ndarray else class_label(type(value))
-            for value in world.arguments.values()
-        ]
-
-    # -- drift and explanation ----------------------------------------------------------
-
-    def _drift(self, request: _Request) -> Specialization | None:
-        """What to do about globals, cells and variables that have changed since a compile."""
-        drift = self._drift_of(request)
-        if drift is None:
-            return None
-        words_of = tuple((change.path, change.old, change.new) for change in drift.ambient)
-        emit(Happened.DRIFTED, self._name, changes=list(words_of))
-        explanation = drift.explanation(self._name, self.choices.on_drift)
-        if explanation is not None and words_of != self._drift_told:
-            self._drift_told = words_of  # one line for one change, however many calls there are
-            why.info("%s", explanation)
-        if self.choices.on_drift == "raise":
-            raise Drifted(self._name, words_of)
-        return drift.nearest if drift.is_all else None
-
-    def _drift_of(self, request: _Request) -> Drift | None:
-        known = self.specializations()
-        if not known:
-            return None
-        from .drift import drift_of
-
-        return drift_of(known, request.world, request.target.architecture)
-
-    def _explain_miss(self, request: _Request, *, is_kept: bool) -> Explanation | None:
-        """Why it missed, if anybody wants to know; the journal alone asks for less."""
-        from whorl.store.required import is_hit_required
-
-        from .missed import COMPARED
-
-        self._counts["missed"] += 1
-        if listeners or why.isEnabledFor(INFO) or is_hit_required():
-            explanation = self._explanation(request)
-            emit(Happened.MISSED, self._name, why=explanation)
-            why.info("%s", explanation)
-            return explanation
-        if not is_kept:
-            return None
-
-        try:
-            return self._explanation(request, COMPARED)
-        except Exception:  # nobody asked: a call must not fail for the journal
-            log.debug("cannot explain the miss of %s", self._name, exc_info=True)
-            return None
-
-    def _explanation(self, request: _Request, compared: int | None = None) -> Explanation:
-        """Compare with all that is known, or with so many."""
-        from .explain import Compiled, explain
-
-        known = self.specializations()
-        return explain(
-            self._name,
-            request.world,
-            program=request.program,
-            architecture=request.target.architecture,
-            function=function_group(self.function),
-            store=self._cache.store,
-            known=[
-                Compiled(made.architecture, made.trace, made.facts)
-                for made in (known if compared is None else known[-compared:])
-            ],
-            follows_drift=self.choices.on_drift == "recompile",
-            compared=compared,
-        )
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Why a call with these arguments would be a hit or a miss, or raise, without compiling.
@@ -662,6 +469,7 @@ class Kernel:
         The call is compared with the nearest compile known here or in the store.
         """
         from .explain import Explanation
+        from .telling import explained
 
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
@@ -671,34 +479,7 @@ class Kernel:
             return Explanation(self._name, "hit", "its specialization is in memory")
         sources = StoredSources(self._cache.store)
         with remembered_in(sources):
-            return self._explained(self._request(values, target, sources))
-
-    def _explained(self, request: _Request) -> Explanation:
-        """What `_find` would come to, in the same order, without anything being kept."""
-        from .explain import Explanation
-
-        keys = list(self._keys(request, in_memory=True))
-        if any(key in self._by_key for key in keys):
-            return Explanation(self._name, "hit", "its specialization is in memory")
-        if self.choices.on_drift != "recompile":
-            drift = self._drift_of(request)
-            if drift is not None:
-                told = drift.explanation(self._name, self.choices.on_drift)
-                if told is not None:
-                    return told
-        store, group = self._cache.store, request.program.digest
-        if any(_is_readable(store.get(key, group)) for key in self._keys(request)):
-            return Explanation(self._name, "hit", "its artifact is in the store")
-        return self._explanation(request)
-
-    def _keys(self, request: _Request, *, in_memory: bool = False) -> Iterator[StableDigest]:
-        """The keys under which an artifact for a call may be found."""
-        if self.choices.cache == "process":
-            return
-        for name, shape in self._known_shapes(request, in_memory=in_memory):
-            facts = durable_facts(shape, request.world)
-            if facts is not None and not is_only_here(facts):
-                yield artifact_key(request.program, request.target, name, facts)
+            return explained(self, self._request(values, target, sources))
 
     # -- looking at it ------------------------------------------------------------------
 
@@ -720,7 +501,9 @@ class Kernel:
                 f"{self._name} has no option {sorted(unknown)[0]!r}; it has "
                 f"{', '.join(sorted(self.choices.options))}"
             )
-        merged = {**self.choices.options, **_taken(options)}
+        from .decorator import taken
+
+        merged = {**self.choices.options, **taken(options)}
         choices = replace(self.choices, options=merged)
         return self._again(choices)
 
@@ -756,29 +539,6 @@ def _on_settings(settings: Settings) -> None:
 on_change(_on_settings)
 
 
-def _is_readable(got: object) -> bool:
-    """Whether an artifact was found, and can be read."""
-    if not isinstance(got, Found):
-        return False
-    try:
-        return isinstance(decode(got.entry, with_trace=False), Artifact)
-    except Damaged:
-        return False
-
-
-def _taken(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as they are now, whatever becomes of the objects."""
-    taken = {}
-    for name, value in options.items():
-        try:
-            from copy import deepcopy
-
-            taken[name] = deepcopy(value)
-        except Exception as error:
-            raise TypeError(f"option {name!r} cannot be copied: {error}") from error
-    return taken
-
-
 def check_choices(on_drift: object, cache: object, store: object) -> None:
     """Say what is wrong with how a kernel is asked to behave."""
     for name, value, choice in (
@@ -789,44 +549,3 @@ def check_choices(on_drift: object, cache: object, store: object) -> None:
             raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
     if store is not None and not isinstance(store, Cache):
         raise TypeError(f"store is a whorl.store.Cache, not {type(store).__name__}: wrap it in one")
-
-
-def jit(
-    compiler: Compiler,
-    *,
-    options: Mapping[str, Any] | None = None,
-    on_drift: OnDrift = "recompile",
-    cache: CacheMode = "disk",
-    strict: bool = False,
-    store: Cache | None = None,
-) -> Callable[[Callable[..., Any]], Kernel]:
-    """Let a compiler compile a function when it is called, and keep what it makes.
-
-    `options` are what the compiler reads with `inputs.option`, as they are now. `on_drift`
-    says what happens when a global, a closed-over variable or an environment variable that was
-    read has changed: "recompile" (find or make what fits), "raise" or "ignore". `cache` is
-    "disk", "process" (also for what cannot be recorded), or "call" (what cannot be recorded is
-    compiled for every call). `strict` raises when a result is good for this process only.
-
-    >>> import whorl
-    >>> class Doubling:
-    ...     name, version = "doubling", "1"
-    ...     def compile(self, program, inputs):
-    ...         return whorl.Artifact({}, {"type": inputs.arg("x").type()})
-    ...     def load(self, artifact, device):
-    ...         return lambda x: 2 * x
-    >>> @whorl.jit(Doubling(), cache="process")
-    ... def double(x): ...
-    >>> double(2), double(3), double(1.5), double.stats()["compiled"]
-    (4, 6, 3.0, 2)
-    """
-    check_compiler(compiler)
-    check_choices(on_drift, cache, store)
-    choices = Choices(_taken(options or {}), on_drift, cache, strict)
-
-    def decorate(function: Callable[..., Any]) -> Kernel:
-        if not isinstance(function, types.FunctionType):
-            raise TypeError(f"whorl.jit compiles functions, not {type(function).__name__}")
-        return Kernel(function, compiler, choices, store)
-
-    return decorate

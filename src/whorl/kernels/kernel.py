@@ -13,8 +13,8 @@ import numpy as np
 
 from whorl.fingerprint import exclude
 from whorl.jit import Kernel, Target
-from whorl.jit.events import audits, listeners
 from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.listening import audits, listeners
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.late import NamedTuple
 from whorl.settings import Settings, current
@@ -313,9 +313,8 @@ class NumericKernel(Kernel):
         show = assembly if form == "asm" else optimised_text
         return show(bytes(artifact.payloads["llvm"]).decode(), artifact.metadata["level"])
 
-    def _compiled(self, *args: Any) -> Any:
-        binding()  # before the compile is watched: what an import looks at is no read of it
-        return super()._compiled(*args)
+    def _before_compile(self) -> None:
+        binding()
 
     def _made_callable(self, specialization: Specialization, target: Target) -> Any:
         launch, parts = self.compiler.load_for(specialization.artifact, self.function)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.jit.events import audits, listeners
+from whorl.jit.listening import audits, listeners
 from whorl.late import NamedTuple, dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import function_behind, is_constant, own_module

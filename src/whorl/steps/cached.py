@@ -13,8 +13,8 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.tokens import dumps
-from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Explanation
+from whorl.jit.listening import emit, listeners
 from whorl.store import Cache, Store
 
 from .arguments import PLAIN, SHORT, Arguments
@@ -114,7 +114,7 @@ class CachedFunction(Generic[P, R]):
         if row is not None and row[0]():
             results.recalled += 1
             if listeners:
-                emit(Happened.RECALLED, results.name)
+                emit("recalled", results.name)
             kept = row[1]
             return cast("R", kept.held if kept.constant else kept.value())
         return self._obtain(args, kwargs)

@@ -12,7 +12,7 @@ import time
 from typing import Any, Final
 
 from whorl.fingerprint.markers import exclude
-from whorl.jit.events import Happened, emit, listeners
+from whorl.jit.listening import emit, listeners
 from whorl.store import Ending
 from whorl.store.lease import Held, Lease
 
@@ -62,7 +62,7 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         if row is not None and row[0]():
             results.recalled += 1
             if listeners:
-                emit(Happened.RECALLED, results.name)
+                emit("recalled", results.name)
             return row[1].value()
         memo, request = self._request(args, kwargs)
         kept = results.find(request, memo)

@@ -29,8 +29,8 @@ from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_in
 from whorl.fingerprint.tokens import marshalled
-from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Change, Explanation
+from whorl.jit.listening import emit, listeners
 from whorl.jit.sources import StoredSources
 from whorl.late import dataclass
 from whorl.store import Ending
@@ -232,7 +232,7 @@ class Results:
             raise RequiredHit(self.name, "the cache is off")
         self.counts["ran"] += 1
         if listeners:
-            emit(Happened.COMPILING, self.name)
+            emit("compiling", self.name)
         return run()
 
     def find(self, request: Request, memo: object) -> Kept | None:
@@ -244,7 +244,7 @@ class Results:
                 return None
             self.counts["found"] += 1
             if listeners:
-                emit(Happened.FOUND, self.name, key=request.key)
+                emit("found", self.name, key=request.key)
         else:
             self.recalled += 1
         self.remember(request, memo, kept)
@@ -299,7 +299,7 @@ class Results:
     def begin(self) -> float:
         """A run begins now."""
         if listeners:
-            emit(Happened.COMPILING, self.name)
+            emit("compiling", self.name)
         return time.perf_counter()
 
     def made(self, request: Request, value: Any, begun: float, parts: tuple[Part, ...]) -> Kept:
@@ -307,14 +307,14 @@ class Results:
         seconds = time.perf_counter() - begun
         self.counts["ran"] += 1
         if listeners:
-            emit(Happened.COMPILED, self.name, seconds=seconds)
+            emit("compiled", self.name, seconds=seconds)
         kept = self.keeper.keep(
             request.key, Made(value, seconds, parts, self._changed(request, parts))
         )
         if not kept.is_shared:
             self.counts["not kept"] += 1
         elif listeners:
-            emit(Happened.STORED, self.name, key=request.key)
+            emit("stored", self.name, key=request.key)
         return kept
 
     def _changed(self, request: Request, parts: tuple[Part, ...]) -> str:
@@ -377,7 +377,7 @@ class Results:
         """Why nothing was found, if anybody wants to know; the journal alone asks for less."""
         if listeners or why.isEnabledFor(logging.INFO) or is_hit_required():
             explanation = self.explained(request)
-            emit(Happened.MISSED, self.name, why=explanation)
+            emit("missed", self.name, why=explanation)
             why.info("%s", explanation)
             return explanation
         if not is_kept:

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overlo
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.lookup import find
 from whorl.fingerprint.markers import exclude
-from whorl.jit.events import Happened, emit, listeners
 from whorl.jit.explain import Explanation
+from whorl.jit.listening import emit, listeners
 from whorl.store import Cache, Store
 
 from .arguments import PLAIN, Arguments
@@ -314,7 +314,7 @@ class CachedStep(Step[In, Out]):
         if row is not None and row[0]():
             results.recalled += 1
             if listeners:
-                emit(Happened.RECALLED, results.name)
+                emit("recalled", results.name)
             return cast("Out", row[1].value())
         request = self._request(value)
         kept = results.find(request, memo) or results.make(request, memo, lambda: self.step(value))

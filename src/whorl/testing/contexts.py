@@ -9,7 +9,8 @@ from pathlib import Path
 
 from whorl import settings
 from whorl.errors import WhorlError
-from whorl.jit.events import Event, Happened, listeners
+from whorl.jit.events import Event, Happened
+from whorl.jit.listening import listeners
 
 __all__ = ["CompileForbidden", "forbid_compile", "fresh_cache", "recorded_events"]
 

@@ -1,0 +1,74 @@
+"""A compiler and choices in, a decorator out that makes kernels of functions."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from whorl.store import Cache
+
+from .compiler import Compiler, check_compiler
+from .kernel import CacheMode, Choices, Kernel, OnDrift, check_choices
+
+__all__ = ["jit", "taken"]
+
+
+def taken(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as they are now, whatever becomes of the objects.
+
+    >>> sizes = [4]
+    >>> now = taken({"sizes": sizes})
+    >>> sizes.append(8)
+    >>> now
+    {'sizes': [4]}
+    """
+    copies = {}
+    for name, value in options.items():
+        try:
+            copies[name] = deepcopy(value)
+        except Exception as error:
+            raise TypeError(f"option {name!r} cannot be copied: {error}") from error
+    return copies
+
+
+def jit(
+    compiler: Compiler,
+    *,
+    options: Mapping[str, Any] | None = None,
+    on_drift: OnDrift = "recompile",
+    cache: CacheMode = "disk",
+    strict: bool = False,
+    store: Cache | None = None,
+) -> Callable[[Callable[..., Any]], Kernel]:
+    """Let a compiler compile a function when it is called, and keep what it makes.
+
+    `options` are what the compiler reads with `inputs.option`, as they are now. `on_drift`
+    says what happens when a global, a closed-over variable or an environment variable that was
+    read has changed: "recompile" (find or make what fits), "raise" or "ignore". `cache` is
+    "disk", "process" (also for what cannot be recorded), or "call" (what cannot be recorded is
+    compiled for every call). `strict` raises when a result is good for this process only.
+
+    >>> import whorl
+    >>> class Doubling:
+    ...     name, version = "doubling", "1"
+    ...     def compile(self, program, inputs):
+    ...         return whorl.Artifact({}, {"type": inputs.arg("x").type()})
+    ...     def load(self, artifact, device):
+    ...         return lambda x: 2 * x
+    >>> @whorl.jit(Doubling(), cache="process")
+    ... def double(x): ...
+    >>> double(2), double(3), double(1.5), double.stats()["compiled"]
+    (4, 6, 3.0, 2)
+    """
+    check_compiler(compiler)
+    check_choices(on_drift, cache, store)
+    choices = Choices(taken(options or {}), on_drift, cache, strict)
+
+    def decorate(function: Callable[..., Any]) -> Kernel:
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"whorl.jit compiles functions, not {type(function).__name__}")
+        return Kernel(function, compiler, choices, store)
+
+    return decorate
