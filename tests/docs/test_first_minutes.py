@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.markdown_steps import Command, Edit, Save, steps
-from whorl.kernels import machine
+from whorl.kernels.level import host_level
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -67,7 +67,7 @@ def has_command(surroundings: dict[str, str]) -> bool:
 
 
 def is_like_the_pages() -> bool:
-    return sys.platform == "linux" and machine.host_level().startswith("x86-64-v")
+    return sys.platform == "linux" and host_level().startswith("x86-64-v")
 
 
 def timeless(text: str) -> str:

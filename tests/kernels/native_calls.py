@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import whorl
-from whorl.kernels.machine import host_level
+from whorl.kernels.level import host_level
 from whorl.kernels.native import native_classes
 
 needs_native = pytest.mark.skipif(

@@ -21,7 +21,7 @@ import whorl
 from tests.kernels.native_calls import needs_native
 from whorl.kernels import native
 from whorl.launch import mapped, routine, status
-from whorl.launch.layout import NotKnown
+from whorl.launch.class_layout import NotKnown
 
 pytestmark = needs_native
 

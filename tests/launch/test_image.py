@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from whorl.kernels.machine import host_level, machine_code
+from whorl.kernels.level import host_level
+from whorl.kernels.machine import machine_code
 from whorl.launch import Image, Unlinkable, Unmappable, link, map_image
 
 linux_only = pytest.mark.skipif(

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from whorl.launch.layout import NotKnown, class_layout, layout
+from whorl.launch.class_layout import NotKnown, class_layout
+from whorl.launch.layout import layout
 
 
 def test_the_layout_of_this_interpreter_is_found() -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whorl.kernels.machine import host_level, machine_code
+from whorl.kernels.level import host_level
+from whorl.kernels.machine import machine_code
 from whorl.launch import callable as native_callable
 from whorl.launch import link, map_image
 from whorl.launch.layout import layout

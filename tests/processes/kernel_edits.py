@@ -1008,7 +1008,7 @@ def kernel(x): return x * 2
 answer = kernel(1.5)
 """),
     ("the target that is the host's anyway", KEEPS, 3.0, 3.0, """
-from whorl.kernels.machine import host_level
+from whorl.kernels.level import host_level
 @whorl.kernel{{ => (target=host_level())}}
 def kernel(x): return x * 2
 answer = kernel(1.5)

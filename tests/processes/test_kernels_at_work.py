@@ -95,11 +95,11 @@ def test_code_that_this_machine_cannot_run_is_neither_found_nor_made(tmp_path: P
     home = program(tmp_path / "home", SUMMING)
     lower = """
         import sys
-        import whorl.kernels.machine as machine
-        host, asked = machine.host_level(), sys.argv[1]
-        machine.host_level = lambda: asked
+        import whorl.kernels.level as level
+        host, asked = level.host_level(), sys.argv[1]
+        level.host_level = lambda: asked
         import whorl.kernels.compiler as compiler
-        compiler.host_level = machine.host_level
+        compiler.host_level = level.host_level
         import program
         program.main()
         """
@@ -129,14 +129,14 @@ def test_an_artifact_of_a_higher_level_that_was_put_there_is_refused(tmp_path: P
         tmp_path / "home",
         """
         import json
-        import whorl, whorl.kernels.machine as machine
+        import whorl, whorl.kernels.level as level
 
         @whorl.kernel
         def kernel(n): return n + 1
 
         kernel(1)
         (made,) = kernel.specializations()
-        machine.host_level = lambda: "x86-64"
+        level.host_level = lambda: "x86-64"
         made.artifact.metadata["level"] = "x86-64-v2"
         try:
             kernel.compiler.load_for(made.artifact, kernel.function)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import whorl
-from whorl.kernels.machine import host_level
+from whorl.kernels.level import host_level
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"

@@ -189,7 +189,8 @@ def _toolchain() -> Iterator[Check]:
 
 
 def _llvm() -> Iterator[Check]:
-    from whorl.kernels.machine import binding, host_level
+    from whorl.kernels.level import host_level
+    from whorl.kernels.machine import binding
 
     version = ".".join(map(str, binding().llvm_version_info))
     target = settings.current().target

@@ -15,8 +15,8 @@ from whorl.jit.target import Target
 from whorl.late import dataclass
 from whorl.settings import current
 
-from .launch import Parts, generated, parts_of
-from .machine import can_run, host_level
+from .launch import Parts, parts_of
+from .level import can_run, host_level
 from .plain_launch import PlainLaunch
 from .record import ABI
 
@@ -77,6 +77,8 @@ class KernelCompiler:
             )
         parts = parts_of(artifact, told["level"])
         if parts.checkpoints is not None:
+            from .generated import generated
+
             return generated(parts, function)
         return PlainLaunch(parts, function), parts
 

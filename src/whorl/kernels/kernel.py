@@ -21,8 +21,8 @@ from whorl.settings import Settings, current
 from whorl.store import Cache
 
 from .compiler import KernelCompiler
-from .launch import TRIES, Changed, Parts, never_the_same
-from .machine import assembly, binding, check_level, optimised_text
+from .launch import TRIES, Changed, Parts
+from .level import check_level
 from .native import CALLS_IN_PYTHON, NativeTables, alive, native_classes
 from .plain_launch import PlainLaunch
 
@@ -144,6 +144,8 @@ class NumericKernel(Kernel):
                 return Kernel.__call__(self, *args, **kwargs)
             except Changed as changed:
                 path = changed.path
+        from .raised import never_the_same
+
         raise never_the_same(self._name, path)
 
     def _with_slots(self, specialization: Specialization, device: str) -> Parts | None:
@@ -310,10 +312,14 @@ class NumericKernel(Kernel):
         artifact = made[which].artifact
         if form in ("ir", "llvm"):
             return bytes(artifact.payloads[form]).decode()
+        from .machine import assembly, optimised_text
+
         show = assembly if form == "asm" else optimised_text
         return show(bytes(artifact.payloads["llvm"]).decode(), artifact.metadata["level"])
 
     def _before_compile(self) -> None:
+        from .machine import binding
+
         binding()
 
     def _made_callable(self, specialization: Specialization, target: Target) -> Any:

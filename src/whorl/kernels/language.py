@@ -6,9 +6,8 @@ these functions, with the same results.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +23,6 @@ __all__ = [
     "dot",
     "f32",
     "f64",
-    "func",
     "i8",
     "i16",
     "i32",
@@ -88,29 +86,6 @@ def prange(*bounds: int) -> Iterable[int]:
     [0, 1, 2]
     """
     return range(*(int(bound) for bound in bounds))
-
-
-@overload
-def func(function: F) -> F: ...
-@overload
-def func() -> Callable[[F], F]: ...
-def func(function: F | None = None) -> F | Callable[[F], F]:
-    """Mark a function as one that kernels call. It stays a plain function.
-
-    Kernels follow plain functions too; this says to readers, and checks, that one is meant to
-    be followed.
-
-    >>> @func
-    ... def square(x):
-    ...     return x * x
-    >>> square(3)
-    9
-    """
-    if function is None:
-        return func
-    if not isinstance(function, types.FunctionType):
-        raise TypeError(f"whorl.func is for functions, not {type(function).__name__}")
-    return function
 
 
 # -- small vectors ----------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from whorl.late import NamedTuple, dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
-from whorl.launch.layout import NotKnown
+from whorl.launch.class_layout import NotKnown
 from whorl.lazy import logger
 from whorl.settings import Settings, on_change
 

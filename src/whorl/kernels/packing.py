@@ -17,7 +17,8 @@ from whorl.launch.members import BARE
 from whorl.launch.packed import packed_function, plan_of
 from whorl.launch.table import NotNative, result_words
 
-from .launch import Parts, reading
+from .generated import reading
+from .launch import Parts
 from .record import offsets
 from .types import ArrayType, Scalar
 

@@ -10,18 +10,17 @@ from whorl.artifacts import Artifact
 from whorl.errors import KernelError
 from whorl.launch import Unlinkable, link
 from whorl.reads import Inputs
-from whorl.reads.trace import Plain
+from whorl.reads.trace import Path, Plain
 from whorl.settings import current
 
 from . import ir
 from .emit import emit
-from .launch import plain_slots, plain_type
 from .lowering import lower
 from .machine import machine_code
 from .passes import run_passes
 from .record import ABI, lean_slots
 from .text import text_of
-from .types import Scalar
+from .types import ArrayType, Scalar
 from .walk import statements_of
 
 __all__ = ["compiled"]
@@ -41,10 +40,10 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
     told: dict[str, Plain] = {
         "abi": ABI,
         "level": level,
-        "slots": plain_slots(lowered.paths, [slot.type for slot in function.slots]),
+        "slots": _plain_slots(lowered.paths, [slot.type for slot in function.slots]),
         "result": _plain_result(function.result),
         "sites": tuple(
-            (site.error, site.text, site.line, tuple(map(plain_type, site.types)))
+            (site.error, site.text, site.line, tuple(map(_plain_type, site.types)))
             for site in function.sites
         ),
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
@@ -97,3 +96,19 @@ def _dump(name: str, function: ir.Function) -> None:
     wanted = current().dump.value
     if wanted in (name, "all"):
         print(f"# after {name}\n{text_of(function)}", file=sys.stderr)
+
+
+def _plain_type(type: Scalar | ArrayType) -> Plain:
+    """A slot's type as plain data."""
+    if isinstance(type, Scalar):
+        return (type.kind, type.bits, type.weak)
+    return (_plain_type(type.element), type.ndim, type.layout, type.writeable)
+
+
+def _plain_slots(paths: tuple[Path, ...], kinds: list[Scalar | ArrayType]) -> Plain:
+    """Where slots are found and what they are, as plain data."""
+    return tuple(
+        (path.root, path.name, tuple((step.operation, step.name) for step in path.steps),
+         _plain_type(type))
+        for path, type in zip(paths, kinds, strict=True)
+    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 Most processes call most kernels a few times, and writing a function for that takes longer than the
 calls. So the first calls walk the slots one after the other; then the function is generated which
-does the same in straight lines (`launch.generated`, whose plain twin this is).
+does the same in straight lines (`generated`, whose plain twin this is).
 """
 
 from __future__ import annotations
@@ -16,17 +16,7 @@ from typing import Any, Final
 from whorl.reads import World
 from whorl.reads.trace import Plain
 
-from .launch import (
-    RESULTS,
-    Changed,
-    Parts,
-    entry_of,
-    fits,
-    generated,
-    names_of,
-    not_packed,
-    record_of,
-)
+from .launch import RESULTS, Changed, Parts, entry_of, fits, names_of, record_of
 from .record import STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import Scalar
@@ -60,6 +50,8 @@ class PlainLaunch:
     def generated(self) -> tuple[Callable[..., Any], Parts]:
         """The same in straight lines, and the parts with it."""
         if self._generated is None:
+            from .generated import generated
+
             launch, self.parts = generated(self.parts, self.function)
             self._generated = launch
         return self._generated, self.parts
@@ -78,6 +70,8 @@ class PlainLaunch:
         try:
             packed = self._record.pack(*outside, parts.printer, 0, 0, 0, 0, 0, *words)
         except struct.error as error:
+            from .raised import not_packed
+
             not_packed(parts.slots, error, tuple(found))
         record = (ctypes.c_char * self._record.size).from_buffer_copy(packed)
         self._entry(record)

@@ -13,8 +13,9 @@ from whorl.errors import NoCheckpoints
 from whorl.settings import current
 
 from .labels import labels_of, number_of
-from .launch import TRIES, Changed, never_the_same
+from .launch import TRIES, Changed
 from .native import NativeTables, alive, native_classes
+from .raised import never_the_same
 
 if TYPE_CHECKING:
     from .kernel import NumericKernel

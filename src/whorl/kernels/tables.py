@@ -21,7 +21,8 @@ from whorl.reads.replay import live_facts
 from .graph import GraphStatus
 from .labels import ENDED, labels_of
 from .launch import Parts
-from .machine import host_level, load_functions, machine_code
+from .level import host_level
+from .machine import load_functions, machine_code
 from .packing import packed_launch, result_plan
 from .record import CHECKPOINT, offsets
 from .runtime import parallel_address, thread_count

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
-    from .image import Image, Unlinkable, link
+    from .image import Image
+    from .linking import Unlinkable, link
     from .mapped import Mapped, Unmappable, map_image
     from .routine import NativeLaunch, status
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "image": "Image Unlinkable link",
+            "image": "Image",
+            "linking": "Unlinkable link",
             "mapped": "Mapped Unmappable map_image",
             "routine": "NativeLaunch status",
         },

@@ -11,7 +11,7 @@ import ctypes
 from functools import cache
 from typing import Any, Final
 
-from .layout import class_layout
+from .class_layout import class_layout
 
 __all__ = ["entry_header", "make_native", "native_base", "set_entry"]
 

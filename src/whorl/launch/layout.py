@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from whorl.late import NamedTuple, dataclass
+from whorl.late import dataclass
+
+from .class_layout import Marked, NotKnown, class_layout, offset_of
 
 if TYPE_CHECKING:
     from .instances import DictLayout, InstanceLayout
 
-__all__ = ["ClassLayout", "Layout", "NotKnown", "class_layout", "layout"]
-
-
-class NotKnown(Exception):
-    """An interpreter or a NumPy whose objects are not laid out as expected."""
+__all__ = ["Layout", "layout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +63,6 @@ def _flat(value: Any) -> str:
     return ",".join(_flat(getattr(value, field)) for field in fields)
 
 
-class ClassLayout(NamedTuple):
-    """What has to be known before a class can have native instances. The rest is for later."""
-
-    base_size: int  # of an object without anything
-    type_flags: int
-
-
-@cache
-def class_layout() -> ClassLayout:
-    """Where a class keeps its flags; `NotKnown` if this is no interpreter for native launches."""
-    if sys.implementation.name != "cpython":
-        raise NotKnown(f"this is {sys.implementation.name}, not CPython")
-    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
-        raise NotKnown("this is not a 64-bit little-endian machine")
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        raise NotKnown("this interpreter runs without a global lock")
-    flags = _offset(_Marked, _Marked.__flags__, "the flags of a class")
-    return ClassLayout(object.__basicsize__, flags)
-
-
 @cache
 def layout() -> Layout:
     """Where things are in this process; `NotKnown` if something is not where it should be."""
@@ -95,19 +73,19 @@ def layout() -> Layout:
     if inside is None:
         raise NotKnown("a dict is not laid out as expected")
     found = Layout(
-        type=_offset(_Marked(), id(_Marked), "the class of an object"),
-        float_value=_offset(1.2345e67, _bits(1.2345e67), "a float's value"),
+        type=offset_of(Marked(), id(Marked), "the class of an object"),
+        float_value=offset_of(1.2345e67, _bits(1.2345e67), "a float's value"),
         array_data=_array_offset("data"),
         array_ndim=_array_offset("ndim"),
         array_shape=_array_offset("shape"),
         array_strides=_array_offset("strides"),
         array_dtype=_array_offset("dtype"),
         array_flags=_array_offset("flags"),
-        function_code=_offset(_function, id(_function.__code__), "a function's code"),
-        function_defaults=_offset(_function, id(_function.__defaults__), "a function's defaults"),
+        function_code=offset_of(_function, id(_function.__code__), "a function's code"),
+        function_defaults=offset_of(_function, id(_function.__defaults__), "a function's defaults"),
         type_flags=of_classes.type_flags,
         type_version=_version_offset(),
-        list_size=_offset([None] * 54321, 54321, "the length of a list"),
+        list_size=offset_of([None] * 54321, 54321, "the length of a list"),
         descriptor=descriptor_layout(),
         inside=inside,
         instance=instance_layout(inside),
@@ -155,31 +133,11 @@ def _none() -> str:
     return "call" if hasattr(sys, "gettotalrefcount") or not is_first else "counted"
 
 
-class _Marked:
-    __slots__ = ()
-
-
 def _function(known: str = "by default") -> None: ...
 
 
 def _bits(number: float) -> int:
     return ctypes.c_int64.from_buffer_copy(ctypes.c_double(number)).value
-
-
-def _words(value: object, size: int | None = None) -> list[int]:
-    """The words of an object's memory."""
-    size = sys.getsizeof(value) if size is None else size
-    count = min(size, 512) // 8
-    return list((ctypes.c_int64 * count).from_address(id(value)))
-
-
-def _offset(value: object, wanted: int, what: str) -> int:
-    """Where a word is in an object: the first place that holds it."""
-    size = 256 if isinstance(value, type) else type(value).__basicsize__
-    for place, word in enumerate(_words(value, size)):
-        if word == wanted:
-            return place * 8
-    raise NotKnown(f"{what} is not found in it")
 
 
 def _version_offset() -> int:

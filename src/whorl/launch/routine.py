@@ -21,8 +21,10 @@ from whorl.lazy import logger
 from whorl.locks import Lock
 from whorl.store import Cache
 
-from .image import Image, Unlinkable, link
-from .layout import Layout, NotKnown, layout
+from .class_layout import NotKnown
+from .image import Image
+from .layout import Layout, layout
+from .linking import Unlinkable, link
 from .mapped import Unmappable, map_image
 from .native import API, ENTRY, routine_text
 from .packed import PACKED

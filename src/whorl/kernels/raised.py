@@ -1,0 +1,59 @@
+"""What a launch says went wrong, or prints, in; an error, or text, out."""
+
+from __future__ import annotations
+
+import builtins
+import struct
+from typing import Any, NoReturn
+
+from whorl.errors import KernelError
+from whorl.reads.trace import Path, Plain
+
+from .launch import format_of
+from .types import Scalar
+
+__all__ = ["never_the_same", "not_packed", "print_site", "raise_status"]
+
+
+def never_the_same(kernel: str, path: Path) -> KernelError:
+    """What to say of a call that has been begun again too often."""
+    return KernelError(
+        f"{kernel} is not launched: {path} is of another type each time it is read",
+        "Read it once, and pass what it is as an argument.",
+    )
+
+
+def not_packed(slots: list[Any], error: Exception, values: tuple[Any, ...]) -> NoReturn:
+    """Raise what says which value does not fit into its slot."""
+    for (path, type), value in zip(slots, values, strict=True):
+        if isinstance(type, Scalar):
+            try:
+                struct.pack("<" + format_of(type), value)
+            except struct.error:
+                raise OverflowError(
+                    f"{path} is {value!r}, which does not fit into {type.bits} bits"
+                ) from None
+    raise error
+
+
+def _number(type: Plain, bits: int) -> Any:
+    kind, size, _ = type
+    raw = struct.pack("<q", bits)
+    if kind == "f":
+        return struct.unpack_from("<d" if size == 64 else "<f", raw)[0]
+    if kind == "b":
+        return bool(bits & 0xFF)
+    return int.from_bytes(raw[: size // 8], "little", signed=kind == "i")
+
+
+def print_site(site: Plain, values: Any) -> None:
+    """Print what a site of a kernel says of these values."""
+    _, text, _, types = site
+    print(text.format(*(_number(type, values[i]) for i, type in enumerate(types))))
+
+
+def raise_status(sites: Plain, status: bytes) -> None:
+    """Raise what the status words of a launch say."""
+    number, *values = struct.unpack("<4q", status)
+    error, text, line, _ = sites[number - 1]
+    raise getattr(builtins, error)(f"{text.format(*values)}\n  at {line}")
