@@ -6,11 +6,10 @@ import types
 
 from whorl.artifacts import FORMAT, Part
 from whorl.artifacts.record import shape_plain
-from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.fingerprint.digest import FORMAT as TOKENS
+from whorl.fingerprint.digest import StableDigest, hash_hex, marshalled
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.fingerprint.tokens import FORMAT as TOKENS
-from whorl.fingerprint.tokens import marshalled
 from whorl.late import dataclass
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import own_module, words

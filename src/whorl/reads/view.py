@@ -19,7 +19,8 @@ import numpy as np
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.lookup import type_name
-from whorl.fingerprint.source import code_digest, source_of
+from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.tree import source_of
 
 from .fact import (
     NotRecorded,
