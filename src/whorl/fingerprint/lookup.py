@@ -8,13 +8,14 @@ overridden `__class__`. Everything here goes through the descriptors of `type` a
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar, cast
 
 from whorl.late import Described
 
 __all__ = [
     "ABSENT",
+    "FIELDS",
     "ClassTable",
     "class_name",
     "class_vars",
@@ -28,10 +29,15 @@ __all__ = [
     "qualname",
     "reads_plainly",
     "type_name",
+    "uncounted",
 ]
 
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
+
+FIELDS: Final = "__whorl_fields__"
+"""Where a class holds what was said above it about its fields: see `markers`."""
 
 
 class _Absent:
@@ -54,6 +60,24 @@ _module_dict_of = cast("types.MemberDescriptorType", vars(types.ModuleType)["__d
 def class_vars(cls: type) -> Mapping[str, Any]:
     """What is stored in the class itself."""
     return cast("Mapping[str, Any]", _vars_of(cls))
+
+
+def uncounted(*names: str) -> Callable[[C], C]:
+    """What `whorl.exclude(*names)` is, above classes of whorl's own: without importing the markers.
+
+    >>> from whorl.fingerprint.markers import declared_markers
+    >>> @uncounted("hits")
+    ... class Entry: hits = 0
+    >>> declared_markers(Entry)
+    {'hits': whorl.exclude}
+    """
+
+    def say(cls: C) -> C:
+        said = dict.fromkeys(names, "exclude")
+        type.__setattr__(cls, FIELDS, {**class_vars(cls).get(FIELDS, {}), **said})
+        return cls
+
+    return say
 
 
 def mro(cls: type) -> tuple[type, ...]:

@@ -33,8 +33,8 @@ import numpy as np
 from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
 from whorl.artifacts.record import shape_of, shape_plain
 from whorl.errors import CompilerFailed, Drifted, KernelError, RequiredHit, UnsupportedRead
-from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.late import NamedTuple, dataclass, replace
@@ -141,8 +141,8 @@ class _Request(NamedTuple):
 
 # To a fingerprint a kernel is its function, its compiler and its choices; names and texts
 # that it has copied from the function count there, if at all.
-@exclude(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
-@exclude(
+@uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
+@uncounted(
     "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock",
     "_module", "_name", "_only_here", "_own_cache", "_shapes", "_starts",
 )  # fmt: skip
