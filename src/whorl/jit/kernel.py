@@ -35,21 +35,13 @@ from whorl.artifacts.record import shape_of, shape_plain
 from whorl.errors import CompilerFailed, Drifted, KernelError, RequiredHit, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
-from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.late import NamedTuple, dataclass, replace
-from whorl.lazy import logger
+from whorl.lazy import load, logger
 from whorl.locks import Lock
-from whorl.reads.both import Facts, both_facts
-from whorl.reads.replay import (
-    Replay,
-    compiled_replay,
-    durable_facts,
-    is_only_here,
-    plain_replay,
-    samples_of,
-)
-from whorl.reads.signature import array_signature, class_label
+from whorl.reads.both import Facts, both_facts, plain_replay
+from whorl.reads.fact import is_only_here
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World, environment_variable
 from whorl.settings import Settings, on_change
@@ -83,6 +75,7 @@ from .target import Properties, Target
 
 if TYPE_CHECKING:
     from whorl.reads import Recorder
+    from whorl.reads.replay import Replay
 
     from .drift import Drift
     from .explain import Explanation
@@ -466,10 +459,11 @@ class Kernel:
             _, function, names, environment = parts
             arguments = dict(zip(names, args, strict=True))
             world = World(function, arguments, {}, environment, target, compiler)
-            samples = samples_of(shape, world)
-            return compiled_replay(
+            samples = load("whorl.reads.replay").samples_of(shape, world)
+            made: Replay = load("whorl.reads.generated").compiled_replay(
                 *parts, by_identity=by_identity, samples=samples, compiler=compiler
             )
+            return made
 
         plain = plain_replay(*parts, by_identity=by_identity, compiler=compiler)
         return KnownShape(name, shape, plain, generate)
@@ -585,6 +579,8 @@ class Kernel:
 
     def _coarse(self, world: World) -> list[Plain]:
         """What calls that are likely to need the same compile have in common."""
+        from whorl.reads.signature import array_signature
+
         return [
             array_signature(value) if type(value) is np.ndarray else class_label(type(value))
             for value in world.arguments.values()
@@ -693,6 +689,8 @@ class Kernel:
 
     def _keys(self, request: _Request, *, in_memory: bool = False) -> Iterator[StableDigest]:
         """The keys under which an artifact for a call may be found."""
+        from whorl.reads.replay import durable_facts
+
         if self.choices.cache == "process":
             return
         for name, shape in self._known_shapes(request, in_memory=in_memory):

@@ -22,7 +22,6 @@ from whorl.errors import KernelError
 from whorl.late import dataclass, replace
 from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
-from whorl.reads.signature import NoSignature, array_signature
 from whorl.reads.trace import Plain
 
 from .machine import load_object
@@ -353,6 +352,8 @@ def _fits_quickly(name: str, type: Scalar | ArrayType, scope: dict[str, Any]) ->
 
 def fits(value: Any, type: Scalar | ArrayType) -> bool:
     """Whether a value is of a slot's type."""
+    from whorl.reads.signature import NoSignature, array_signature
+
     if isinstance(type, Scalar):
         return is_scalar_value(value) and scalar_of_value(value) == type
     access = "rw" if type.writeable else "r"
