@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
-from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
 from whorl.late import dataclass
 from whorl.reads.world import ABSENT
@@ -104,6 +103,7 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
 
 def see_settings(compiler: object, recorder: Recorder) -> None:
     """Record what a compiler was set up with: no line of the program asks for that."""
+    from whorl.errors import UnsupportedRead
     from whorl.reads.settings import declared_settings, setting_reads
 
     recorder.asking = ""

@@ -32,7 +32,6 @@ import numpy as np
 
 from whorl.artifacts import Artifact, Damaged, Label, Manifest, decode, encode
 from whorl.artifacts.record import shape_of, shape_plain
-from whorl.errors import CompilerFailed, Drifted, KernelError, RequiredHit, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import class_label, known_module_name
@@ -74,6 +73,7 @@ from .specialization import Generations, KnownShape, Specialization
 from .target import Properties, Target
 
 if TYPE_CHECKING:
+    from whorl.errors import KernelError, RequiredHit
     from whorl.reads import Recorder
     from whorl.reads.replay import Replay
 
@@ -271,7 +271,7 @@ class Kernel:
             with remembered_in(sources):
                 request = self._request(values, target, sources)
                 return self._find(request) or self._make(request)
-        except (KernelError, RequiredHit) as error:
+        except _own_errors() as error:
             cause = error.__cause__
             is_own = type(cause).__module__.startswith("whorl.")
             raise error.with_traceback(None) from (None if is_own else cause)
@@ -493,6 +493,8 @@ class Kernel:
         if recorder.only_here:
             if self.choices.strict:
                 reason = recorder.only_here[0]
+                from whorl.errors import UnsupportedRead
+
                 raise UnsupportedRead(reason.partition(" ")[0], "value", reason)
             if self.choices.cache == "call":
                 reason = recorder.only_here[0]
@@ -536,6 +538,8 @@ class Kernel:
             artifact = self.compiler.compile(program, inputs)
         seconds = time.perf_counter() - begun
         if not isinstance(artifact, Artifact):
+            from whorl.errors import CompilerFailed
+
             raise CompilerFailed(self.compiler.name, "compile", repr(artifact), "a whorl.Artifact")
         self._counts["compiled"] += 1
         emit(Happened.COMPILED, self._name, seconds=seconds)
@@ -568,6 +572,8 @@ class Kernel:
         if launch is None:
             launch = self._made_callable(specialization, target)
             if not callable(launch):
+                from whorl.errors import CompilerFailed
+
                 raise CompilerFailed(self.compiler.name, "load", repr(launch), "a callable")
             with self._lock:
                 launch = specialization.loaded.setdefault(target.device, launch)
@@ -600,6 +606,8 @@ class Kernel:
             self._drift_told = words_of  # one line for one change, however many calls there are
             why.info("%s", explanation)
         if self.choices.on_drift == "raise":
+            from whorl.errors import Drifted
+
             raise Drifted(self._name, words_of)
         return drift.nearest if drift.is_all else None
 
@@ -728,6 +736,12 @@ class Kernel:
 
 
 _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
+
+
+def _own_errors() -> tuple[type[KernelError], type[RequiredHit]]:
+    from whorl.errors import KernelError, RequiredHit  # imported if there is an error to compare
+
+    return KernelError, RequiredHit
 
 
 def _after_fork() -> None:

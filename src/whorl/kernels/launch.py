@@ -13,12 +13,11 @@ import struct
 import types
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import numpy as np
 
 from whorl.artifacts import Artifact
-from whorl.errors import KernelError
 from whorl.late import dataclass, replace
 from whorl.launch import Image, Unmappable, map_image
 from whorl.reads import Path, Step, World
@@ -28,6 +27,9 @@ from .machine import load_object
 from .record import CHECKPOINT, ENTRY, STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import ArrayType, Scalar, is_scalar_value, scalar_of_value
+
+if TYPE_CHECKING:
+    from whorl.errors import KernelError
 
 __all__ = [
     "RESULTS", "TRIES", "Changed", "Parts", "entry_of", "fits", "generated", "names_of",
@@ -57,6 +59,8 @@ TRIES: Final = 20  # of a call, while what it reads changes
 
 def never_the_same(kernel: str, path: Path) -> KernelError:
     """What to say of a call that has been begun again too often."""
+    from whorl.errors import KernelError
+
     return KernelError(
         f"{kernel} is not launched: {path} is of another type each time it is read",
         "Read it once, and pass what it is as an argument.",

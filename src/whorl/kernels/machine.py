@@ -12,7 +12,6 @@ import platform
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from whorl.errors import BadSetting
 from whorl.locks import Lock
 
 if TYPE_CHECKING:
@@ -70,6 +69,8 @@ def can_run(level: str) -> bool:
 def check_level(level: str) -> str:
     """A level that exists; `BadSetting` otherwise."""
     if level not in (*X86_LEVELS, "generic"):
+        from whorl.errors import BadSetting
+
         raise BadSetting("target", level, f"host, generic, or one of {', '.join(X86_LEVELS)}")
     return level
 
