@@ -11,7 +11,7 @@ from __future__ import annotations
 import dis
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -94,7 +94,7 @@ _HAS_DOCSTRING: Final = 0x4000000  # CO_HAS_DOCSTRING, set from Python 3.13 on
 _ANNOTATIONS: Final = 0x1000000  # CO_FUTURE_ANNOTATIONS: an example in a docstring inherits it
 _NO_CODE: Final = _HAS_DOCSTRING | _ANNOTATIONS
 
-bytecode_digest: Final = CodeMemo(_bytecode_digest)
+bytecode_digest: Final[Callable[[types.CodeType], bytes]] = CodeMemo(_bytecode_digest)
 """The digest of a code object's instructions: no positions, no file, no docstring."""
 
 
@@ -117,7 +117,7 @@ def _reads_of(code: types.CodeType) -> Reads:
     return Reads(tuple(seen), tuple(imports))
 
 
-reads_of: Final = CodeMemo(_reads_of)
+reads_of: Final[Callable[[types.CodeType], Reads]] = CodeMemo(_reads_of)
 """The names that a code object and the code nested in it take from the world."""
 
 
@@ -136,7 +136,7 @@ def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
     return tuple(found)
 
 
-empty_calls: Final = CodeMemo(_empty_calls)
+empty_calls: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = CodeMemo(_empty_calls)
 """The global names, with their attributes, that are called without any argument."""
 
 
@@ -151,7 +151,7 @@ def _called_methods(code: types.CodeType) -> frozenset[str]:
     )
 
 
-called_methods: Final = CodeMemo(_called_methods)
+called_methods: Final[Callable[[types.CodeType], frozenset[str]]] = CodeMemo(_called_methods)
 """The names of attributes that are called where they are taken from something: `path.open()`."""
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from whorl.late import Described
+
+if TYPE_CHECKING:
+    C = TypeVar("C", bound=type)
 
 __all__ = [
     "ABSENT",
     "FIELDS",
-    "ClassTable",
     "class_name",
     "class_vars",
     "derives",
@@ -32,9 +34,6 @@ __all__ = [
     "uncounted",
 ]
 
-
-T = TypeVar("T")
-C = TypeVar("C", bound=type)
 
 FIELDS: Final = "__whorl_fields__"
 """Where a class holds what was said above it about its fields: see `markers`."""
@@ -113,41 +112,6 @@ def derives(cls: type, *bases: type) -> bool:
 def class_name(cls: type) -> str:
     """The name of the class alone."""
     return cast("str", _name_of(cls))
-
-
-class ClassTable(Generic[T]):
-    """Class -> something, by identity: a metaclass may say what it likes about equality."""
-
-    def __init__(self, entries: Mapping[type, T] | None = None) -> None:
-        self._entries: dict[int, tuple[type, T]] = {}
-        self.update(entries or {})
-
-    def __setitem__(self, cls: type, value: T) -> None:
-        self._entries[id(cls)] = (cls, value)
-
-    def __contains__(self, cls: type) -> bool:
-        return id(cls) in self._entries
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def get(self, cls: type) -> T | None:
-        """What is known of exactly this class."""
-        entry = self._entries.get(id(cls))
-        return None if entry is None else entry[1]
-
-    def nearest(self, cls: type) -> type | None:
-        """The first class along the MRO of which something is known."""
-        return next((c for c in mro(cls) if id(c) in self._entries), None)
-
-    def update(self, entries: Mapping[type, T]) -> None:
-        """Add entries."""
-        for cls, value in entries.items():
-            self[cls] = value
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._entries.clear()
 
 
 def find(cls: type, name: str) -> object:

@@ -18,7 +18,7 @@ import types
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.late import dataclass
 from whorl.lazy import load
@@ -27,12 +27,23 @@ from whorl.locks import local
 from .digest import LEAVES, StableDigest, hash_bytes, hash_hex, is_digest, marshalled
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from .tree import Parsed
+
+    class SourceMemory(Protocol):
+        """A place that outlives the process: rows of plain data by digest."""
+
+        def get(self, key: StableDigest) -> object:
+            """The row of a key, or None."""
+
+        def put(self, key: StableDigest, row: list[object]) -> None:
+            """Keep a row."""
+
 
 __all__ = [
     "CodeDigest",
     "CodeMemo",
-    "SourceMemory",
     "code_digest",
     "constant",
     "raw_digest",
@@ -40,23 +51,21 @@ __all__ = [
     "remembered_in",
 ]
 
-T = TypeVar("T")
-
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MEMORY: Final = "source index 3"  # raise when what is remembered changes its meaning
 
 
-class CodeMemo(Generic[T]):
+class CodeMemo:
     """Something computed once per code object, for as long as that object lives.
 
     By identity: equal code objects may come from different files.
     """
 
-    def __init__(self, compute: Callable[[types.CodeType], T]) -> None:
+    def __init__(self, compute: Callable[[types.CodeType], Any]) -> None:
         self._compute = compute
-        self._known: dict[int, tuple[weakref.ref[types.CodeType], T]] = {}
+        self._known: dict[int, tuple[weakref.ref[types.CodeType], Any]] = {}
 
-    def __call__(self, code: types.CodeType) -> T:
+    def __call__(self, code: types.CodeType) -> Any:
         """What was computed for this code object, now or before."""
         address = id(code)
         known = self._known.get(address)
@@ -85,16 +94,6 @@ class CodeDigest:
             return None
         found = self.file.splitlines(keepends=True)[slice(*self.lines)]
         return b"".join(found).decode("utf-8", "replace")
-
-
-class SourceMemory(Protocol):
-    """A place that outlives the process: rows of plain data by digest."""
-
-    def get(self, key: StableDigest) -> object:
-        """The row of a key, or None."""
-
-    def put(self, key: StableDigest, row: list[object]) -> None:
-        """Keep a row."""
 
 
 class _Lent:
@@ -226,7 +225,8 @@ def _found(
     return found
 
 
-code_digest: Final = CodeMemo(_code_digest)
+_code_memo: Final = CodeMemo(_code_digest)
+code_digest: Final[Callable[[types.CodeType], CodeDigest]] = _code_memo
 """The digest of a function's own code, by its syntax tree where that can be found."""
 
 

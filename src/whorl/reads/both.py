@@ -13,12 +13,14 @@ before its first hit, with all of this code cold, so the usual reads come first 
 from __future__ import annotations
 
 import os
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from whorl.fingerprint.names import class_label
 from whorl.fingerprint.source import code_digest
 from whorl.late import NamedTuple
 from whorl.lazy import load
@@ -156,6 +158,9 @@ def _type(value: Any) -> Pair:
     cls = type(value)
     if type(cls) is type and cls in facts_of._SIMPLE:
         return cls, (cls.__name__,)
+    if cls is type and "whorl.reads.signature" not in sys.modules:  # so nobody has registered one
+        fact = ("class", class_label(value))  # an annotation, mostly
+        return facts_of._hashable(fact), fact
     return _twice(Aspect.TYPE, value)
 
 
