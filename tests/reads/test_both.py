@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import uuid
+from types import FunctionType
+from typing import cast
 
 import numpy as np
 import pytest
@@ -21,10 +23,7 @@ class Local:
 
 
 def world(cls: type) -> World:
-    def function(cls: type) -> None:
-        pass
-
-    return World(function, {"cls": cls})
+    return World(cast("FunctionType", world), {"cls": cls})
 
 
 def local_class() -> type:
