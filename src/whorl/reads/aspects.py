@@ -9,10 +9,11 @@ import functools
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from whorl import reads  # whose names are imported when they are asked for
 from whorl.fingerprint.lookup import derives, type_name
 from whorl.fingerprint.source import code_digest
 
@@ -26,9 +27,11 @@ from .fact import (
     live_value,
     own_module,
 )
-from .signature import NoSignature, array_signature, signature
 from .trace import Aspect, Plain
 from .world import function_behind
+
+if TYPE_CHECKING:
+    from .signature import NoSignature
 
 __all__ = [
     "LIVE",
@@ -67,16 +70,24 @@ def _recorded(take: Callable[[Any], Any], value: Any) -> Any:
 
 def _signature(value: Any) -> Plain:
     try:
-        return signature(value)
-    except NoSignature as error:
+        return reads.signature(value)
+    except _no_signature() as error:
         raise NotRecorded(error.reason) from error
 
 
 def _array(value: Any) -> Plain:
+    from .signature import array_signature
+
     try:
         return array_signature(value)
-    except NoSignature as error:
+    except _no_signature() as error:
         raise NotRecorded(error.reason) from error
+
+
+def _no_signature() -> type[NoSignature]:
+    from .signature import NoSignature
+
+    return NoSignature
 
 
 def _code(value: Any) -> Plain:
