@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import uuid
+from collections import OrderedDict
 from types import FunctionType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -42,6 +43,15 @@ def test_a_class_is_known_by_the_same_facts_before_signatures_are_imported(
     assert "whorl.reads.signature" not in sys.modules
     assert found.durable == (signature(cls),) == facts_now(A_CLASS, world(cls))
     assert found.live == live_facts(A_CLASS, world(cls))
+
+
+@pytest.mark.parametrize("held", [{}, {"a": 1}, OrderedDict(a=1), [1, 2], (), {1, 2, 3}, "text"])
+def test_how_many_there_are_is_the_same_in_both_ways(held: Any) -> None:
+    shape = Shape((Read(Path("arg", "held"), Aspect.LEN),))
+    call = World(cast("FunctionType", world), {"held": held})
+    found = both_facts(shape, call)
+    assert found.durable == facts_now(shape, call)
+    assert found.live == live_facts(shape, call)
 
 
 def test_a_signature_that_is_registered_for_classes_counts(monkeypatch: pytest.MonkeyPatch) -> None:

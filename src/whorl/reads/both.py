@@ -184,6 +184,8 @@ def _value(value: Any) -> Pair:
 def _len(value: Any) -> Pair:
     if type(value) in facts_of.SEQUENCES:
         return (size := len(value)), size
+    if type(value) is dict:  # what a compiler was set up with, mostly
+        return (dict, size := len(value)), ("dict", size)
     return _twice(Aspect.LEN, value)
 
 
