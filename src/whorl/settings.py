@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from whorl.late import NamedTuple, dataclass, replace
 
-from .errors import BadSetting
-
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .errors import BadSetting
 
 __all__ = [
     "Setting",
@@ -164,11 +164,17 @@ class _Option:
     default: Callable[[], object]
 
 
+def _bad(name: str, value: object, wanted: str) -> BadSetting:
+    from .errors import BadSetting  # most programs have nothing to say with it
+
+    return BadSetting(name, value, wanted)
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[str, object], str]:
     def parse(name: str, value: object) -> str:
         word = value.strip().lower() if isinstance(value, str) else value
         if word not in choices:
-            raise BadSetting(name, value, f"one of {', '.join(choices)}")
+            raise _bad(name, value, f"one of {', '.join(choices)}")
         return word
 
     return parse
@@ -191,7 +197,7 @@ def size_of(name: str, value: object) -> int:
 
         size = int(Decimal(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
     if not 0 < size < _LARGEST:
-        raise BadSetting(name, value, "a number of bytes such as 500M or 5G, more than nothing")
+        raise _bad(name, value, "a number of bytes such as 500M or 5G, more than nothing")
     return size
 
 
@@ -201,7 +207,7 @@ def _switch(name: str, value: object) -> bool:
         return True
     if word in ("0", "false", "off", "no", False):
         return False
-    raise BadSetting(name, value, "1 or 0")
+    raise _bad(name, value, "1 or 0")
 
 
 def _threads(name: str, value: object) -> int:
@@ -210,7 +216,7 @@ def _threads(name: str, value: object) -> int:
     except ValueError:
         count = None
     if type(count) is not int or not 0 < count <= MOST_THREADS:
-        raise BadSetting(name, value, f"a number of threads, 1 to {MOST_THREADS}")
+        raise _bad(name, value, f"a number of threads, 1 to {MOST_THREADS}")
     return count
 
 
@@ -223,13 +229,13 @@ def _processors() -> int:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise BadSetting(name, value, "a name")
+        raise _bad(name, value, "a name")
     return value.strip().lower()
 
 
 def _salt(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise BadSetting(name, value, "a text")
+        raise _bad(name, value, "a text")
     return value
 
 
@@ -237,7 +243,7 @@ def _secret(name: str, value: object) -> Secret:
     if isinstance(value, Secret):
         return value
     if not isinstance(value, str) or len(value) < SHORTEST_SECRET:
-        raise BadSetting(name, "<secret>", f"a text of {SHORTEST_SECRET} characters or more")
+        raise _bad(name, "<secret>", f"a text of {SHORTEST_SECRET} characters or more")
     return Secret(value)
 
 
@@ -249,34 +255,34 @@ def _progress(name: str, value: object) -> str:
 
 def _file(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike):
-        raise BadSetting(name, value, "a file")
+        raise _bad(name, value, "a file")
     text = os.fspath(value)
     if not isinstance(text, str) or "\0" in text:
-        raise BadSetting(name, value, "a file")
+        raise _bad(name, value, "a file")
     return os.path.abspath(text) if text else ""  # noqa: PTH100  # resolve() would follow links
 
 
 def _directory(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike):
-        raise BadSetting(name, value, "a directory")
+        raise _bad(name, value, "a directory")
     text = os.fspath(value)
     if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise BadSetting(name, value, "a directory")
+        raise _bad(name, value, "a directory")
     if text.startswith("~"):
         try:
             text = str(_path(text).expanduser())
         except RuntimeError:
-            raise BadSetting(name, value, "a directory; there is no home for ~ here") from None
+            raise _bad(name, value, "a directory; there is no home for ~ here") from None
     try:
         path = os.path.abspath(text)  # noqa: PTH100  # resolve() would follow links
     except OSError as error:
-        raise BadSetting(name, value, f"an absolute path: {error.strerror}") from error
+        raise _bad(name, value, f"an absolute path: {error.strerror}") from error
     try:
         is_file = not stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  # a text is sooner
     except (OSError, ValueError):
         is_file = False
     if is_file:
-        raise BadSetting(name, value, "a directory; there is a file of that name")
+        raise _bad(name, value, "a directory; there is a file of that name")
     return path
 
 

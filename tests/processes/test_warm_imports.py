@@ -29,7 +29,12 @@ def total(x, n: int):
 HEAVY = (
     "llvmlite", "click", "rich", "platformdirs", "filelock", "logging", "pathlib", "decimal",
     "zoneinfo", "random", "tempfile", "importlib.metadata", "numpy.ma", "dataclasses",
-    "whorl.fingerprint.fingerprinter", "whorl.fingerprint.rules", "whorl.reads.view",
+    "whorl.errors", "whorl.fingerprint.bytecode", "whorl.fingerprint.class_table",
+    "whorl.fingerprint.fingerprinter", "whorl.fingerprint.markers", "whorl.fingerprint.refusal",
+    "whorl.fingerprint.rules", "whorl.fingerprint.tokens", "whorl.fingerprint.tree",
+    "whorl.reads.aspects", "whorl.reads.digested", "whorl.reads.generated", "whorl.reads.item",
+    "whorl.reads.operations", "whorl.reads.replay", "whorl.reads.settings",
+    "whorl.reads.signature", "whorl.reads.view", "whorl.reads.words",
     "whorl.jit.explain", "whorl.jit.drift", "whorl.kernels.pipeline", "whorl.kernels.lowering",
 )  # fmt: skip
 

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
+from whorl.reads.aspects import Same
 from whorl.reads.both import both_facts
-from whorl.reads.fact import Same
+from whorl.reads.fact import Unmatched
+from whorl.reads.generated import compiled_replay
 from whorl.reads.replay import (
-    Unmatched,
-    compiled_replay,
     durable_facts,
     facts_now,
     live_facts,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from whorl.reads import AbsentRead, Inputs, Recorder, World
-from whorl.reads.replay import compiled_replay, durable_facts, live_facts
+from whorl.reads.generated import compiled_replay
+from whorl.reads.replay import durable_facts, live_facts
 
 
 def annotated(n: int, label: dict[str, int] | None = None, plain: Any = 3) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from whorl.artifacts import Artifact, Damaged, Entry, Manifest, decode
-from whorl.reads.fact import words as fact_words
+from whorl.reads.words import words as fact_words
 from whorl.store.catalogue import Listed
 
 from . import words

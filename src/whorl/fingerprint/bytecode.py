@@ -11,19 +11,16 @@ from __future__ import annotations
 import dis
 import sys
 import types
-import weakref
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from whorl.late import dataclass
 
-from .digest import hash_bytes
-from .refusal import Refused
-from .tokens import LEAVES, marshalled
+from .digest import hash_bytes, marshalled
+from .source import CodeMemo, constant
 
 __all__ = [
-    "CodeMemo",
     "GlobalRead",
     "ImportRead",
     "Reads",
@@ -31,11 +28,8 @@ __all__ = [
     "called_methods",
     "empty_calls",
     "nested_codes",
-    "raw_digest",
     "reads_of",
 ]
-
-T = TypeVar("T")
 
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
@@ -70,35 +64,13 @@ class Reads:
     imports: tuple[ImportRead, ...]
 
 
-class CodeMemo(Generic[T]):
-    """Something computed once per code object, for as long as that object lives.
-
-    By identity: equal code objects may come from different files.
-    """
-
-    def __init__(self, compute: Callable[[types.CodeType], T]) -> None:
-        self._compute = compute
-        self._known: dict[int, tuple[weakref.ref[types.CodeType], T]] = {}
-
-    def __call__(self, code: types.CodeType) -> T:
-        """What was computed for this code object, now or before."""
-        address = id(code)
-        known = self._known.get(address)
-        if known is not None and known[0]() is code:
-            return known[1]
-        result = self._compute(code)
-        forget = self._known.pop
-        self._known[address] = (weakref.ref(code, lambda _: forget(address, None)), result)
-        return result
-
-
 def _bytecode_digest(code: types.CodeType) -> bytes:
     instructions: list[object] = []
     for step in _steps(code):
         argument: object = step.arg
         if step.opcode in _CONSTANT_LOADS and step.arg is not None:
             # A constant counts by itself, not by its number: a docstring shifts the numbers.
-            argument = _constant(code.co_consts[step.arg])
+            argument = constant(code.co_consts[step.arg])
         instructions += (step.opcode, argument)
     return hash_bytes(
         marshalled(
@@ -118,59 +90,12 @@ def _bytecode_digest(code: types.CodeType) -> bytes:
     )
 
 
-def raw_digest(code: types.CodeType) -> bytes:
-    """The digest of a code object as it is, docstring and all: quick, and good for one file."""
-    constants = [
-        held
-        if type(held) in LEAVES
-        else ("code", raw_digest(held))
-        if isinstance(held, types.CodeType)
-        else _constant(held)
-        for held in code.co_consts
-    ]
-    return hash_bytes(
-        marshalled(
-            (
-                code.co_code,
-                constants,
-                code.co_names,
-                code.co_varnames,
-                code.co_freevars,
-                code.co_cellvars,
-                code.co_argcount,
-                code.co_posonlyargcount,
-                code.co_kwonlyargcount,
-                code.co_flags,
-                code.co_exceptiontable,
-            )
-        )
-    )
-
-
 _HAS_DOCSTRING: Final = 0x4000000  # CO_HAS_DOCSTRING, set from Python 3.13 on
 _ANNOTATIONS: Final = 0x1000000  # CO_FUTURE_ANNOTATIONS: an example in a docstring inherits it
 _NO_CODE: Final = _HAS_DOCSTRING | _ANNOTATIONS
 
-bytecode_digest: Final = CodeMemo(_bytecode_digest)
+bytecode_digest: Final[Callable[[types.CodeType], bytes]] = CodeMemo(_bytecode_digest)
 """The digest of a code object's instructions: no positions, no file, no docstring."""
-
-
-def _constant(value: object) -> object:
-    """A constant of a code object as something that marshals the same in every process."""
-    kind = type(value)
-    if kind in LEAVES:
-        return ("leaf", value)
-    if kind is bytes:
-        return ("bytes", value)
-    if isinstance(value, types.CodeType):
-        return ("code", bytecode_digest(value))
-    if isinstance(value, tuple):
-        return ("tuple", tuple(_constant(x) for x in value))
-    if isinstance(value, frozenset):
-        return ("frozenset", tuple(sorted(marshalled((_constant(x),)) for x in value)))
-    if isinstance(value, slice):  # from Python 3.14 on
-        return ("slice", tuple(_constant(x) for x in (value.start, value.stop, value.step)))
-    raise Refused(f"a code object in it holds a constant of type {kind.__name__!r}")
 
 
 def _reads_of(code: types.CodeType) -> Reads:
@@ -192,7 +117,7 @@ def _reads_of(code: types.CodeType) -> Reads:
     return Reads(tuple(seen), tuple(imports))
 
 
-reads_of: Final = CodeMemo(_reads_of)
+reads_of: Final[Callable[[types.CodeType], Reads]] = CodeMemo(_reads_of)
 """The names that a code object and the code nested in it take from the world."""
 
 
@@ -211,7 +136,7 @@ def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
     return tuple(found)
 
 
-empty_calls: Final = CodeMemo(_empty_calls)
+empty_calls: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = CodeMemo(_empty_calls)
 """The global names, with their attributes, that are called without any argument."""
 
 
@@ -226,7 +151,7 @@ def _called_methods(code: types.CodeType) -> frozenset[str]:
     )
 
 
-called_methods: Final = CodeMemo(_called_methods)
+called_methods: Final[Callable[[types.CodeType], frozenset[str]]] = CodeMemo(_called_methods)
 """The names of attributes that are called where they are taken from something: `path.open()`."""
 
 

@@ -33,11 +33,11 @@ from whorl.errors import UnsupportedValue
 
 from .asked import ByIdentity, ByType, InOrder, Mode
 from .boundary import USER, Home
+from .class_table import ClassTable
 from .digest import hash_hex
 from .graph import Graph
 from .layout import Layout, Name, has_hidden_state, layout_of, state_of
 from .lookup import (
-    ClassTable,
     class_name,
     class_vars,
     derives,

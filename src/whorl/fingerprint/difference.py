@@ -22,8 +22,9 @@ from .graph import Graph
 from .lookup import ABSENT, class_vars, derives, module_name, qualname
 from .names import known_by_name
 from .rules.builtin import short, shortened
-from .source import code_digest, source_of
+from .source import code_digest
 from .tokens import Node, bytes_tokens, is_flat, is_leaf, marshalled
+from .tree import source_of
 
 __all__ = ["NOTHING", "Code", "Difference", "differences"]
 

@@ -1,4 +1,4 @@
-"""Bytes in, 128 bits out; and the two types that say how long those bits may live.
+"""Plain data in, bytes out; bytes in, 128 bits out; and the two types that say how long those live.
 
 A digest is a `str` of 32 hexadecimal digits. Its class says where it may be used:
 a `StableDigest` depends on the value alone and may name something on disk; a
@@ -7,16 +7,49 @@ a `StableDigest` depends on the value alone and may name something on disk; a
 
 from __future__ import annotations
 
-from typing import NoReturn, Self
+import marshal
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, Self
 
 from xxhash import xxh3_128_digest, xxh3_128_hexdigest
 
-__all__ = ["Digest", "ProcessDigest", "StableDigest", "hash_bytes", "hash_hex"]
+__all__ = [
+    "FORMAT",
+    "LEAVES",
+    "Digest",
+    "ProcessDigest",
+    "StableDigest",
+    "dumps",
+    "hash_bytes",
+    "hash_hex",
+    "is_digest",
+    "marshalled",
+]
+
+FORMAT: Final = 2  # of what `tokens` describes
 
 hash_bytes = xxh3_128_digest
 hash_hex = xxh3_128_hexdigest
 
-_HEX_DIGITS = frozenset("0123456789abcdef")
+dumps: Final[Callable[[Any, int], bytes]] = marshal.dumps
+"""Always called with version 2: see `tokens`."""
+
+LEAVES: Final = frozenset((type(None), bool, int, float, str, complex, type(...)))
+_HEX_DIGITS: Final = frozenset("0123456789abcdef")
+
+
+def marshalled(tokens: Any) -> bytes:
+    """The bytes of a token list."""
+    return dumps(tokens, 2)
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is 32 hexadecimal digits.
+
+    >>> is_digest("0" * 32), is_digest("0" * 31), is_digest("x" * 32)
+    (True, False, False)
+    """
+    return len(text) == 32 and _HEX_DIGITS.issuperset(text)
 
 
 class Digest(str):
@@ -34,7 +67,7 @@ class Digest(str):
 
     def __new__(cls, text: str) -> Self:
         """The digest that is written as this text."""
-        if len(text) != 32 or not _HEX_DIGITS.issuperset(text):
+        if not is_digest(text):
             raise ValueError(f"a digest is 32 lower-case hexadecimal digits, not {text!r}")
         return str.__new__(cls, text)
 

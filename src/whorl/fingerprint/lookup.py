@@ -8,14 +8,17 @@ overridden `__class__`. Everything here goes through the descriptors of `type` a
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Generic, TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from whorl.late import Described
 
+if TYPE_CHECKING:
+    C = TypeVar("C", bound=type)
+
 __all__ = [
     "ABSENT",
-    "ClassTable",
+    "FIELDS",
     "class_name",
     "class_vars",
     "derives",
@@ -28,10 +31,12 @@ __all__ = [
     "qualname",
     "reads_plainly",
     "type_name",
+    "uncounted",
 ]
 
 
-T = TypeVar("T")
+FIELDS: Final = "__whorl_fields__"
+"""Where a class holds what was said above it about its fields: see `markers`."""
 
 
 class _Absent:
@@ -54,6 +59,24 @@ _module_dict_of = cast("types.MemberDescriptorType", vars(types.ModuleType)["__d
 def class_vars(cls: type) -> Mapping[str, Any]:
     """What is stored in the class itself."""
     return cast("Mapping[str, Any]", _vars_of(cls))
+
+
+def uncounted(*names: str) -> Callable[[C], C]:
+    """What `whorl.exclude(*names)` is, above classes of whorl's own: without importing the markers.
+
+    >>> from whorl.fingerprint.markers import declared_markers
+    >>> @uncounted("hits")
+    ... class Entry: hits = 0
+    >>> declared_markers(Entry)
+    {'hits': whorl.exclude}
+    """
+
+    def say(cls: C) -> C:
+        said = dict.fromkeys(names, "exclude")
+        type.__setattr__(cls, FIELDS, {**class_vars(cls).get(FIELDS, {}), **said})
+        return cls
+
+    return say
 
 
 def mro(cls: type) -> tuple[type, ...]:
@@ -89,41 +112,6 @@ def derives(cls: type, *bases: type) -> bool:
 def class_name(cls: type) -> str:
     """The name of the class alone."""
     return cast("str", _name_of(cls))
-
-
-class ClassTable(Generic[T]):
-    """Class -> something, by identity: a metaclass may say what it likes about equality."""
-
-    def __init__(self, entries: Mapping[type, T] | None = None) -> None:
-        self._entries: dict[int, tuple[type, T]] = {}
-        self.update(entries or {})
-
-    def __setitem__(self, cls: type, value: T) -> None:
-        self._entries[id(cls)] = (cls, value)
-
-    def __contains__(self, cls: type) -> bool:
-        return id(cls) in self._entries
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def get(self, cls: type) -> T | None:
-        """What is known of exactly this class."""
-        entry = self._entries.get(id(cls))
-        return None if entry is None else entry[1]
-
-    def nearest(self, cls: type) -> type | None:
-        """The first class along the MRO of which something is known."""
-        return next((c for c in mro(cls) if id(c) in self._entries), None)
-
-    def update(self, entries: Mapping[type, T]) -> None:
-        """Add entries."""
-        for cls, value in entries.items():
-            self[cls] = value
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._entries.clear()
 
 
 def find(cls: type, name: str) -> object:

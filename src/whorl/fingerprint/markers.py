@@ -22,6 +22,7 @@ from whorl.late import dataclass
 
 from .lookup import (
     ABSENT,
+    FIELDS,
     class_vars,
     dataclass_fields,
     derives,
@@ -47,7 +48,6 @@ __all__ = [
 C = TypeVar("C", bound=type)
 
 _KEY: Final = "whorl"
-_ON_CLASS: Final = "__whorl_fields__"  # where the class decorator writes, as dataclass does
 
 
 class Marker(Mapping[str, "Marker"]):
@@ -113,7 +113,7 @@ class FieldDecorator:
     def __call__(self, cls: C) -> C:
         """The class, with the marker on it."""
         said = dict.fromkeys(self.names, self.marker.name)
-        type.__setattr__(cls, _ON_CLASS, {**class_vars(cls).get(_ON_CLASS, {}), **said})
+        type.__setattr__(cls, FIELDS, {**class_vars(cls).get(FIELDS, {}), **said})
         return cls
 
 
@@ -186,7 +186,7 @@ def declared_markers(cls: type) -> dict[str, Marker]:
             continue
         found.update(_in_annotations(c))
         found.update(_in_metadata(c))
-        said: dict[str, str] = class_vars(c).get(_ON_CLASS, {})
+        said: dict[str, str] = class_vars(c).get(FIELDS, {})
         found.update({name: _MARKERS[marker] for name, marker in said.items()})
     return found
 

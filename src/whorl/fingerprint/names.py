@@ -1,4 +1,4 @@
-"""A class, function or module in, the name it is known by in every process out.
+"""A class, function, module or dtype in, the name it is known by in every process out.
 
 The module that was started as a program calls itself `__main__`; here it has the name
 under which another process would import it.
@@ -11,7 +11,7 @@ import os
 import sys
 import types
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from .lookup import (
     ABSENT,
@@ -23,7 +23,12 @@ from .lookup import (
     qualname,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+
 __all__ = [
+    "class_label",
+    "dtype_text",
     "import_name",
     "importable",
     "is_started",
@@ -112,3 +117,25 @@ def known_by_name(cls: type) -> bool:
 
 def _is_heap_class(cls: type) -> bool:
     return bool(type.__dict__["__flags__"].__get__(cls) & _HEAP_CLASS)
+
+
+def class_label(cls: type) -> str:
+    """The name of a class in every process. Local classes of one name are not told apart."""
+    if not known_by_name(cls):
+        return f"local {module_name(cls)}:{qualname(cls)}"
+    return f"{known_module_name(module_name(cls))}:{qualname(cls)}"
+
+
+def dtype_text(dtype: np.dtype[Any]) -> str:
+    """A dtype in words that no other layout has."""
+    if dtype.isbuiltin == 1:  # one of NumPy's own, as most are
+        return dtype.str
+    if dtype.names is not None:
+        fields: Mapping[str, Any] = dtype.fields or {}  # never empty beside names
+        parts = [f"{name}@{fields[name][1]}:{dtype_text(dtype[name])}" for name in dtype.names]
+        return f"{{{', '.join(parts)}; {dtype.itemsize}}}"
+    if dtype.subdtype is not None:
+        return f"{dtype.subdtype[1]}{dtype_text(dtype.subdtype[0])}"
+    if dtype.isbuiltin == 2:  # a type that a library has added
+        return f"{dtype.str} {class_label(dtype.type)}"
+    return dtype.str

@@ -1,60 +1,80 @@
-"""A function's code object in, the digest of its syntax tree out, through an index of its file.
+"""A function's code object in, the digest of its syntax tree out, as remembered or found now.
 
 The syntax tree is what a person edits and what a compiler written on whorl reads: it has
-the annotations of local names, which bytecode has not. It is kept without positions,
-comments and docstrings, and without the parts of a definition that are evaluated once and
-count by their value: decorators, defaults, annotations of parameters.
+the annotations of local names, which bytecode has not. What of it counts, and how it is found, is
+in `tree`. Where no tree can be found (REPL, exec, frozen, edited since), the instructions
+themselves are the code.
 
-The text in a file is not always the code in memory: files are edited while a program
-runs, test runners rewrite what they load. So the index compiles what it reads, and a tree
-is believed only for a code object with the same instructions. Where no tree can be found
-(REPL, exec, frozen, edited since), the instructions themselves are the code.
-
-The index of a file is kept by the digest of the file's bytes: an unchanged file costs one
-read and one hash, not a parse. Who has a place that outlives the process lends it with
-`remembered_in`; what is found there is by the same bytes, the same code and the same Python.
+Who has a place that outlives the process lends it with `remembered_in`; what is found there is by
+the same bytes of the file, the same code and the same Python. A process that finds its kernels in
+the cache finds all of its code there, and parses nothing.
 """
 
 from __future__ import annotations
 
-import ast
-import linecache
 import os
-import re
 import sys
-import textwrap
 import types
-import warnings
-from collections import defaultdict
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.late import dataclass
-from whorl.locks import Lock, local
+from whorl.lazy import load
+from whorl.locks import local
 
-from .bytecode import CodeMemo, bytecode_digest, nested_codes, raw_digest
-from .digest import StableDigest, hash_bytes, hash_hex
-from .tokens import marshalled
+from .digest import LEAVES, StableDigest, hash_bytes, hash_hex, is_digest, marshalled
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from .tree import Parsed
+
+    class SourceMemory(Protocol):
+        """A place that outlives the process: rows of plain data by digest."""
+
+        def get(self, key: StableDigest) -> object:
+            """The row of a key, or None."""
+
+        def put(self, key: StableDigest, row: list[object]) -> None:
+            """Keep a row."""
+
 
 __all__ = [
     "CodeDigest",
-    "SourceMemory",
+    "CodeMemo",
     "code_digest",
+    "constant",
+    "raw_digest",
     "remembered_as",
     "remembered_in",
-    "source_of",
-    "tree_of",
 ]
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-_NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
-_AROUND: Final = frozenset(("decorator_list", "returns"))  # of the function itself
-_FILES_KEPT: Final = 1024
-_HEX: Final = "[0-9a-f]{32}"
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MEMORY: Final = "source index 3"  # raise when what is remembered changes its meaning
+
+
+class CodeMemo:
+    """Something computed once per code object, for as long as that object lives.
+
+    By identity: equal code objects may come from different files.
+    """
+
+    def __init__(self, compute: Callable[[types.CodeType], Any]) -> None:
+        self._compute = compute
+        self._known: dict[int, tuple[weakref.ref[types.CodeType], Any]] = {}
+
+    def __call__(self, code: types.CodeType) -> Any:
+        """What was computed for this code object, now or before."""
+        address = id(code)
+        known = self._known.get(address)
+        if known is not None and known[0]() is code:
+            return known[1]
+        result = self._compute(code)
+        forget = self._known.pop
+        self._known[address] = (weakref.ref(code, lambda _: forget(address, None)), result)
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +96,6 @@ class CodeDigest:
         return b"".join(found).decode("utf-8", "replace")
 
 
-class SourceMemory(Protocol):
-    """A place that outlives the process: rows of plain data by digest."""
-
-    def get(self, key: StableDigest) -> object:
-        """The row of a key, or None."""
-
-    def put(self, key: StableDigest, row: list[object]) -> None:
-        """Keep a row."""
-
-
 class _Lent:
     """A memory that is lent for a while, and what was read and parsed meanwhile."""
 
@@ -95,7 +105,7 @@ class _Lent:
         self.memory = memory
         self.texts: dict[str, tuple[bytes | None, bytes]] = {}  # with their digests
         self.keys: dict[int, tuple[types.CodeType, StableDigest]] = {}  # by address
-        self.parsed: dict[bytes, _Parsed] = {}
+        self.parsed: dict[bytes, Parsed] = {}
         self.before: _Lent | None = None
 
     def __enter__(self) -> None:
@@ -140,77 +150,84 @@ def remembered_as(code: types.CodeType) -> StableDigest | None:
     return key
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One function of an indexed file."""
+def raw_digest(code: types.CodeType) -> bytes:
+    """The digest of a code object as it is, docstring and all: quick, and good for one file."""
+    constants = [
+        held
+        if type(held) in LEAVES
+        else ("code", raw_digest(held))
+        if isinstance(held, types.CodeType)
+        else constant(held)
+        for held in code.co_consts
+    ]
+    return hash_bytes(
+        marshalled(
+            (
+                code.co_code,
+                constants,
+                code.co_names,
+                code.co_varnames,
+                code.co_freevars,
+                code.co_cellvars,
+                code.co_argcount,
+                code.co_posonlyargcount,
+                code.co_kwonlyargcount,
+                code.co_flags,
+                code.co_exceptiontable,
+            )
+        )
+    )
 
-    instructions: bytes
-    tree: bytes
-    has_asserts: bool
-    last_line: int
-    annotations: tuple[tuple[str, ast.expr], ...]
 
+def constant(value: object) -> object:
+    """A constant of a code object as something that marshals the same in every process."""
+    kind = type(value)
+    if kind in LEAVES:
+        return ("leaf", value)
+    if kind is bytes:
+        return ("bytes", value)
+    if isinstance(value, types.CodeType):
+        return ("code", load("whorl.fingerprint.bytecode").bytecode_digest(value))
+    if isinstance(value, tuple):
+        return ("tuple", tuple(constant(x) for x in value))
+    if isinstance(value, frozenset):
+        return ("frozenset", tuple(sorted(marshalled((constant(x),)) for x in value)))
+    if isinstance(value, slice):  # from Python 3.14 on
+        return ("slice", tuple(constant(x) for x in (value.start, value.stop, value.step)))
+    from .refusal import Refused
 
-_compiling: Final = Lock()  # warning filters belong to the whole process
-_Key = tuple[str, int]  # the name of a function and its first line
-_Index = dict[_Key, list[_Entry]]
-_indexes: dict[bytes, _Index] = {}
+    raise Refused(f"a code object in it holds a constant of type {kind.__name__!r}")
 
 
 def _code_digest(code: types.CodeType) -> CodeDigest:
     lent = _here.lent
     if lent is None:
-        return _from_index(code, _text_of(code.co_filename))
+        return _found(code, _text_of(code.co_filename), None)
     key = remembered_as(code)
     text = lent.texts[code.co_filename][0]
     if key is None:
-        return _from_index(code, text)
+        return _found(code, text, lent.parsed)
     match lent.memory.get(key):
-        case [str(origin), str(digest), int(first), int(last), dict(written)] if re.fullmatch(
-            _HEX, digest
-        ):
+        case [str(origin), str(digest), int(first), int(last), dict(written)] if is_digest(digest):
             file, lines = text if last else None, (first, last)
             return CodeDigest(origin, bytes.fromhex(digest), file, lines, tuple(written.items()))
-    found = _from_index(code, text)
+    found = _found(code, text, lent.parsed)
     row = [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)]
     lent.memory.put(key, row)
     return found
 
 
-def _from_index(code: types.CodeType, text: bytes | None) -> CodeDigest:
-    instructions = bytecode_digest(code)
-    if text is not None:
-        entries = {
-            entry
-            for entry in _entries_of(text, (code.co_name, code.co_firstlineno))
-            if entry.instructions == instructions
-        }
-        if len(entries) == 1:
-            entry = entries.pop()
-            # With -O the same tree runs without its assertions.
-            origin = "source" if __debug__ or not entry.has_asserts else "source -O"
-            digest = hash_bytes(entry.tree + marshalled(_private_names(code)))
-            lines = (code.co_firstlineno - 1, entry.last_line)
-            annotations = tuple((name, ast.unparse(node)) for name, node in entry.annotations)
-            return CodeDigest(origin, digest, text, lines, annotations)
-    version = "{}.{}".format(*sys.version_info[:2])
-    return CodeDigest(f"bytecode {version}", instructions)
+def _found(
+    code: types.CodeType, text: bytes | None, parsed: dict[bytes, Parsed] | None
+) -> CodeDigest:
+    """What nobody remembers."""
+    found: CodeDigest = load("whorl.fingerprint.tree").from_index(code, text, parsed)
+    return found
 
 
-code_digest: Final = CodeMemo(_code_digest)
+_code_memo: Final = CodeMemo(_code_digest)
+code_digest: Final[Callable[[types.CodeType], CodeDigest]] = _code_memo
 """The digest of a function's own code, by its syntax tree where that can be found."""
-
-
-def _private_names(code: types.CodeType) -> list[str]:
-    """Names such as `_Class__x`, which the tree has as `__x`: they depend on the class around."""
-    found = {
-        name
-        for inner in nested_codes(code)
-        for names in (inner.co_names, inner.co_varnames, inner.co_cellvars, inner.co_freevars)
-        for name in names
-        if name.startswith("_") and not name.startswith("__") and "__" in name
-    }
-    return sorted(found)
 
 
 def _text_of(filename: str) -> bytes | None:
@@ -219,6 +236,8 @@ def _text_of(filename: str) -> bytes | None:
             return _content(filename)
         except (OSError, ValueError):
             pass
+    import linecache
+
     lines = linecache.getlines(filename)
     return "".join(lines).encode("utf-8", "surrogatepass") if lines else None
 
@@ -237,184 +256,3 @@ def _content(filename: str) -> bytes:
         return text
     finally:
         os.close(file)
-
-
-def _index_of(text: bytes) -> _Index:
-    key = hash_bytes(text)
-    index = _indexes.get(key)
-    if index is None:
-        if len(_indexes) >= _FILES_KEPT:
-            _indexes.clear()
-        parsed = _parsed(text)
-        index = _indexes[key] = {name: parsed.entries(name) for name in parsed.nodes}
-    return index
-
-
-def _entries_of(text: bytes, key: _Key) -> list[_Entry]:
-    """What the index of a file says of one function.
-
-    Where rows are remembered one by one, only those that are asked for are made; the parsed file
-    is kept for as long as a block of `remembered_in` runs.
-    """
-    digest, lent = hash_bytes(text), _here.lent
-    if lent is None or digest in _indexes:
-        return _index_of(text).get(key, [])
-    if digest not in lent.parsed:
-        lent.parsed[digest] = _parsed(text)
-    return lent.parsed[digest].entries(key)
-
-
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """A file's functions and code objects by name and first line."""
-
-    nodes: dict[_Key, list[FunctionNode]]
-    codes: dict[_Key, list[types.CodeType]]
-
-    def entries(self, key: _Key) -> list[_Entry]:
-        """What the index says of the functions of this name on this line."""
-        nodes, codes = self.nodes.get(key, []), self.codes.get(key, [])
-        # Several on one line: the compiler meets them in the order in which they stand.
-        if len(nodes) != len(codes):
-            return []
-        return [
-            _Entry(
-                bytecode_digest(code),
-                tree_digest(node),
-                _has_asserts(node),
-                node.end_lineno or node.lineno,
-                _annotations(node),
-            )
-            for node, code in zip(nodes, codes, strict=True)
-        ]
-
-
-def _parsed(text: bytes) -> _Parsed:
-    try:
-        with _compiling, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # whoever imported the file has heard them
-            module = ast.parse(text)
-            compiled = compile(module, "<index>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return _Parsed({}, {})
-    codes: dict[_Key, list[types.CodeType]] = defaultdict(list)
-    for code in nested_codes(compiled):
-        codes[code.co_name, code.co_firstlineno].append(code)
-    nodes: dict[_Key, list[FunctionNode]] = defaultdict(list)
-    for node in _functions(module):
-        nodes[_key(node)].append(node)
-    return _Parsed(nodes, codes)
-
-
-def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
-    """Every function of the tree, each before those nested in it, in source order."""
-    pending = [tree]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, FunctionNode):
-            yield current
-        pending += reversed(list(ast.iter_child_nodes(current)))
-
-
-def _key(node: FunctionNode) -> _Key:
-    if isinstance(node, ast.Lambda):
-        return "<lambda>", node.lineno
-    first = node.decorator_list[0] if node.decorator_list else node
-    return node.name, first.lineno
-
-
-def _has_asserts(node: FunctionNode) -> bool:
-    return any(
-        isinstance(inner, ast.Assert) or (isinstance(inner, ast.Name) and inner.id == "__debug__")
-        for inner in ast.walk(node)
-    )
-
-
-def tree_digest(node: FunctionNode) -> bytes:
-    """The digest of a function's tree without what counts elsewhere or not at all."""
-    return hash_bytes(marshalled(list(_tree_tokens(node))))
-
-
-def _tree_tokens(root: FunctionNode) -> Iterator[object]:
-    evaluated_once = _evaluated_once(root)
-    pending: list[object] = [root]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, ast.AST):
-            if id(current) in evaluated_once:
-                yield b"-"
-                continue
-            left_out = _NOT_COUNTED | _AROUND if current is root else _NOT_COUNTED
-            fields = [
-                (name, value)
-                for name, value in ast.iter_fields(current)
-                if name not in left_out and value is not None and value != []
-            ]
-            yield from (b"N", type(current).__name__, len(fields))
-            documented = isinstance(
-                current, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-            ) and isinstance(ast.get_docstring(current, clean=False), str)
-            for name, value in reversed(fields):
-                if documented and name == "body":
-                    pending += (value[1:], name)
-                else:
-                    pending += (value, name)
-        elif isinstance(current, list):
-            yield from (b"l", len(current))
-            pending += reversed(current)
-        elif type(current) is bytes:
-            yield from (b"B", current)
-        else:
-            yield current
-
-
-def _parameters(root: FunctionNode) -> list[ast.arg]:
-    arguments = root.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return every + [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
-
-
-def _annotations(root: FunctionNode) -> tuple[tuple[str, ast.expr], ...]:
-    """The annotations of a function's parameters."""
-    return tuple(
-        (parameter.arg, parameter.annotation)
-        for parameter in _parameters(root)
-        if parameter.annotation is not None
-    )
-
-
-def _evaluated_once(root: FunctionNode) -> set[int]:
-    """The parts of a definition that were evaluated when it was made, and count by value."""
-    arguments = root.args
-    parts: list[ast.expr | None] = [parameter.annotation for parameter in _parameters(root)]
-    parts += [*arguments.defaults, *arguments.kw_defaults]
-    return {id(part) for part in parts if part is not None}
-
-
-def tree_of(code: types.CodeType) -> FunctionNode | None:
-    """The tree in the code's file that its digest is of, or None where there is none to trust.
-
-    Of several functions of one name on one line it is the one with these very instructions.
-    """
-    found = code_digest(code)
-    if found.file is None:
-        return None
-    private = marshalled(_private_names(code))
-    for node in _functions(ast.parse(found.file)):
-        if (
-            _key(node) == (code.co_name, code.co_firstlineno)
-            and hash_bytes(tree_digest(node) + private) == found.digest
-        ):
-            return node
-    return None
-
-
-def source_of(code: types.CodeType) -> str | None:
-    """The text of a function for people, without comments, or None where there is none to trust."""
-    text = code_digest(code).text
-    if text is None:
-        return None
-    try:
-        return ast.unparse(ast.parse(textwrap.dedent(text)))
-    except SyntaxError:
-        return text.strip()

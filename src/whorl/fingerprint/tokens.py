@@ -29,7 +29,7 @@ and are the same on every CPython from 3.11 on (the golden digests in the tests 
 Floats are written by their bits: 0.0 and -0.0 differ, and so do NaNs with different sign
 or payload.
 
-FORMAT is part of every digest. Raise it when any encoding changes.
+FORMAT (in `digest`) is part of every digest. Raise it when any encoding changes.
   1: the first.
   2: dicts by sorted key, whatever the values are; classes of enum members as part of a tag.
 """
@@ -37,12 +37,11 @@ FORMAT is part of every digest. Raise it when any encoding changes.
 from __future__ import annotations
 
 import io
-import marshal
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from .digest import hash_bytes
+from .digest import FORMAT, LEAVES, dumps, hash_bytes, marshalled
 
 __all__ = [
     "CHUNK",
@@ -63,18 +62,11 @@ __all__ = [
     "unlabelled",
 ]
 
-FORMAT: Final = 2
 CHUNK: Final = 512
 FLAT: Final = 100
 _SHAPE: Final = b"C"  # how the tags of instances begin
 LONG_BYTES: Final = 4096
 SHORT_ITEM: Final = 64
-
-dumps: Final[Callable[[Any, int], bytes]] = marshal.dumps
-"""Always called with version 2; see above."""
-
-LEAVES: Final = frozenset((type(None), bool, int, float, str, complex, type(...)))
-
 
 _LEAF_IDS: Final = frozenset(map(id, LEAVES))
 
@@ -82,11 +74,6 @@ _LEAF_IDS: Final = frozenset(map(id, LEAVES))
 def is_leaf(kind: type) -> bool:
     """Whether values of exactly this class are leaves; says so without asking a metaclass."""
     return id(kind) in _LEAF_IDS
-
-
-def marshalled(tokens: Any) -> bytes:
-    """The bytes of a token list."""
-    return dumps(tokens, 2)
 
 
 class Chunker:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
-from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
 from whorl.late import dataclass
-from whorl.reads.settings import declared_settings, setting_reads
 from whorl.reads.world import ABSENT
 
 from .target import Target, host
@@ -82,6 +80,8 @@ def check_compiler(compiler: object) -> None:
         if not callable(getattr(compiler, name, None)):
             raise TypeError(f"{type(compiler).__name__} is no compiler: it has no method {name!r}")
     declared_environment(compiler)
+    from whorl.reads.settings import declared_settings
+
     declared_settings(compiler)
 
 
@@ -103,6 +103,9 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
 
 def see_settings(compiler: object, recorder: Recorder) -> None:
     """Record what a compiler was set up with: no line of the program asks for that."""
+    from whorl.errors import UnsupportedRead
+    from whorl.reads.settings import declared_settings, setting_reads
+
     recorder.asking = ""
     for read in setting_reads(compiler):
         found = recorder.world.find(read.path)

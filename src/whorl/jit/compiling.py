@@ -15,11 +15,12 @@ import numpy as np
 from whorl.artifacts import Artifact, Label, Manifest, encode
 from whorl.errors import CompilerFailed, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.names import class_label
 from whorl.late import replace
 from whorl.lazy import logger
 from whorl.reads import Inputs, Recorder
 from whorl.reads.both import both_facts
-from whorl.reads.signature import array_signature, class_label
+from whorl.reads.signature import array_signature
 from whorl.reads.trace import Plain
 from whorl.reads.world import World
 from whorl.store import Ending

@@ -10,8 +10,9 @@ from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass
 from whorl.reads import Path, Plain, Trace, World
-from whorl.reads.fact import same_fact, words
+from whorl.reads.fact import same_fact
 from whorl.reads.replay import facts_now
+from whorl.reads.words import words
 from whorl.store import Store
 
 from .key import ProgramKey

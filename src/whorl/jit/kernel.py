@@ -29,55 +29,37 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import shape_of, shape_plain
-from whorl.errors import CompilerFailed, KernelError, RequiredHit
-from whorl.fingerprint import exclude
 from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.late import NamedTuple, dataclass, replace
-from whorl.lazy import logger
+from whorl.lazy import load
 from whorl.locks import Lock
-from whorl.reads.both import Facts, both_facts
-from whorl.reads.replay import (
-    Replay,
-    compiled_replay,
-    is_only_here,
-    plain_replay,
-    samples_of,
-)
+from whorl.reads.both import Facts, both_facts, plain_replay
+from whorl.reads.fact import is_only_here
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World, environment_variable
 from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
-from .compiler import (
-    Compiler,
-    declared_environment,
-    target_of,
-)
+from .compiler import Compiler, declared_environment, target_of
 from .hint import NO_HINT, Hint
-from .key import (
-    ProgramKey,
-    artifact_key,
-    function_name,
-    hint_key,
-    outside_parts,
-    shape_key,
-)
+from .key import ProgramKey, artifact_key, function_name, hint_key, outside_parts, shape_key
 from .listening import audits, emit, listeners
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Specialization
 from .target import Target
 
 if TYPE_CHECKING:
+    from whorl.errors import KernelError, RequiredHit
+    from whorl.reads.replay import Replay
+
     from .explain import Explanation
 
 __all__ = ["Kernel"]
 
-log = logger("whorl.jit")
-why = logger("whorl.why")
-INFO: Final = 20  # the level, as logging has it
 
 CacheMode = Literal["disk", "process", "call"]
 OnDrift = Literal["recompile", "raise", "ignore"]
@@ -127,8 +109,8 @@ class Request(NamedTuple):
 
 # To a fingerprint a kernel is its function, its compiler and its choices; names and texts
 # that it has copied from the function count there, if at all.
-@exclude(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
-@exclude(
+@uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
+@uncounted(
     "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock",
     "_module", "_name", "_only_here", "_own_cache", "_shapes", "_starts",
 )  # fmt: skip
@@ -264,7 +246,7 @@ class Kernel:
             with remembered_in(sources):
                 request = self._request(values, target, sources)
                 return self._find(request) or self._make(request)
-        except (KernelError, RequiredHit) as error:
+        except _own_errors() as error:
             cause = error.__cause__
             is_own = type(cause).__module__.startswith("whorl.")
             raise error.with_traceback(None) from (None if is_own else cause)
@@ -435,10 +417,11 @@ class Kernel:
             _, function, names, environment = parts
             arguments = dict(zip(names, args, strict=True))
             world = World(function, arguments, {}, environment, target, compiler)
-            samples = samples_of(shape, world)
-            return compiled_replay(
+            samples = load("whorl.reads.replay").samples_of(shape, world)
+            made: Replay = load("whorl.reads.generated").compiled_replay(
                 *parts, by_identity=by_identity, samples=samples, compiler=compiler
             )
+            return made
 
         plain = plain_replay(*parts, by_identity=by_identity, compiler=compiler)
         return KnownShape(name, shape, plain, generate)
@@ -454,6 +437,8 @@ class Kernel:
         if launch is None:
             launch = self._made_callable(specialization, target)
             if not callable(launch):
+                from whorl.errors import CompilerFailed
+
                 raise CompilerFailed(self.compiler.name, "load", repr(launch), "a callable")
             with self._lock:
                 launch = specialization.loaded.setdefault(target.device, launch)
@@ -513,6 +498,12 @@ class Kernel:
 
 
 _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
+
+
+def _own_errors() -> tuple[type[KernelError], type[RequiredHit]]:
+    from whorl.errors import KernelError, RequiredHit  # imported if there is an error to compare
+
+    return KernelError, RequiredHit
 
 
 def _after_fork() -> None:

@@ -6,15 +6,13 @@ import types
 
 from whorl.artifacts import FORMAT, Part
 from whorl.artifacts.record import shape_plain
-from whorl.fingerprint.digest import StableDigest, hash_hex
-from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.digest import FORMAT as TOKENS
+from whorl.fingerprint.digest import StableDigest, hash_hex, marshalled
+from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.fingerprint.tokens import FORMAT as TOKENS
-from whorl.fingerprint.tokens import marshalled
 from whorl.late import dataclass
 from whorl.reads import Plain, Shape
-from whorl.reads.fact import own_module, words
-from whorl.reads.signature import class_label
+from whorl.reads.fact import own_module
 
 from .compiler import Compiler, toolchain_of
 from .target import Target
@@ -108,6 +106,8 @@ def key_parts(
     program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
 ) -> tuple[Part, ...]:
     """The parts that the key of an artifact is made of, in words."""
+    from whorl.reads.words import words
+
     seen = zip(shape.reads, facts, strict=True)
     return (
         *program.parts,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass, field
 from whorl.reads import Plain, Shape, Trace
-from whorl.reads.replay import Replay
+
+if TYPE_CHECKING:
+    from whorl.reads.replay import Replay
+
+    Generate = Callable[[tuple[Any, ...], Mapping[str, Any]], Replay]
 
 __all__ = ["Generations", "KnownShape", "Specialization"]
-
-Generate = Callable[[tuple[Any, ...], Mapping[str, Any]], Replay]
 
 PLAIN_USES = 2  # of a shape, before code is generated for it
 

@@ -13,7 +13,8 @@ from whorl.artifacts import Artifact, Damaged, decode
 from whorl.errors import Drifted
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
-from whorl.reads.replay import durable_facts, is_only_here
+from whorl.reads.fact import is_only_here
+from whorl.reads.replay import durable_facts
 from whorl.store import Found
 from whorl.store.required import is_hit_required
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 
 import numpy as np
 
-from whorl.fingerprint import exclude
+from whorl.fingerprint.lookup import uncounted
 from whorl.jit import Kernel, Target
 from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.listening import audits, listeners
@@ -67,7 +67,7 @@ class _Recent(NamedTuple):
         return None if found is None else found[0].loaded.get(self.target.device)
 
 
-@exclude("_has_checkpoints", "_python_calls", "_reaching", "_recent", "resume", "tables")
+@uncounted("_has_checkpoints", "_python_calls", "_reaching", "_recent", "resume", "tables")
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 

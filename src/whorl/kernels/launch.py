@@ -16,7 +16,6 @@ from typing import Any, Final
 from whorl.artifacts import Artifact
 from whorl.late import dataclass
 from whorl.launch import Image, Unmappable, map_image
-from whorl.reads.signature import NoSignature, array_signature
 from whorl.reads.trace import Path, Plain, Step
 
 from .record import ENTRY, words_of
@@ -171,6 +170,8 @@ RESULTS: Final = {
 
 def fits(value: Any, type: Scalar | ArrayType) -> bool:
     """Whether a value is of a slot's type."""
+    from whorl.reads.signature import NoSignature, array_signature
+
     if isinstance(type, Scalar):
         return is_scalar_value(value) and scalar_of_value(value) == type
     access = "rw" if type.writeable else "r"

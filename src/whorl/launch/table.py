@@ -24,10 +24,10 @@ import numpy as np
 from whorl.jit.listening import audits, listeners
 from whorl.late import NamedTuple, dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
-from whorl.reads.fact import function_behind, is_constant, own_module
+from whorl.reads.fact import is_constant, own_module
 from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
-from whorl.reads.world import ABSENT, scope_of, walk
+from whorl.reads.world import ABSENT, function_behind, scope_of, walk
 
 from .enums import members_of, place_of_dict
 from .instances import (

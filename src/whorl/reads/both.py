@@ -5,30 +5,43 @@ the same moment. Each pair here is taken from one look at a value: the durable f
 what the live one holds, or the other way round. Where that cannot be, the live fact is taken
 before and after, and if it has changed meanwhile, it is one that nothing matches.
 
-`live_facts` and `facts_now` in `replay` are the plain twins. Every new process passes here once
+`live_facts` and `facts_now` in `replay` are the plain twins, and take over from the second call on.
+Every new process passes here once
 before its first hit, with all of this code cold, so the usual reads come first and call little.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import types
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from whorl.fingerprint.names import class_label
 from whorl.fingerprint.source import code_digest
 from whorl.late import NamedTuple
+from whorl.lazy import load
 
 from . import fact as facts_of
-from .fact import ABSENT_FACT, NotRecorded, OnlyHere, Same, alias_fact, exact, own_module
-from .replay import Unmatched, other_modules
-from .signature import array_signature_of
+from .fact import (
+    ABSENT_FACT,
+    NotRecorded,
+    OnlyHere,
+    Unmatched,
+    array_signature_of,
+    exact,
+    own_module,
+)
 from .trace import Aspect, Plain, Read, Shape
-from .world import ABSENT, World, environment_variable, file_state, scope_of
+from .world import ABSENT, World, environment_variable, file_state, other_modules, scope_of
 
-__all__ = ["Facts", "both_facts"]
+if TYPE_CHECKING:
+    from .replay import Replay
+
+__all__ = ["Facts", "both_facts", "plain_replay"]
 
 Pair = tuple[Any, Plain]
 
@@ -104,7 +117,7 @@ def _both(read: Read, value: Any, world: World, by_identity: bool, kept: list[ob
         else:
             found = _BOTH[aspect](value)
     except Exception:  # asking raises: there is no durable fact
-        same = Same(value)
+        same = _aspects().Same(value)
         found = same if by_identity else Unmatched(), OnlyHere(("identity", same))
     return (None, found[1]) if root == "option" else found  # a kernel has one set of options
 
@@ -117,20 +130,20 @@ def _file(read: Read, world: World) -> Pair:
     if content is ABSENT:
         fact: Plain = False if read.aspect is Aspect.PRESENT else ABSENT_FACT
     else:
-        fact = facts_of.durable(read.aspect, content)
+        fact = _aspects().durable(read.aspect, content)
     return before if file_state(world.function, name) == before else Unmatched(), fact
 
 
 def _alias(value: Any, other: Any) -> Pair:
     if other is ABSENT:
         return ABSENT, ABSENT_FACT
-    fact = alias_fact(value, other)
+    fact = _aspects().alias_fact(value, other)
     return fact, fact
 
 
 def _code(value: Any, kept: list[object]) -> Pair:
     if type(value) is not types.FunctionType:
-        function = facts_of.function_behind(value)
+        function = _aspects().function_behind(value)
         if isinstance(function, types.FunctionType):
             kept += (function.__code__, function.__globals__)
         return _twice(Aspect.CODE, value)
@@ -145,6 +158,9 @@ def _type(value: Any) -> Pair:
     cls = type(value)
     if type(cls) is type and cls in facts_of._SIMPLE:
         return cls, (cls.__name__,)
+    if cls is type and "whorl.reads.signature" not in sys.modules:  # so nobody has registered one
+        fact = ("class", class_label(value))  # an annotation, mostly
+        return facts_of._hashable(fact), fact
     return _twice(Aspect.TYPE, value)
 
 
@@ -168,6 +184,8 @@ def _value(value: Any) -> Pair:
 def _len(value: Any) -> Pair:
     if type(value) in facts_of.SEQUENCES:
         return (size := len(value)), size
+    if type(value) is dict:  # what a compiler was set up with, mostly
+        return (dict, size := len(value)), ("dict", size)
     return _twice(Aspect.LEN, value)
 
 
@@ -177,9 +195,15 @@ def _present(value: Any) -> Pair:
 
 def _twice(aspect: Aspect, value: Any) -> Pair:
     """The live fact before and after the durable one."""
-    before = facts_of.live(aspect, value)
-    fact = facts_of.durable(aspect, value)
-    return before if facts_of.live(aspect, value) == before else Unmatched(), fact
+    aspects = _aspects()
+    before = aspects.live(aspect, value)
+    fact = aspects.durable(aspect, value)
+    return before if aspects.live(aspect, value) == before else Unmatched(), fact
+
+
+def _aspects() -> types.ModuleType:
+    """The facts of what is less usual."""
+    return load("whorl.reads.aspects")
 
 
 _VALUE, _ARRAY = Aspect.VALUE, Aspect.ARRAY  # found at once, not in a class
@@ -190,3 +214,26 @@ _BOTH: Final[dict[Aspect, Callable[[Any], Pair]]] = {
     Aspect.PRESENT: _present,
     Aspect.LEN: _len,
 }
+
+
+def plain_replay(
+    shape: Shape,
+    function: types.FunctionType,
+    parameters: tuple[str, ...],
+    environment: Mapping[str, str | None],
+    *,
+    by_identity: bool = False,
+    compiler: object = None,
+) -> Replay:
+    """The replay of one shape without generating anything: slower, and ready at once."""
+    live_facts: Callable[..., tuple[Any, ...]] | None = None
+
+    def plain(args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
+        nonlocal live_facts
+        if live_facts is None:  # the first call has taken them here
+            live_facts = load("whorl.reads.replay").live_facts
+        arguments = dict(zip(parameters, args, strict=True))
+        world = World(function, arguments, {}, environment, target, compiler)
+        return live_facts(shape, world, by_identity=by_identity)
+
+    return plain

@@ -29,10 +29,11 @@ from typing import Any, Final, NoReturn
 
 from whorl.errors import NotStatic
 from whorl.fingerprint import fingerprint
-from whorl.fingerprint.source import code_digest, tree_of
+from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.tree import tree_of
 
-from .fact import function_behind
 from .view import AbsentRead, CodeView, View
+from .world import function_behind
 
 __all__ = ["Evaluator", "evaluate"]
 

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import enum
 import math
-from collections import defaultdict
 from collections.abc import Hashable
 from typing import Any, Final, cast
 
-from whorl.fingerprint.lookup import ABSENT, derives, find, module_name, qualname
+from whorl.fingerprint.lookup import ABSENT, derives, module_name, qualname
 from whorl.fingerprint.names import known_module_name, resolve
 
-__all__ = ["NoKey", "is_plain_key", "item", "key_code", "key_of", "key_words", "keyed_item"]
+__all__ = ["NoKey", "is_plain_key", "key_code", "key_of", "key_words"]
 
 _PLAIN: Final = frozenset((int, str, bytes, type(None)))
 
@@ -141,20 +140,3 @@ def _class_named(module: str, dotted: str) -> type:
     if not derives(type(found), type):
         raise NoKey
     return cast("type", found)
-
-
-def item(value: Any, key: Any) -> Any:
-    """What `value[key]` is, without what looking would insert."""
-    cls = type(value)
-    if (
-        derives(cls, defaultdict)
-        and find(cls, "__missing__") is defaultdict.__missing__
-        and not dict.__contains__(value, key)
-    ):
-        raise KeyError(key)
-    return value[key]
-
-
-def keyed_item(value: Any, code: Any) -> Any:
-    """The same for a key as plain data."""
-    return item(value, key_of(code))

@@ -10,14 +10,14 @@ value, unless it says in `settings` which of them do. That none has come since i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .trace import Aspect, Path, Read, Step
 
 if TYPE_CHECKING:
     from whorl.fingerprint.layout import Layout
 
-__all__ = ["declared_settings", "names_held", "setting", "setting_reads"]
+__all__ = ["declared_settings", "names_held", "setting_reads"]
 
 _KNOWN: Final = frozenset(
     ("name", "version", "environment", "toolchain", "target", "settings", "compile", "load")
@@ -59,7 +59,7 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
     return (*map(_setting, names), *_none_other(layout))
 
 
-def names_held(compiler: object, _: object = None) -> tuple[str, ...]:
+def names_held(compiler: object) -> tuple[str, ...]:
     """The names of the attributes that an instance holds and that count."""
     from whorl.fingerprint.layout import layout_of, state_of
 
@@ -80,8 +80,3 @@ def _none_other(layout: Layout) -> tuple[Read, ...]:
 
 def _setting(name: str) -> Read:
     return Read(Path("compiler", name), Aspect.VALUE)
-
-
-def setting(compiler: Any, name: str) -> Any:
-    """An attribute of a compiler; the compiler itself if there is no name."""
-    return getattr(compiler, name) if name else compiler

@@ -23,29 +23,26 @@ from __future__ import annotations
 import enum
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from whorl.fingerprint.class_table import ClassTable
 from whorl.fingerprint.lookup import (
     ABSENT,
-    ClassTable,
     derives,
     find,
-    module_name,
     mro,
-    qualname,
 )
-from whorl.fingerprint.names import known_by_name, known_module_name
+from whorl.fingerprint.names import class_label, known_module_name
 
+from .fact import array_signature_of
 from .trace import Plain
 
 __all__ = [
     "NoSignature",
     "array_signature",
-    "array_signature_of",
-    "class_label",
     "register_signature",
     "signature",
 ]
@@ -60,7 +57,6 @@ FUNCTIONS: Final = (
     classmethod,
 )
 _CONTAINERS: Final = (list, dict, set, frozenset)
-_C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400  # flags of an array, as numbers
 
 T = TypeVar("T")
 Own = Callable[[Any], Plain]
@@ -88,13 +84,6 @@ def register_signature(cls: type[T], function: Callable[[T], Plain]) -> None:
     if not isinstance(cls, type) or not callable(function):
         raise TypeError("register_signature takes a class and a function")
     _registered[cls] = function
-
-
-def class_label(cls: type) -> str:
-    """The name of a class in every process. Local classes of one name are not told apart."""
-    if not known_by_name(cls):
-        return f"local {module_name(cls)}:{qualname(cls)}"
-    return f"{known_module_name(module_name(cls))}:{qualname(cls)}"
 
 
 def signature(value: Any) -> Plain:
@@ -156,29 +145,6 @@ def array_signature(value: Any) -> Plain:
     if found is None:
         raise NoSignature("it is no array")
     return found
-
-
-def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:
-    """The signature of an array by its metadata; `flags` are the number of its flags."""
-    layout = "C" if flags & _C else "F" if flags & _F else "strided"
-    if not flags & _ALIGNED:
-        layout = "unaligned"
-    return ("array", dtype_text(dtype), dimensions, layout, "rw" if flags & _WRITEABLE else "r")
-
-
-def dtype_text(dtype: np.dtype[Any]) -> str:
-    """A dtype in words that no other layout has."""
-    if dtype.isbuiltin == 1:  # one of NumPy's own, as most are
-        return dtype.str
-    if dtype.names is not None:
-        fields: Mapping[str, Any] = dtype.fields or {}  # never empty beside names
-        parts = [f"{name}@{fields[name][1]}:{dtype_text(dtype[name])}" for name in dtype.names]
-        return f"{{{', '.join(parts)}; {dtype.itemsize}}}"
-    if dtype.subdtype is not None:
-        return f"{dtype.subdtype[1]}{dtype_text(dtype.subdtype[0])}"
-    if dtype.isbuiltin == 2:  # a type that a library has added
-        return f"{dtype.str} {class_label(dtype.type)}"
-    return dtype.str
 
 
 def _raw_layout(value: Any) -> str:

@@ -14,8 +14,6 @@ from typing import Any, Final, TypeAlias
 
 from whorl.late import NamedTuple, dataclass
 
-from .item import key_words
-
 __all__ = ["ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
 Plain: TypeAlias = Any
@@ -59,6 +57,8 @@ class Step(NamedTuple):
             case "item":
                 return f"[{self.name!r}]"
             case "keyed":
+                from .item import key_words
+
                 return f"[{key_words(self.name)}]"
             case operation:
                 return f".{operation}({self.name!r})"

@@ -19,20 +19,14 @@ import numpy as np
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.lookup import type_name
-from whorl.fingerprint.source import code_digest, source_of
+from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.tree import source_of
 
-from .fact import (
-    NotRecorded,
-    OnlyHere,
-    Same,
-    alias_fact,
-    durable,
-    function_behind,
-    has_identity,
-)
+from .aspects import Same, alias_fact, durable
+from .fact import NotRecorded, OnlyHere, has_identity
 from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
-from .world import ABSENT, World, global_path, walk, walk_or_error
+from .world import ABSENT, World, function_behind, global_path, walk, walk_or_error
 
 __all__ = ["AbsentRead", "CodeView", "Inputs", "Recorder", "View"]
 

@@ -7,6 +7,7 @@ by the same operations in the world of another call.
 from __future__ import annotations
 
 import builtins
+import functools
 import os
 import sys
 import types
@@ -17,18 +18,20 @@ from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass, field
+from whorl.lazy import load
 
-from .fact import function_behind, own_module
-from .item import item, keyed_item
-from .settings import names_held, setting
-from .trace import Path, Step
+from .fact import NotRecorded, own_module
+from .trace import Path, Shape, Step
 
 __all__ = [
     "ABSENT",
     "World",
     "environment_variable",
     "file_state",
+    "function_behind",
     "global_path",
+    "operation",
+    "other_modules",
     "scope_of",
     "walk",
     "walk_or_error",
@@ -75,7 +78,8 @@ class World:
 def walk(value: Any, step: Step) -> Any:
     """What one step leads to, or ABSENT. Too deep is too deep: asking again would never end."""
     try:
-        return OPERATIONS[step.operation](value, step.name)
+        do = OPERATIONS.get(step.operation) or operation(step.operation)
+        return do(value, step.name)
     except RecursionError:
         raise
     except Exception:
@@ -85,11 +89,30 @@ def walk(value: Any, step: Step) -> Any:
 def walk_or_error(value: Any, step: Step) -> tuple[Any, Exception | None]:
     """The same, and why it is ABSENT."""
     try:
-        return OPERATIONS[step.operation](value, step.name), None
+        return operation(step.operation)(value, step.name), None
     except RecursionError:
         raise
     except Exception as error:
         return ABSENT, error
+
+
+def function_behind(value: Any) -> Any:
+    """The function that a call really runs: behind methods, partials and descriptors."""
+    seen = 0
+    while not isinstance(value, types.FunctionType):
+        kind = type(value)
+        if kind is types.MethodType or kind is staticmethod or kind is classmethod:
+            value = value.__func__
+        elif kind is functools.partial:
+            value = value.func
+        elif isinstance(getattr(kind, "__whorl_function__", None), property):
+            value = value.__whorl_function__
+        else:
+            return value
+        seen += 1
+        if seen > 100:
+            raise NotRecorded("it wraps itself")
+    return value
 
 
 def _cell(value: Any, name: str) -> Any:
@@ -120,26 +143,21 @@ def _annotation(value: Any, name: str) -> str:
     return dict(code_digest(function_behind(value).__code__).annotations)[name]
 
 
-def _in_order(members: Any) -> list[Any]:
-    from whorl.fingerprint import fingerprint
-
-    return sorted(members, key=fingerprint)
-
-
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
-    "item": item,
-    "keyed": keyed_item,
-    "key": lambda value, place: list(value)[place],
-    "member": lambda value, place: _in_order(value)[place],
-    "settings": names_held,
-    "behind": lambda value, name: getattr(function_behind(value), name),
     "cell": _cell,
     "global": _global,
     "default": _default,
     "annotation": _annotation,
 }
-"""How each operation of a step is done; replays do the same."""
+"""How steps are done: the usual ones, and once another is met, all."""
+
+
+def operation(name: str) -> Callable[[Any, Any], Any]:
+    """How the steps of this name are done; replays do the same."""
+    if name not in OPERATIONS:
+        OPERATIONS.update(load("whorl.reads.operations").OPERATIONS)
+    return OPERATIONS[name]
 
 
 def _argument(world: World, name: str) -> Any:
@@ -164,6 +182,17 @@ def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | N
         if started is not None and known_module_name("__main__") == module:
             loaded = started
     return module_vars(loaded) if isinstance(loaded, types.ModuleType) else None
+
+
+def other_modules(shape: Shape, own: str | None) -> list[str]:
+    """The modules, but for the function's own, whose globals are read by name.
+
+    Which dict a name leads to is part of the live facts: functions of a module that was replaced
+    go on reading the old one.
+    """
+    reads = shape.reads
+    names = {name.rpartition(".")[0]: None for (root, name, _), _, _ in reads if root == "global"}
+    return [name for name in names if name != own]
 
 
 def global_path(path: Path, function: types.FunctionType, name: str) -> Path:
@@ -207,7 +236,7 @@ def environment_variable(name: str, default: str | None = None) -> str | None:
 
 def _compiler(world: World, name: str) -> Any:
     try:
-        return setting(world.compiler, name)
+        return getattr(world.compiler, name) if name else world.compiler
     except Exception:
         return ABSENT
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from whorl import settings as _settings
-from whorl.errors import UnsafeDirectory
 from whorl.lazy import logger
 from whorl.locks import Lock
 from whorl.settings import Settings
 
 from .cache import Cache
 from .directory import DirectoryStore
+
+if TYPE_CHECKING:
+    from whorl.errors import UnsafeDirectory
 
 __all__ = ["default_cache", "open_cache"]
 
@@ -34,7 +37,7 @@ def open_cache(settings: Settings) -> Cache:
     root = settings.cache_place.value
     try:
         directory = DirectoryStore(root, max_size=settings.cache_max_size.value)
-    except UnsafeDirectory as error:
+    except _unsafe() as error:
         log.warning("%s", error)
         return _no_cache()
     if mode == "readonly":
@@ -42,6 +45,12 @@ def open_cache(settings: Settings) -> Cache:
 
         return Cache(ReadOnly(directory))
     return Cache(directory)
+
+
+def _unsafe() -> type[UnsafeDirectory]:
+    from whorl.errors import UnsafeDirectory  # imported if there is an error to compare with it
+
+    return UnsafeDirectory
 
 
 def _no_cache() -> Cache:

@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
 from whorl.artifacts.entry import HEAD, check_head, names_of
-from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
 from whorl.settings import DEFAULT_MAX_SIZE
@@ -282,6 +281,8 @@ class DirectoryStore:
 
     def put(self, entry: Entry) -> Stored | Skipped | Failed:
         """Keep an entry. When this returns `Stored`, every process can find it."""
+        from whorl.errors import UnsafeDirectory
+
         check_key(entry.key, entry.under)
         if self.read_only:
             return Skipped("the store is read-only")

@@ -11,8 +11,6 @@ import stat
 import sys
 from typing import Final
 
-from whorl.errors import UnsafeDirectory
-
 __all__ = ["check_directory", "danger", "is_private"]
 
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -53,4 +51,6 @@ def check_directory(directory: str) -> None:
         else f"Run `chmod go-w {directory}` if you trust what is in it (or remove it if not), "
         "or let WHORL_CACHE_DIR name another directory."
     )
+    from whorl.errors import UnsafeDirectory
+
     raise UnsafeDirectory(directory, reason, remedy)

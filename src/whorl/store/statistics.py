@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl import settings
-from whorl.errors import BadSetting
 from whorl.late import dataclass, field, replace
 from whorl.locks import RLock
 
@@ -34,6 +33,8 @@ from .ending import Ending
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from whorl.errors import BadSetting
 
 __all__ = ["ProgramTotals", "Statistics", "Totals"]
 
@@ -338,11 +339,17 @@ class Statistics:
         self._causes, self._causes_flushed = Counter(), Counter()
 
 
+def _bad_setting() -> type[BadSetting]:
+    from whorl.errors import BadSetting  # imported if there is an error to compare with it
+
+    return BadSetting
+
+
 def _summary() -> str:
     """The file that wants to know too."""
     try:
         return settings.current().summary.value
-    except BadSetting:  # whoever reads it for the program has said so
+    except _bad_setting():  # whoever reads it for the program has said so
         return ""
 
 

@@ -14,7 +14,8 @@ import uuid
 import zoneinfo
 from typing import TYPE_CHECKING, Any, Final
 
-from ..lookup import ClassTable, class_vars, derives, instance_dict, qualname
+from ..class_table import ClassTable
+from ..lookup import class_vars, derives, instance_dict, qualname
 from ..names import known_module_name
 from ..refusal import Refused
 from ..tokens import Node

@@ -20,8 +20,8 @@ from whorl.kernels.source import source_tree
 from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
-from whorl.reads.fact import function_behind
 from whorl.reads.view import AbsentRead, View
+from whorl.reads.world import function_behind
 
 from .expressions import expression, held, operands_of, parts
 from .frame import Frame, Jump, place_of

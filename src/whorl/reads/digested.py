@@ -1,0 +1,56 @@
+"""A value in, the fact that its fingerprint stands for out."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import numpy as np
+
+from whorl.errors import UnsupportedValue
+from whorl.fingerprint.digest import ProcessDigest
+from whorl.fingerprint.fingerprinter import fingerprint, key_orders
+from whorl.fingerprint.lookup import derives, module_name, qualname
+from whorl.fingerprint.names import known_module_name
+
+from .fact import NotRecorded, OnlyHere
+from .trace import Plain
+
+__all__ = ["by_digest"]
+
+
+def by_digest(value: Any) -> Plain:
+    """The fact of a value that its fingerprint stands for."""
+    try:
+        digest = fingerprint(value)
+    except UnsupportedValue as error:
+        where = error.path.removeprefix("value")
+        raise NotRecorded(f"it{where}: {error.reason}" if where else error.reason) from error
+    label = _label(value)
+    if isinstance(digest, ProcessDigest):
+        return OnlyHere(("digest", label, str(digest)))
+    fact = {"digest": str(digest), "of": label}
+    # Whoever has the value can see the order of the dicts in it, which a fingerprint leaves out.
+    orders = [] if derives(type(value), np.ndarray, np.generic) else key_orders(value)
+    if orders:
+        fact["order"] = str(fingerprint(orders))
+    return fact
+
+
+def _label(value: Any) -> str:
+    """What a value is called in an explanation, without running its code."""
+    cls = type(value)
+    if derives(type(cls), enum.EnumMeta):
+        return f"{cls.__qualname__}.{value._name_}"
+    if derives(cls, np.generic):
+        return f"{cls.__name__}({value.item()!r})"
+    if cls is np.ndarray:
+        return f"array of {value.dtype} {value.shape}"
+    if derives(cls, types.FunctionType):
+        return f"{known_module_name(value.__module__ or '')}.{value.__qualname__}"
+    if derives(cls, types.BuiltinFunctionType) or cls is type:
+        return f"{value.__module__}.{value.__qualname__}"
+    if cls is str or cls is bytes:
+        return f"{cls.__name__} of {len(value)}"
+    return f"{known_module_name(module_name(cls))}.{qualname(cls)}"

@@ -1,0 +1,55 @@
+"""A value and a step in, what it leads to out: items, keys, members and settings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, Final
+
+from whorl.fingerprint.lookup import derives, find
+
+from .world import function_behind
+
+__all__ = ["OPERATIONS", "item"]
+
+
+def item(value: Any, key: Any) -> Any:
+    """What `value[key]` is, without what looking would insert."""
+    cls = type(value)
+    if (
+        derives(cls, defaultdict)
+        and find(cls, "__missing__") is defaultdict.__missing__
+        and not dict.__contains__(value, key)
+    ):
+        raise KeyError(key)
+    return value[key]
+
+
+def _keyed_item(value: Any, code: Any) -> Any:
+    """The same for a key as plain data."""
+    from .item import key_of
+
+    return item(value, key_of(code))
+
+
+def _names_held(compiler: object, name: object) -> tuple[str, ...]:
+    from .settings import names_held
+
+    return names_held(compiler)
+
+
+def _in_order(members: Any) -> list[Any]:
+    from whorl.fingerprint import fingerprint
+
+    return sorted(members, key=fingerprint)
+
+
+OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "item": item,
+    "keyed": _keyed_item,
+    "key": lambda value, place: list(value)[place],
+    "member": lambda value, place: _in_order(value)[place],
+    "settings": _names_held,
+    "behind": lambda value, name: getattr(function_behind(value), name),
+}
+"""How these steps are done; those that are more usual are in `world`."""
