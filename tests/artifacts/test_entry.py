@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whorl.artifacts import FORMAT, Damage, Damaged, Entry, Label, Part
-from whorl.artifacts.entry import HEAD, MAGIC, PAGE, check_head, peek_label
+from whorl.artifacts.damage import check_head
+from whorl.artifacts.entry import HEAD, MAGIC, PAGE
+from whorl.artifacts.label import peek_label
 from whorl.fingerprint.digest import StableDigest, hash_hex
 
 KEY = StableDigest("ab" * 16)

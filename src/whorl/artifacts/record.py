@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass, field
+from whorl.lazy import room
 from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
-from .entry import Damage, Damaged, Entry, Label
-from .plain import lowered, restored
+from .entry import Damaged, Entry, Label
+from .plain import restored
+
+if TYPE_CHECKING:
+    from . import lowered
+else:
+    lowered = room("whorl.artifacts.lowered")
 
 __all__ = ["Artifact", "Manifest", "Record", "decode", "encode", "shape_of", "shape_plain"]
 
@@ -60,28 +66,7 @@ def encode(record: Record, label: Label) -> Entry:
 
     A value that cannot be kept exactly is a `TypeError` that says which.
     """
-    if isinstance(record, Manifest):
-        shapes = list(map(shape_plain, record.shapes))
-        return Entry.made(label, {}, ["manifest", str(record.program), shapes])
-    for name, payload in record.payloads.items():
-        if type(name) is not str or not isinstance(payload, bytes | bytearray | memoryview):
-            raise TypeError(
-                f"payload {name!r} is a {type(payload).__name__!r}: payloads are bytes under a "
-                "str. Serialize it first."
-            )
-    for name in record.metadata:
-        if type(name) is not str:
-            raise TypeError(f"metadata are kept under a str, not under {name!r}")
-    metadata = {n: lowered(value, f"metadata[{n!r}]") for n, value in record.metadata.items()}
-    seen = [
-        [
-            _read_out(seen.read),
-            lowered(seen.fact, str(seen.read)),
-            seen.line,
-        ]
-        for seen in record.trace.seen
-    ]
-    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()]], seen)
+    return lowered.encoded(record, label)
 
 
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:
@@ -97,8 +82,8 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
             case ["manifest", str(program), list(shapes)]:
                 return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
     except (ValueError, TypeError, KeyError) as error:
-        raise Damaged(Damage.UNREADABLE, repr(error)) from error
-    raise Damaged(Damage.UNREADABLE, "neither an artifact nor a manifest")
+        raise Damaged.unreadable(repr(error)) from error
+    raise Damaged.unreadable("neither an artifact nor a manifest")
 
 
 def shape_plain(shape: Shape) -> list[object]:
@@ -107,7 +92,7 @@ def shape_plain(shape: Shape) -> list[object]:
     >>> shape_plain(Shape((Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE),)))
     [['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
     """
-    return [_read_out(read) for read in shape.reads]
+    return lowered.shape_out(shape)
 
 
 def shape_of(plain: object) -> Shape:
@@ -146,11 +131,6 @@ def _trace_in(plain: list[Any]) -> Trace:
     return Trace(tuple(Seen(_read_in(read), restored(fact), line) for read, fact, line in plain))
 
 
-def _read_out(read: Read) -> list[object]:
-    paths = [_path_out(path) for path in (read.path, *read.beside)]
-    return [read.aspect.value, *paths]
-
-
 def _read_in(plain: list[Any]) -> Read:
     aspect, path, *beside = plain
     if aspect == _ALIAS and not beside:
@@ -160,12 +140,6 @@ def _read_in(plain: list[Any]) -> Read:
 
 _ALIAS: Final = Aspect.ALIAS.value
 _ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
-
-
-def _path_out(path: Path) -> list[object]:
-    where = str(path)
-    steps = ([step.operation, lowered(step.name, where)] for step in path.steps)
-    return [path.root, path.name, *steps]
 
 
 def _path_in(plain: list[Any]) -> Path:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .lease import Leases
     from .memory import MemoryStore, NullStore
     from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
-    from .statistics import ProgramTotals, Statistics, Totals
+    from .statistics import Statistics
+    from .totals import ProgramTotals, Totals
     from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
 else:
     __getattr__, __dir__ = attach(
@@ -33,7 +34,8 @@ else:
             "lease": "Leases",
             "memory": "MemoryStore NullStore",
             "outcome": "Absent Failed Found Got Put Skipped Store Stored",
-            "statistics": "ProgramTotals Statistics Totals",
+            "statistics": "Statistics",
+            "totals": "ProgramTotals Totals",
             "wrappers": "Mismatch ReadOnly Tiered Verifying",
         },
     )

@@ -25,14 +25,16 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged
-from whorl.artifacts.entry import PAGE, label_end, peek_label
+from whorl.artifacts.entry import PAGE
+from whorl.artifacts.label import label_end, peek_label
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import logger
 
 from .atomic_file import append_small, write_small
 from .ending import Ending
 from .stamp import last_used
-from .statistics import Statistics, compact
+from .statistics import Statistics
+from .totals import compact
 
 __all__ = ["Bound", "Collected", "StoredFile"]
 

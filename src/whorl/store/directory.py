@@ -32,7 +32,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
-from whorl.artifacts.entry import HEAD, check_head, names_of
+from whorl.artifacts.damage import check_head
+from whorl.artifacts.entry import HEAD, names_of
 from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
