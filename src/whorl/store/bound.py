@@ -11,8 +11,8 @@ keep up, at 40 bytes the others wait for it.
     ROOM       a collection leaves 5 % of room
 
 Last use is the time of a file's last change, which a hit renews when it is older than
-`stamp.STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
-used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
+`directory.RENEWED_EVERY`. First go entries of older formats; then those of toolchains that nothing
+has used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
 """
 
 from __future__ import annotations

@@ -155,15 +155,15 @@ class Statistics:
 
     def flush(self) -> None:
         """Append what is new to the directory. Trouble there is no trouble here."""
-        to_do, self._to_do = self._to_do, []
-        for do in to_do:
-            do()
-        if not (self._hits or self._counts.numbers or self._programs):
+        if not (self._hits or self._counts.numbers or self._programs or self._to_do):
             return
         try:
             flushed = count_file.flushed  # imported before anybody has to wait
         except (ImportError, OSError):  # no more files may be opened: then it is for the next time
             return
+        to_do, self._to_do = self._to_do, []
+        for do in to_do:
+            do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
             self._flushed = flushed(self._gathered(), self._flushed, self._directory)
