@@ -53,7 +53,7 @@ from whorl.reads.signature import array_signature, class_label
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World, environment_variable
 from whorl.settings import Settings, on_change
-from whorl.store import Cache, Ending, Found, default_cache
+from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
 from .compiler import (
@@ -83,6 +83,7 @@ from .target import Properties, Target
 
 if TYPE_CHECKING:
     from whorl.reads import Recorder
+    from whorl.store import Ending
 
     from .drift import Drift
     from .explain import Explanation

@@ -1,15 +1,19 @@
-"""What a store is asked, and every way it can answer."""
+"""Every way a store can answer, and the keys that it may be asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import Digest, ProcessDigest, StableDigest
-from whorl.late import dataclass
+from whorl.late import dataclass, field
+from whorl.lazy import room
 
-from .ending import Ending
+if TYPE_CHECKING:
+    from . import ending as endings
+    from .ending import Ending
+else:  # a process that finds everything has none to name
+    endings = room("whorl.store.ending")
 
 __all__ = [
     "ABSENT",
@@ -20,7 +24,6 @@ __all__ = [
     "Got",
     "Put",
     "Skipped",
-    "Store",
     "Stored",
     "check_key",
 ]
@@ -57,7 +60,7 @@ class Failed:
     """
 
     reason: str
-    ending: Ending = Ending.NOT_STORED
+    ending: Ending = field(default_factory=lambda: endings.Ending.NOT_STORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Skipped:
     """
 
     reason: str
-    ending: Ending = Ending.SKIPPED
+    ending: Ending = field(default_factory=lambda: endings.Ending.SKIPPED)
 
 
 Got: TypeAlias = Found | Absent | Failed
@@ -86,29 +89,6 @@ Put: TypeAlias = Stored | Skipped | Failed
 
 ABSENT: Final = Absent()
 STORED: Final = Stored()
-
-
-class Store(Protocol):
-    """Entries by key, in a medium of some kind. All a new medium has to do is in these methods.
-
-    Keys are stable digests. Entries may be put `under` a group, such as the manifests of a
-    program, and are then found and listed under it only. No method raises because of the
-    medium; each answers with an outcome. Methods may be called by several threads at once.
-    """
-
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
-        """The entry of a key."""
-
-    def put(self, entry: Entry) -> Put:
-        """Keep an entry under its own key; one of the same key gives way to it."""
-
-    def remove(
-        self, key: StableDigest, under: StableDigest | None = None
-    ) -> Stored | Absent | Failed:
-        """Forget an entry."""
-
-    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
-        """The keys of a group, or those of no group, in no order."""
 
 
 def check_key(key: object, under: object = None) -> None:

@@ -29,7 +29,7 @@ else:
 __all__ = ["Counts", "Statistics"]
 
 FLUSH_EVERY: Final = 5.0  # seconds
-_HIT: Final = "hit"  # Ending.HIT.value: a process that finds everything needs no other ending
+_HIT, _ABSENT = "hit", "miss: absent"  # what `Ending` has for lookups, which takes 0.2 ms to make
 
 
 class Counts:
@@ -117,6 +117,13 @@ class Statistics:
             self._hits += 1
             self._hit_bytes += bytes_read
             self._hit_seconds += seconds_saved
+        if time.monotonic() >= self._next_flush:
+            self.flush()
+
+    def absent(self) -> None:
+        """Count a lookup that found nothing, for the hot path too."""
+        with self._lock:
+            self._counts.numbers[_ABSENT] += 1
         if time.monotonic() >= self._next_flush:
             self.flush()
 
