@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import room
 
@@ -18,19 +19,14 @@ from .outcome import Absent, Failed, Found, Got, Put, Skipped, Stored
 from .statistics import Statistics
 
 if TYPE_CHECKING:
-    from whorl.artifacts import Entry
-
     from . import ending as endings
-    from . import flight
+    from . import flight, medium
     from . import lease as leasing
-    from .ending import Ending
-    from .flight import Flights, Obtained
-    from .lease import Leases
-    from .medium import Store
 else:  # what a hit has no need of
     endings = room("whorl.store.ending")
     flight = room("whorl.store.flight")
     leasing = room("whorl.store.lease")
+    medium = room("whorl.store.medium")
 
 __all__ = ["Cache"]
 
@@ -56,9 +52,9 @@ class Cache:
 
     def __init__(
         self,
-        store: Store,
+        store: medium.Store,
         *,
-        leases: Leases | None = None,
+        leases: leasing.Leases | None = None,
         statistics: Statistics | None = None,
         lease: float = LEASE,
     ) -> None:
@@ -70,10 +66,12 @@ class Cache:
         self.statistics = statistics or Statistics()
         self._leases = leases
         self._lease = lease
-        self._under_way: dict[str, Flights] = {}  # one at most, by whichever thread was first
+        self._under_way: dict[
+            str, flight.Flights
+        ] = {}  # one, of whoever is first
 
     @property
-    def leases(self) -> Leases | None:
+    def leases(self) -> leasing.Leases | None:
         """The leases that other processes know; None if there are none."""
         if self._leases is None and self._lease_directory is not None:
             self._leases = leasing.Leases(self._lease_directory)
@@ -116,7 +114,7 @@ class Cache:
         *,
         under: StableDigest | None = None,
         what: str = "an entry",
-    ) -> Obtained:
+    ) -> flight.Obtained:
         """The entry of a key, made by `produce` if nobody has it.
 
         `what` is being made, for those who wait. What `produce` raises is raised here.
@@ -133,7 +131,7 @@ class Cache:
         produce: Callable[[], T],
         *,
         what: str = "an entry",
-    ) -> tuple[T, Ending]:
+    ) -> tuple[T, endings.Ending]:
         """What `look` finds, or `produce` makes while nobody else produces under this name.
 
         Whoever has waited looks again before it produces; `look` is given what another thread
@@ -143,10 +141,10 @@ class Cache:
         return self._flights.once(name, look, produce, what)
 
     @property
-    def _flights(self) -> Flights:
+    def _flights(self) -> flight.Flights:
         """What is being made; known when something is first made."""
-        flights = self._under_way.get("flights")
-        if flights is None:
-            flights = flight.Flights(self.statistics, self.leases, self._lease)
-            flights = self._under_way.setdefault("flights", flights)
-        return flights
+        found = self._under_way.get("flights")
+        if found is None:
+            found = flight.Flights(self.statistics, self.leases, self._lease)
+            found = self._under_way.setdefault("flights", found)
+        return found

@@ -11,7 +11,6 @@ from whorl.lazy import room
 
 if TYPE_CHECKING:
     from . import ending as endings
-    from .ending import Ending
 else:  # a process that finds everything has none to name
     endings = room("whorl.store.ending")
 
@@ -60,7 +59,7 @@ class Failed:
     """
 
     reason: str
-    ending: Ending = field(default_factory=lambda: endings.Ending.NOT_STORED)
+    ending: endings.Ending = field(default_factory=lambda: endings.Ending.NOT_STORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Skipped:
     """
 
     reason: str
-    ending: Ending = field(default_factory=lambda: endings.Ending.SKIPPED)
+    ending: endings.Ending = field(default_factory=lambda: endings.Ending.SKIPPED)
 
 
 Got: TypeAlias = Found | Absent | Failed

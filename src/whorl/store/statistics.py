@@ -19,12 +19,13 @@ from whorl.lazy import room
 from whorl.locks import RLock
 
 if TYPE_CHECKING:
-    from . import count_file, totals
-    from .ending import Ending
-    from .totals import Totals
+    from . import count_file
+    from . import ending as endings
+    from . import totals as sums
 else:
     count_file = room("whorl.store.count_file")
-    totals = room("whorl.store.totals")
+    endings = room("whorl.store.ending")
+    sums = room("whorl.store.totals")
 
 __all__ = ["Counts", "Statistics"]
 
@@ -80,15 +81,15 @@ class Statistics:
         self._hit_seconds: float = 0.0
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> sums.Totals:
         """What this process has counted so far."""
-        counted = totals.Totals.counted  # imported before anybody has to wait
+        counted = sums.Totals.counted  # imported before anybody has to wait
         with self._lock:
             return counted(self._gathered())
 
     def count(
         self,
-        ending: Ending,
+        ending: endings.Ending,
         number: int = 1,
         *,
         bytes_read: int = 0,
