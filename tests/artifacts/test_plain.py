@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whorl.artifacts.lowered import NotPlain, lowered
-from whorl.artifacts.plain import restored
+from whorl.artifacts.record import restored
 
 leaves = st.one_of(
     st.none(),

@@ -1,4 +1,4 @@
-"""Artifacts, manifests and plain values in, what JSON has out; `record`, `plain` read it again."""
+"""Artifacts, manifests and plain values in, what JSON has out; `record` reads it again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, Final, cast
 from whorl.reads.trace import Path, Read, Shape
 
 from .entry import Entry, Label
-from .plain import DOUBLE
-from .record import Manifest, Record
+from .record import DOUBLE, Manifest, Record
 
 __all__ = ["NotPlain", "encoded", "lowered", "shape_out"]
 

@@ -1,7 +1,26 @@
-"""Artifacts and manifests <-> entries: the two kinds of record, each field restored as it was."""
+"""Entries in, artifacts and manifests out: the two kinds of record, each field restored as it was.
+
+    record   = ["artifact", [[name, plain]...]]          metadata
+             | ["manifest", program, [[read...]...]]     shapes
+    more     = [[read, fact, line]...]                   the trace of an artifact
+    read     = [aspect, path, path...]
+    path     = [root, name, [operation, plain]...]
+    plain    = null | true | false | text | number             as they are
+             | [plain...]                                      a list
+             | {"tuple": [plain...]}
+             | {"dict": [[plain, plain]...]}                   in order
+             | {"bytes": hex}
+             | {"int": hex}                                    beyond 64 bits
+             | {"float": hex of its 8 bytes}                   infinities and NaNs
+             | {"complex": [plain, plain]}
+
+Finite floats are written by Python's shortest form, which reads back to the same bits. Only
+exact types are plain: a subclass may mean more than its content. `lowered` writes them.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -11,14 +30,25 @@ from whorl.lazy import room
 from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
 from .entry import Damaged, Entry, Label
-from .plain import restored
 
 if TYPE_CHECKING:
     from . import lowered
 else:
     lowered = room("whorl.artifacts.lowered")
 
-__all__ = ["Artifact", "Manifest", "Record", "decode", "encode", "shape_of", "shape_plain"]
+__all__ = [
+    "Artifact",
+    "Manifest",
+    "Record",
+    "decode",
+    "encode",
+    "restored",
+    "shape_of",
+    "shape_plain",
+]
+
+
+DOUBLE: Final = struct.Struct(">d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +87,6 @@ Record: TypeAlias = Artifact | Manifest
 
 def encode(record: Record, label: Label) -> Entry:
     """A record as the entry that its label names.
-
-    record   = ["artifact", [[name, plain]...]]          metadata
-             | ["manifest", program, [[read...]...]]     shapes
-    more     = [[read, fact, line]...]                   the trace of an artifact
-    read     = [aspect, path, path...]
-    path     = [root, name, [operation, plain]...]
 
     A value that cannot be kept exactly is a `TypeError` that says which.
     """
@@ -149,3 +173,39 @@ def _path_in(plain: list[Any]) -> Path:
     if not steps:
         return Path(root, name)
     return Path(root, name, tuple(Step(operation, restored(at)) for operation, at in steps))
+
+
+def restored(value: Any) -> Any:
+    """The plain value of what JSON has; ValueError if there is none.
+
+    >>> restored({"dict": [["tile", {"tuple": [64, 1.5]}]]})
+    {'tile': (64, 1.5)}
+    """
+    try:
+        return _restored(value)
+    except (RecursionError, TypeError, KeyError, OverflowError, struct.error) as error:
+        raise ValueError(f"not a plain value: {error}") from error
+
+
+def _restored(value: Any) -> Any:
+    if type(value) is list:
+        return [_restored(item) for item in value]
+    if type(value) is not dict:
+        return value
+    ((tag, content),) = value.items()
+    match tag:
+        case "tuple":
+            return tuple(_restored(item) for item in content)
+        case "dict":
+            return {_restored(key): _restored(held) for key, held in content}
+        case "bytes":
+            return bytes.fromhex(content)
+        case "int":
+            return int(content, 16)
+        case "float":
+            return DOUBLE.unpack(bytes.fromhex(content))[0]
+        case "complex":
+            real, imag = content
+            return complex(_restored(real), _restored(imag))
+        case _:
+            raise ValueError(f"{tag!r} is no tag of a plain value")

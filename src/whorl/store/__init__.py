@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from .directory import DirectoryStore
     from .ending import Ending
     from .flight import Obtained
+    from .found import Absent, Found
     from .lease import Leases
     from .medium import Store
     from .memory import MemoryStore, NullStore
-    from .outcome import Absent, Failed, Found, Got, Put, Skipped, Stored
+    from .outcome import Failed, Got, Put, Skipped, Stored
     from .statistics import Statistics
     from .totals import ProgramTotals, Totals
     from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
@@ -34,10 +35,11 @@ else:
             "directory": "DirectoryStore",
             "ending": "Ending",
             "flight": "Obtained",
+            "found": "Absent Found",
             "lease": "Leases",
             "medium": "Store",
             "memory": "MemoryStore NullStore",
-            "outcome": "Absent Failed Found Got Put Skipped Stored",
+            "outcome": "Failed Got Put Skipped Stored",
             "statistics": "Statistics",
             "totals": "ProgramTotals Totals",
             "wrappers": "Mismatch ReadOnly Tiered Verifying",

@@ -15,18 +15,20 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import room
 
 from .directory import DirectoryStore
-from .outcome import Absent, Failed, Found, Got, Put, Skipped, Stored
+from .found import Absent, Found
 from .statistics import Statistics
 
 if TYPE_CHECKING:
     from . import ending as endings
     from . import flight, medium
     from . import lease as leasing
+    from . import outcome as outcomes
 else:  # what a hit has no need of
     endings = room("whorl.store.ending")
     flight = room("whorl.store.flight")
     leasing = room("whorl.store.lease")
     medium = room("whorl.store.medium")
+    outcomes = room("whorl.store.outcome")
 
 __all__ = ["Cache"]
 
@@ -66,9 +68,7 @@ class Cache:
         self.statistics = statistics or Statistics()
         self._leases = leases
         self._lease = lease
-        self._under_way: dict[
-            str, flight.Flights
-        ] = {}  # one, of whoever is first
+        self._under_way: dict[str, flight.Flights] = {}  # one, of whoever is first
 
     @property
     def leases(self) -> leasing.Leases | None:
@@ -77,7 +77,7 @@ class Cache:
             self._leases = leasing.Leases(self._lease_directory)
         return self._leases
 
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> outcomes.Got:
         """The entry of a key; how that ends is counted."""
         got = self.store.get(key, under)
         match got:
@@ -85,8 +85,8 @@ class Cache:
                 self.statistics.hit(len(entry.data), entry.seconds)
             case Absent():
                 self.statistics.absent()
-            case Failed(_, ending):
-                self.statistics.count(ending)
+            case _:
+                self.statistics.count(got.ending)
         return got
 
     def uses(self, toolchain: str) -> None:
@@ -97,13 +97,13 @@ class Cache:
         if isinstance(self.store, DirectoryStore) and toolchain:
             self.statistics.when_flushed(partial(self.store.uses, toolchain))
 
-    def put(self, entry: Entry) -> Put:
+    def put(self, entry: Entry) -> outcomes.Put:
         """Keep an entry; how that ends is counted."""
         put = self.store.put(entry)
         match put:
-            case Stored():
+            case outcomes.Stored():
                 self.statistics.count(endings.Ending.STORED, bytes_written=len(entry.data))
-            case Skipped(_, ending) | Failed(_, ending):
+            case outcomes.Skipped(_, ending) | outcomes.Failed(_, ending):
                 self.statistics.count(ending)
         return put
 

@@ -35,7 +35,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger, room
 from whorl.settings import DEFAULT_MAX_SIZE
 
-from .outcome import ABSENT, Absent, Failed, Found, Got, Skipped, Stored, check_key
+from .found import ABSENT, Absent, Found, check_key
 from .safety import check_directory, danger, is_private
 from .statistics import Statistics
 
@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from . import listing, mapping, stamp, unusable, writing
+    from . import outcome as outcomes
     from .bound import Bound, Collected
 else:  # what a hit has no need of
     listing = room("whorl.store.listing")
     mapping = room("whorl.store.mapping")
+    outcomes = room("whorl.store.outcome")
     stamp = room("whorl.store.stamp")
     unusable = room("whorl.store.unusable")
     writing = room("whorl.store.writing")
@@ -142,7 +144,7 @@ class DirectoryStore:
 
     # -- reading ------------------------------------------------------------------------
 
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> outcomes.Got:
         """The entry of a key, checked. Hot: see `bench/store.py`."""
         if type(key) is StableDigest and under is None:
             path = f"{self._entries}{key[:2]}{os.sep}{key[2:]}"  # the same as below, sooner
@@ -176,7 +178,7 @@ class DirectoryStore:
         finally:
             os.close(file)
 
-    def _looked(self, path: str, status: os.stat_result, names: bytes) -> Failed | None:
+    def _looked(self, path: str, status: os.stat_result, names: bytes) -> outcomes.Failed | None:
         """Look at the file itself, not at its content: who may have written it, when it was used.
 
         In a directory that nobody else can enter, nobody else can have written a file: there it
@@ -207,7 +209,7 @@ class DirectoryStore:
 
     def set_aside(
         self, key: StableDigest, under: StableDigest | None, damaged: Damaged
-    ) -> Failed | Absent:
+    ) -> outcomes.Failed | Absent:
         """Move an entry out of the way that somebody found to be of no use."""
         check_key(key, under)
         path = self.path(key, under)
@@ -218,13 +220,13 @@ class DirectoryStore:
 
     # -- writing ------------------------------------------------------------------------
 
-    def put(self, entry: Entry) -> Stored | Skipped | Failed:
+    def put(self, entry: Entry) -> outcomes.Put:
         """Keep an entry. When this returns `Stored`, every process can find it."""
         return writing.put(self, entry)
 
     def remove(
         self, key: StableDigest, under: StableDigest | None = None
-    ) -> Stored | Absent | Failed:
+    ) -> outcomes.Stored | Absent | outcomes.Failed:
         """Forget an entry."""
         return writing.remove(self, key, under)
 

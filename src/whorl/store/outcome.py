@@ -1,18 +1,13 @@
-"""Every way a store can answer, and the keys that it may be asked for."""
+"""Every way a store can answer. The usual two, `Found` and `Absent`, are in `found`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from whorl.artifacts import Entry
-from whorl.fingerprint.digest import Digest, ProcessDigest, StableDigest
-from whorl.late import dataclass, field
-from whorl.lazy import room
+from whorl.late import dataclass
 
-if TYPE_CHECKING:
-    from . import ending as endings
-else:  # a process that finds everything has none to name
-    endings = room("whorl.store.ending")
+from .ending import Ending
+from .found import ABSENT, Absent, Found, check_key
 
 __all__ = [
     "ABSENT",
@@ -28,28 +23,6 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
-class Found:
-    """The entry asked for, checked. Not frozen, because that would cost 0.3 us on every hit.
-
-    >>> from whorl.artifacts import Artifact, Label, encode
-    >>> entry = encode(Artifact(), Label("artifact", StableDigest("0" * 32)))
-    >>> Found(entry).entry is entry
-    True
-    """
-
-    entry: Entry
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """There is no such entry.
-
-    >>> Absent()
-    Absent()
-    """
-
-
 @dataclass(frozen=True, slots=True)
 class Failed:
     """The store could not do it; `reason` says why. Never fatal: to a program it is a miss.
@@ -59,7 +32,7 @@ class Failed:
     """
 
     reason: str
-    ending: endings.Ending = field(default_factory=lambda: endings.Ending.NOT_STORED)
+    ending: Ending = Ending.NOT_STORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +53,10 @@ class Skipped:
     """
 
     reason: str
-    ending: endings.Ending = field(default_factory=lambda: endings.Ending.SKIPPED)
+    ending: Ending = Ending.SKIPPED
 
 
 Got: TypeAlias = Found | Absent | Failed
 Put: TypeAlias = Stored | Skipped | Failed
 
-ABSENT: Final = Absent()
 STORED: Final = Stored()
-
-
-def check_key(key: object, under: object = None) -> None:
-    """Refuse what may not name something that outlives the process."""
-    if under is not None:
-        check_key(under)
-    if isinstance(key, StableDigest):
-        return
-    if isinstance(key, ProcessDigest):
-        raise TypeError(
-            f"ProcessDigest {key} names something of this process only and is no key of a store; "
-            "use a stable rule instead of by_identity"
-        )
-    known = " (a plain Digest does not say how long it lives)" if isinstance(key, Digest) else ""
-    raise TypeError(f"the key of a store is a StableDigest, not {type(key).__name__}{known}")
