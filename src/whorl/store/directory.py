@@ -156,7 +156,7 @@ class DirectoryStore:
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
         except OSError as error:
-            return unusable.unreadable(self, path, error)
+            return self._unreadable(path, error)
         try:
             known = self._looked_at.get(path)
             if known is not None and known[0] > time.monotonic():
@@ -174,9 +174,15 @@ class DirectoryStore:
         except Damaged as damaged:
             return unusable.set_aside(self, path, os.fstat(file), damaged)
         except (OSError, MemoryError) as error:
-            return unusable.unreadable(self, path, error)
+            return self._unreadable(path, error)
         finally:
             os.close(file)
+
+    def _unreadable(self, path: str, error: OSError | MemoryError) -> outcomes.Failed | Absent:
+        try:
+            return unusable.unreadable(self, path, error)
+        except (ImportError, OSError):  # no more files can be opened, nor that of a module
+            return ABSENT
 
     def _looked(self, path: str, status: os.stat_result, names: bytes) -> outcomes.Failed | None:
         """Look at the file itself, not at its content: who may have written it, when it was used.

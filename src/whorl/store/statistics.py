@@ -167,8 +167,8 @@ class Statistics:
             return
         try:
             flushed = count_file.flushed  # imported before anybody has to wait
-        except (ImportError, OSError):  # no more files may be opened: then it is for the next time
-            return
+        except (ImportError, OSError, AttributeError):
+            return  # no more files can be opened, or a signal came between: then the next time
         to_do, self._to_do = self._to_do, []
         for do in to_do:
             do()
