@@ -91,32 +91,36 @@ def logger(name: str) -> logging.Logger:
 
 
 class _Room:
-    """A module that is imported when something of it is asked for."""
+    """Stands for a module until something of it is asked for."""
 
-    __slots__ = ("_module", "_name")
+    __slots__ = ("_name", "_owner")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, owner: dict[str, Any]) -> None:
         self._name = name
-        self._module: ModuleType | None = None
+        self._owner = owner
 
     def __getattr__(self, attribute: str) -> Any:
-        if self._module is None:
-            self._module = load(self._name)
-        return getattr(self._module, attribute)
+        module = load(self._name)
+        for name, value in list(self._owner.items()):
+            if value is self:
+                self._owner[name] = module
+        return getattr(module, attribute)
 
 
-def room(module: str) -> Any:
-    """A module, without importing it until something of it is used. A use costs 0.2 us.
+def room(module: str, owner: dict[str, Any]) -> Any:
+    """A module that is not imported until something of it is used; then it takes its own place.
 
         if TYPE_CHECKING:  # what type checkers and people read
             from . import totals
         else:
-            totals = room("whorl.store.totals")
+            totals = room("whorl.store.totals", globals())
 
-    >>> room("whorl.errors").BadSetting.__name__
-    'BadSetting'
+    >>> names = {}
+    >>> names["errors"] = room("whorl.errors", names)
+    >>> names["errors"].BadSetting.__name__, names["errors"].__name__
+    ('BadSetting', 'whorl.errors')
     """
-    return _Room(module)
+    return _Room(module, owner)
 
 
 def load(module: str) -> ModuleType:

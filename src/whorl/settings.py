@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from whorl import log_level
     from whorl import options as values
 else:  # what a process without settings of its own has no need of
-    log_level = room("whorl.log_level")
-    values = room("whorl.options")
+    log_level = room("whorl.log_level", globals())
+    values = room("whorl.options", globals())
 
 __all__ = [
     "Setting",

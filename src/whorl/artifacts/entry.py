@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from . import damage as damages
     from . import label as labels
 else:  # what a hit has no need of
-    assembly = room("whorl.artifacts.assembly")
-    damages = room("whorl.artifacts.damage")
-    labels = room("whorl.artifacts.label")
+    assembly = room("whorl.artifacts.assembly", globals())
+    damages = room("whorl.artifacts.damage", globals())
+    labels = room("whorl.artifacts.label", globals())
 
 __all__ = [
     "FORMAT",

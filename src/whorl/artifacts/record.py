@@ -34,7 +34,7 @@ from .entry import Damaged, Entry, Label
 if TYPE_CHECKING:
     from . import lowered
 else:
-    lowered = room("whorl.artifacts.lowered")
+    lowered = room("whorl.artifacts.lowered", globals())
 
 __all__ = [
     "Artifact",

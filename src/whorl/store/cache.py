@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from . import lease as leasing
     from . import outcome as outcomes
 else:  # what a hit has no need of
-    endings = room("whorl.store.ending")
-    flight = room("whorl.store.flight")
-    leasing = room("whorl.store.lease")
-    medium = room("whorl.store.medium")
-    outcomes = room("whorl.store.outcome")
+    endings = room("whorl.store.ending", globals())
+    flight = room("whorl.store.flight", globals())
+    leasing = room("whorl.store.lease", globals())
+    medium = room("whorl.store.medium", globals())
+    outcomes = room("whorl.store.outcome", globals())
 
 __all__ = ["Cache"]
 
@@ -99,13 +99,7 @@ class Cache:
 
     def put(self, entry: Entry) -> outcomes.Put:
         """Keep an entry; how that ends is counted."""
-        put = self.store.put(entry)
-        match put:
-            case outcomes.Stored():
-                self.statistics.count(endings.Ending.STORED, bytes_written=len(entry.data))
-            case outcomes.Skipped(_, ending) | outcomes.Failed(_, ending):
-                self.statistics.count(ending)
-        return put
+        return flight.counted(self.store.put(entry), len(entry.data), self.statistics)
 
     def obtain(
         self,
@@ -121,7 +115,7 @@ class Cache:
         """
         got = self.get(key, under)
         if isinstance(got, Found):
-            return flight.Obtained(got.entry, endings.Ending.HIT)
+            return flight.hit(got.entry)
         return flight.obtained(self, key, produce, under, what)
 
     def once(

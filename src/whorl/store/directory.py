@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from . import outcome as outcomes
     from .bound import Bound, Collected
 else:  # what a hit has no need of
-    listing = room("whorl.store.listing")
-    mapping = room("whorl.store.mapping")
-    outcomes = room("whorl.store.outcome")
-    stamp = room("whorl.store.stamp")
-    unusable = room("whorl.store.unusable")
-    writing = room("whorl.store.writing")
+    listing = room("whorl.store.listing", globals())
+    mapping = room("whorl.store.mapping", globals())
+    outcomes = room("whorl.store.outcome", globals())
+    stamp = room("whorl.store.stamp", globals())
+    unusable = room("whorl.store.unusable", globals())
+    writing = room("whorl.store.writing", globals())
 
 __all__ = ["DirectoryStore"]
 

@@ -26,13 +26,13 @@ from whorl.locks import Lock, get_ident, local
 
 from .ending import Ending
 from .lease import HELD, Held, Lease, Leases, NoLeases
-from .outcome import Found, Put
+from .outcome import Failed, Found, Put, Skipped, Stored
 from .statistics import Statistics
 
 if TYPE_CHECKING:
     from .cache import Cache
 
-__all__ = ["Flights", "Obtained", "obtained"]
+__all__ = ["Flights", "Obtained", "counted", "hit", "obtained"]
 
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.1
@@ -73,6 +73,21 @@ class _Here(local):
 
 
 _here: Final = _Here()
+
+
+def hit(entry: Entry) -> Obtained:
+    """An entry that was there."""
+    return Obtained(entry, Ending.HIT)
+
+
+def counted(put: Put, size: int, statistics: Statistics) -> Put:
+    """What became of an entry of so many bytes, when that is counted."""
+    match put:
+        case Stored():
+            statistics.count(Ending.STORED, bytes_written=size)
+        case Skipped(_, ending) | Failed(_, ending):
+            statistics.count(ending)
+    return put
 
 
 def obtained(

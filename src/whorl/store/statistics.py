@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from . import ending as endings
     from . import totals as sums
 else:
-    count_file = room("whorl.store.count_file")
-    endings = room("whorl.store.ending")
-    sums = room("whorl.store.totals")
+    count_file = room("whorl.store.count_file", globals())
+    endings = room("whorl.store.ending", globals())
+    sums = room("whorl.store.totals", globals())
 
 __all__ = ["Counts", "Statistics"]
 
