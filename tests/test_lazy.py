@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import subprocess
 import sys
 import types
@@ -88,6 +89,57 @@ def test_modules_are_attributes_without_being_imported_by_name() -> None:
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
     assert done.stdout.split() == ["Found", "audit"]
+
+
+def test_a_room_is_imported_when_something_of_it_is_used() -> None:
+    program = """
+import sys
+from whorl.lazy import room
+options = room("whorl.options", globals())
+assert "whorl.options" not in sys.modules
+try:
+    options.nothing_like_it
+except AttributeError as error:
+    print(error)
+assert options is sys.modules["whorl.options"]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "module 'whorl.options' has no attribute 'nothing_like_it'"
+
+
+def rooms() -> list[tuple[str, ast.Module]]:
+    trees = {path: ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
+    return [
+        (".".join(("whorl", *path.relative_to(SOURCE).with_suffix("").parts)), tree)
+        for path, tree in trees.items()
+        if path.name != "lazy.py" and "= room(" in path.read_text()
+    ]
+
+
+@pytest.mark.parametrize(("module", "tree"), rooms(), ids=[name for name, _ in rooms()])
+def test_a_room_is_the_module_that_type_checkers_see(module: str, tree: ast.Module) -> None:
+    (block,) = [
+        node for node in tree.body if isinstance(node, ast.If) and "room(" in ast.unparse(node)
+    ]
+    seen = {
+        alias.asname or alias.name: f"{importlib.util.resolve_name(place, package)}.{alias.name}"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for package in [module.rpartition(".")[0]]
+        for place in ["." * node.level + (node.module or "")]
+        for alias in node.names
+    }
+    there = {
+        ast.unparse(node.targets[0]): ast.literal_eval(node.value.args[0])
+        for node in block.orelse
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+    }
+    assert there
+    assert {name: seen.get(name) for name in there} == there
+    for name in there.values():
+        importlib.import_module(name)
 
 
 def test_a_front_is_still_a_module() -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import whorl
+from whorl import log_level
 from whorl import settings as module
-from whorl.settings import DEFAULT_MAX_SIZE, Settings, size_of
+from whorl.options import size_of
+from whorl.settings import DEFAULT_MAX_SIZE, Settings
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +23,8 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("WHORL_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(module, "_current", None)
-    monkeypatch.setattr(module, "_levels_before", {})
+    monkeypatch.setattr(module, "_told", [])
+    monkeypatch.setattr(log_level, "_levels_before", {})
     yield
     logging.getLogger("whorl").setLevel(logging.NOTSET)
 

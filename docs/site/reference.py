@@ -166,12 +166,12 @@ _ELSEWHERE = {
 def _settings_page() -> Page:
     about = dict(re.findall(r"^    (WHORL_\w+) +(.+)$", settings.__doc__ or "", re.M))
     rows = []
-    for option, row in settings._OPTIONS.items():
-        default = _ELSEWHERE.get(option) or f"`{row.default()}`"
+    for option, (variable, usual) in settings.OPTIONS.items():
+        default = _ELSEWHERE.get(option) or f"`{usual}`"
         if default == "``":
             default = ""
-        values = about.pop(row.variable, "").replace("|", r"\|")
-        rows.append(f"| `{row.variable}` | `{option}` | {values} | {default} |")
+        values = about.pop(variable, "").replace("|", r"\|")
+        rows.append(f"| `{variable}` | `{option}` | {values} | {default} |")
     text = [
         "# Settings",
         "What `whorl.configure` says wins over the environment, which wins over the defaults. A "

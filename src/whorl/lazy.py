@@ -6,9 +6,9 @@ package says where its names are made, and the modules behind them wait until a 
     from whorl.lazy import attach
 
     if TYPE_CHECKING:  # what type checkers and people read
-        from .outcome import Absent, Found
+        from .found import Absent, Found
     else:
-        __getattr__, __dir__ = attach(__name__, {"outcome": "Absent Found"})
+        __getattr__, __dir__ = attach(__name__, {"found": "Absent Found"})
 
 A name and a module may be called the same, as the function `whorl.fingerprint` and the package it
 lives in. Importing a module binds it in its package, whatever was bound there before; so such a
@@ -90,6 +90,39 @@ def logger(name: str) -> logging.Logger:
     return cast("logging.Logger", _Logger(name))
 
 
+class _Room:
+    """Stands for a module until something of it is asked for."""
+
+    __slots__ = ("_name", "_owner")
+
+    def __init__(self, name: str, owner: dict[str, Any]) -> None:
+        self._name = name
+        self._owner = owner
+
+    def __getattr__(self, attribute: str) -> Any:
+        module = load(self._name)
+        for name, value in list(self._owner.items()):
+            if value is self:
+                self._owner[name] = module
+        return getattr(module, attribute)
+
+
+def room(module: str, owner: dict[str, Any]) -> Any:
+    """A module that is not imported until something of it is used; then it takes its own place.
+
+        if TYPE_CHECKING:  # what type checkers and people read
+            from . import totals
+        else:
+            totals = room("whorl.store.totals", globals())
+
+    >>> names = {}
+    >>> names["errors"] = room("whorl.errors", names)
+    >>> names["errors"].BadSetting.__name__, names["errors"].__name__
+    ('BadSetting', 'whorl.errors')
+    """
+    return _Room(module, owner)
+
+
 def load(module: str) -> ModuleType:
     """A module, imported now if it has not been, and never half imported in a forked child.
 
@@ -118,7 +151,7 @@ def attach(
 
     >>> import whorl.store
     >>> "Found" in dir(whorl.store), whorl.store.Found.__module__
-    (True, 'whorl.store.outcome')
+    (True, 'whorl.store.found')
     """
     front = sys.modules[package]
     modules = {name: module for module, made in names.items() for name in made.split()}

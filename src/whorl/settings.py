@@ -23,18 +23,24 @@ for whorl's own options.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from whorl.late import NamedTuple, dataclass, replace
+from whorl.lazy import room
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from whorl import log_level
+    from whorl import options as values
+
     from .errors import BadSetting
+else:  # what a process without settings of its own has no need of
+    log_level = room("whorl.log_level", globals())
+    values = room("whorl.options", globals())
 
 __all__ = [
     "Setting",
@@ -43,44 +49,32 @@ __all__ = [
     "current",
     "on_change",
     "restore",
-    "size_of",
     "variables",
 ]
 
-CacheMode = Literal["on", "off", "readonly"]
-LogLevel = Literal["off", "error", "warning", "why", "info", "debug"]
-ProgressMode = Literal["on", "off", "auto"]
-
 DEFAULT_MAX_SIZE: Final = 4 << 30
-MOST_THREADS: Final = 4096
-SHORTEST_SECRET: Final = 16
-TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
-_LARGEST: Final = 1 << 63
-_MODES: Final = ("on", "off", "readonly")
-_LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")
-_SIZE: Final = r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?b)?"
+_DEFAULT: Final = "the default"
+
+OPTIONS: Final[dict[str, tuple[str, object]]] = {
+    "cache": ("WHORL_CACHE", "on"),
+    "cache_dir": ("WHORL_CACHE_DIR", None),
+    "cache_max_size": ("WHORL_CACHE_MAX_SIZE", DEFAULT_MAX_SIZE),
+    "log": ("WHORL_LOG", "warning"),
+    "threads": ("WHORL_NUM_THREADS", None),
+    "target": ("WHORL_TARGET", "host"),
+    "debug": ("WHORL_DEBUG", False),
+    "interpret": ("WHORL_INTERPRET", False),
+    "dump": ("WHORL_DUMP", ""),
+    "cache_salt": ("WHORL_CACHE_SALT", ""),
+    "signing_key": ("WHORL_SIGNING_KEY", None),
+    "progress": ("WHORL_PROGRESS", "auto"),
+    "require_hit": ("WHORL_REQUIRE_HIT", False),
+    "summary": ("WHORL_SUMMARY", ""),
+}
+"""The variable and the default of each option, in the order of the fields of `Settings`; the
+defaults of `cache_dir` and `threads` are found out."""
 
 T = TypeVar("T")
-
-
-class Secret:
-    """A text that is not shown.
-
-    >>> Secret("correct horse battery")
-    <secret>
-    """
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def reveal(self) -> bytes:
-        """The secret itself."""
-        return self._text.encode("utf-8", "surrogateescape")
-
-    def __repr__(self) -> str:
-        return "<secret>"
 
 
 class Setting(NamedTuple, Generic[T]):
@@ -105,18 +99,18 @@ class Settings:
     Setting(value=5368709120, origin='WHORL_CACHE_MAX_SIZE')
     """
 
-    cache: Setting[CacheMode]
+    cache: Setting[Literal["on", "off", "readonly"]]
     cache_place: Setting[str]  # an absolute path: a text is there sooner than a Path
     cache_max_size: Setting[int]
-    log: Setting[LogLevel]
+    log: Setting[Literal["off", "error", "warning", "why", "info", "debug"]]
     threads: Setting[int]
     target: Setting[str]
     debug: Setting[bool]
     interpret: Setting[bool]
     dump: Setting[str]
     cache_salt: Setting[str]
-    signing_key: Setting[Secret | None]
-    progress: Setting[ProgressMode]
+    signing_key: Setting[values.Secret | None]
+    progress: Setting[Literal["on", "off", "auto"]]
     require_hit: Setting[bool]
     summary: Setting[str]
 
@@ -129,39 +123,31 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
         get = (os.environ if environment is None else environment).get
-        said = [(row, get(row.variable, "")) for row in _OPTIONS.values()]
-        settings: list[Any] = [
-            Setting(row.parse(row.variable, text), row.variable)
-            if text and not text.isspace()
-            else Setting(row.default(), "the default")
-            for row, text in said
-        ]
+        settings: list[Any] = []
+        for option, (variable, default) in OPTIONS.items():
+            text = get(variable, "")
+            if text and not text.isspace():
+                settings.append(Setting(_parsed(option, variable, text), variable))
+            else:
+                find = _FOUND_OUT.get(option)
+                settings.append(Setting(default if find is None else find(), _DEFAULT))
         return cls(*settings)
 
     def changed(self, **options: object) -> Settings:
         """The same with some options as given."""
-        unknown = sorted(options.keys() - _OPTIONS.keys())
+        unknown = sorted(options.keys() - OPTIONS.keys())
         if unknown:
             raise TypeError(
-                f"whorl has no option {unknown[0]!r}; it has {', '.join(sorted(_OPTIONS))}"
+                f"whorl has no option {unknown[0]!r}; it has {', '.join(sorted(OPTIONS))}"
             )
         given = {
-            _OPTIONS[name].field: Setting(_OPTIONS[name].parse(name, value), "whorl.configure")
+            "cache_place" if name == "cache_dir" else name: Setting(
+                _parsed(name, name, value), "whorl.configure"
+            )
             for name, value in options.items()
             if value is not None
         }
         return replace(self, **cast("dict[str, Any]", given))
-
-
-# -- one row per option -----------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Option:
-    field: str
-    variable: str
-    parse: Callable[[str, Any], object]
-    default: Callable[[], object]
 
 
 def _bad(name: str, value: object, wanted: str) -> BadSetting:
@@ -170,54 +156,9 @@ def _bad(name: str, value: object, wanted: str) -> BadSetting:
     return BadSetting(name, value, wanted)
 
 
-def _one_of(choices: tuple[str, ...]) -> Callable[[str, object], str]:
-    def parse(name: str, value: object) -> str:
-        word = value.strip().lower() if isinstance(value, str) else value
-        if word not in choices:
-            raise _bad(name, value, f"one of {', '.join(choices)}")
-        return word
-
-    return parse
-
-
-def size_of(name: str, value: object) -> int:
-    """A number of bytes from a number or a text such as 5G; `name` is for the error.
-
-    >>> size_of("size", "1.5 MiB"), size_of("size", 10)
-    (1572864, 10)
-    """
-    if type(value) is int and 0 < value < _LARGEST:
-        return value
-    match = None
-    if isinstance(value, str):
-        match = re.fullmatch(_SIZE, value.strip(), re.IGNORECASE | re.ASCII)
-    size = 0
-    if match is not None:
-        from decimal import Decimal
-
-        size = int(Decimal(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
-    if not 0 < size < _LARGEST:
-        raise _bad(name, value, "a number of bytes such as 500M or 5G, more than nothing")
-    return size
-
-
-def _switch(name: str, value: object) -> bool:
-    word = value.strip().lower() if isinstance(value, str) else value
-    if word in ("1", "true", "on", "yes", True):
-        return True
-    if word in ("0", "false", "off", "no", False):
-        return False
-    raise _bad(name, value, "1 or 0")
-
-
-def _threads(name: str, value: object) -> int:
-    try:
-        count = int(value) if isinstance(value, str) else value
-    except ValueError:
-        count = None
-    if type(count) is not int or not 0 < count <= MOST_THREADS:
-        raise _bad(name, value, f"a number of threads, 1 to {MOST_THREADS}")
-    return count
+def _parsed(option: str, name: str, value: object) -> object:
+    """The value of an option. That of the directory, which many set, is there at once."""
+    return _directory(name, value) if option == "cache_dir" else values.parsed(option, name, value)
 
 
 def _processors() -> int:
@@ -225,41 +166,6 @@ def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise _bad(name, value, "a name")
-    return value.strip().lower()
-
-
-def _salt(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise _bad(name, value, "a text")
-    return value
-
-
-def _secret(name: str, value: object) -> Secret:
-    if isinstance(value, Secret):
-        return value
-    if not isinstance(value, str) or len(value) < SHORTEST_SECRET:
-        raise _bad(name, "<secret>", f"a text of {SHORTEST_SECRET} characters or more")
-    return Secret(value)
-
-
-def _progress(name: str, value: object) -> str:
-    if value == "auto":
-        return "auto"
-    return "on" if _switch(name, value) else "off"
-
-
-def _file(name: str, value: object) -> str:
-    if not isinstance(value, str | os.PathLike):
-        raise _bad(name, value, "a file")
-    text = os.fspath(value)
-    if not isinstance(text, str) or "\0" in text:
-        raise _bad(name, value, "a file")
-    return os.path.abspath(text) if text else ""  # noqa: PTH100  # resolve() would follow links
 
 
 def _directory(name: str, value: object) -> str:
@@ -322,24 +228,9 @@ def _path(text: str) -> Path:
     return Path(text)
 
 
-# In the order of the fields of `Settings`.
-_OPTIONS: Final[dict[str, _Option]] = {
-    "cache": _Option("cache", "WHORL_CACHE", _one_of(_MODES), lambda: "on"),
-    "cache_dir": _Option("cache_place", "WHORL_CACHE_DIR", _directory, _default_directory),
-    "cache_max_size": _Option(
-        "cache_max_size", "WHORL_CACHE_MAX_SIZE", size_of, lambda: DEFAULT_MAX_SIZE
-    ),
-    "log": _Option("log", "WHORL_LOG", _one_of(_LEVELS), lambda: "warning"),
-    "threads": _Option("threads", "WHORL_NUM_THREADS", _threads, _processors),
-    "target": _Option("target", "WHORL_TARGET", _one_of(TARGETS), lambda: "host"),
-    "debug": _Option("debug", "WHORL_DEBUG", _switch, lambda: False),
-    "interpret": _Option("interpret", "WHORL_INTERPRET", _switch, lambda: False),
-    "dump": _Option("dump", "WHORL_DUMP", _text, lambda: ""),
-    "cache_salt": _Option("cache_salt", "WHORL_CACHE_SALT", _salt, lambda: ""),
-    "signing_key": _Option("signing_key", "WHORL_SIGNING_KEY", _secret, lambda: None),
-    "progress": _Option("progress", "WHORL_PROGRESS", _progress, lambda: "auto"),
-    "require_hit": _Option("require_hit", "WHORL_REQUIRE_HIT", _switch, lambda: False),
-    "summary": _Option("summary", "WHORL_SUMMARY", _file, lambda: ""),
+_FOUND_OUT: Final[dict[str, Callable[[], object]]] = {
+    "cache_dir": _default_directory,
+    "threads": _processors,
 }
 
 
@@ -349,13 +240,14 @@ def variables() -> tuple[str, ...]:
     >>> "WHORL_CACHE_DIR" in variables()
     True
     """
-    return tuple(option.variable for option in _OPTIONS.values())
+    return tuple(variable for variable, _ in OPTIONS.values())
 
 
 # -- the settings of this process -------------------------------------------------------
 
 _current: Settings | None = None
 _listeners: list[Callable[[Settings], None]] = []
+_told: list[bool] = []  # whether whorl's loggers were told a level
 
 
 def current() -> Settings:
@@ -369,10 +261,10 @@ def current() -> Settings:
 
 def configure(
     *,
-    cache: CacheMode | None = None,
+    cache: Literal["on", "off", "readonly"] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     cache_max_size: int | str | None = None,
-    log: LogLevel | None = None,
+    log: Literal["off", "error", "warning", "why", "info", "debug"] | None = None,
     threads: int | None = None,
     target: str | None = None,
     debug: bool | None = None,
@@ -414,43 +306,11 @@ def on_change(listener: Callable[[Settings], None]) -> None:
 
 
 def _apply(settings: Settings) -> None:
-    _apply_log(settings)
+    if settings.log.origin != _DEFAULT:
+        _told[:] = [True]
+        log_level.tell(settings.log.value)
+    elif _told:  # by default the program's own levels are its own
+        _told.clear()
+        log_level.restore()
     for listener in _listeners:
         listener(settings)
-
-
-_levels_before: Final[dict[str, int]] = {}  # of the loggers that were told their level here
-
-
-def _restore_log() -> None:
-    if _levels_before:
-        import logging
-
-        for name, level in _levels_before.items():
-            logging.getLogger(name).setLevel(level)
-        _levels_before.clear()
-
-
-def _apply_log(settings: Settings) -> None:
-    if settings.log.origin == "the default":  # the program's own levels are its own
-        _restore_log()
-        return
-    import logging
-
-    level = settings.log.value
-    logger = logging.getLogger("whorl")
-    for name in ("whorl", "whorl.why"):
-        _levels_before.setdefault(name, logging.getLogger(name).level)
-    levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
-    logger.setLevel(levels.get(level) or level.upper())
-    # Why something was compiled is said by a logger of its own.
-    logging.getLogger("whorl.why").setLevel(logging.INFO if level == "why" else logging.NOTSET)
-    if (
-        level in ("why", "info", "debug")
-        and not logging.getLogger().handlers
-        and not logger.handlers
-    ):
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("whorl: %(message)s"))
-        handler.addFilter(lambda record: not logging.getLogger().handlers)  # they say it by now
-        logger.addHandler(handler)

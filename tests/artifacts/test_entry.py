@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import mmap
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from whorl.artifacts import FORMAT, Damage, Damaged, Entry, Label, Part
-from whorl.artifacts.entry import HEAD, MAGIC, PAGE, check_head, peek_label
+from whorl.artifacts import entry as module
+from whorl.artifacts.damage import check_head
+from whorl.artifacts.entry import HEAD, MAGIC, PAGE, line_of
+from whorl.artifacts.label import peek_label
 from whorl.fingerprint.digest import StableDigest, hash_hex
 
 KEY = StableDigest("ab" * 16)
@@ -166,3 +172,45 @@ def test_no_bytes_at_all_do_more_than_be_refused(data: bytes) -> None:
 
 def test_the_same_record_gives_the_same_bytes() -> None:
     assert entry(code=b"ret").data == entry(code=b"ret").data
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), JSON))
+def test_a_line_is_read_as_json_reads_it(fields: dict[str, Any]) -> None:
+    text = json.dumps(fields)
+    read, end = line_of(f"{text}\n".encode(), 0)
+    assert repr(read) == repr(json.loads(text))
+    assert end == len(text) + 1
+
+
+def test_where_python_has_no_scanner_of_its_own_json_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "_json", None)
+    scanned = module._scanner()
+    assert scanned is module._scanned_by_json
+    assert scanned('{"a": [1.5]} ', 0) == ({"a": [1.5]}, 12)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"a": nul}', '{"a": "\x01"}', "{'a': 1}", '{"a" 1}', "[" * 9]
+)
+def test_what_is_wrong_with_a_line_is_said_as_json_says_it(text: str) -> None:
+    with pytest.raises(ValueError, match=r".") as expected:
+        json.JSONDecoder().raw_decode(text)
+    program = """
+import sys
+from whorl.artifacts.entry import Damaged, line_of
+assert "json" not in sys.modules
+try:
+    line_of(sys.argv[1].encode(), 0)
+except Damaged as damaged:
+    print(damaged.detail)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, text], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == str(expected.value)

@@ -30,7 +30,7 @@ def test_a_sound_set_up_is_code_0_with_every_setting_and_its_origin(
     assert rows["directory", "writable"] == ("ok", "yes, and files can be locked")
     assert rows["toolchain", "a kernel compiles and runs"][0] == "ok"
     names = {name for area, name in rows if area == "settings"}
-    assert names == {*settings._OPTIONS}
+    assert names == {*settings.OPTIONS}
     assert rows["launch", "native"][1].startswith(("on", "off: "))
     text = run("doctor").out
     assert text.endswith("all is well\n")

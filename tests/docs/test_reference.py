@@ -41,10 +41,10 @@ def test_places_that_are_named_are_where_things_are_written() -> None:
 
 def test_every_setting_has_a_row_that_says_what_it_can_be() -> None:
     text = PAGES["reference/settings.md"]
-    for option, row in settings._OPTIONS.items():
-        found = re.search(rf"^\| `{row.variable}` \| `{option}` \| (.+) \|", text, re.M)
-        assert found, row.variable
-        assert found[1].partition(" | ")[0].strip(), row.variable
+    for option, (variable, _) in settings.OPTIONS.items():
+        found = re.search(rf"^\| `{variable}` \| `{option}` \| (.+) \|", text, re.M)
+        assert found, variable
+        assert found[1].partition(" | ")[0].strip(), variable
 
 
 def test_the_settings_page_names_no_directory_of_this_machine() -> None:

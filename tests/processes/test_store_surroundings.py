@@ -682,6 +682,9 @@ def loads_bait(root: str, trap: str) -> dict[str, Any]:
     wholesome = store.get(key_of(1))
     assert isinstance(wholesome, Found)
     decode(wholesome.entry)
+    assert wholesome.entry.label.kind  # what is imported for any entry is imported by now
+    assert cache_at(root).obtain(key_of(1), lambda: entry_of(1)).how is Ending.HIT
+    assert key_of(1) in set(store.iterate())
     before = set(sys.modules)
     got = store.get(key_of(2))
     assert isinstance(got, Found)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from whorl.store import Totals
+
 KERNEL = """
 import math
 import numpy as np
@@ -36,6 +38,12 @@ HEAVY = (
     "whorl.reads.operations", "whorl.reads.replay", "whorl.reads.settings",
     "whorl.reads.signature", "whorl.reads.view", "whorl.reads.words",
     "whorl.jit.explain", "whorl.jit.drift", "whorl.kernels.pipeline", "whorl.kernels.lowering",
+    "json", "whorl.options", "whorl.log_level", "whorl.artifacts.assembly",
+    "whorl.artifacts.damage", "whorl.artifacts.label", "whorl.artifacts.lowered",
+    "whorl.store.atomic_file", "whorl.store.count_file", "whorl.store.ending",
+    "whorl.store.flight", "whorl.store.lease", "whorl.store.listing", "whorl.store.mapping",
+    "whorl.store.medium", "whorl.store.outcome", "whorl.store.stamp", "whorl.store.totals",
+    "whorl.store.unusable", "whorl.store.writing",
 )  # fmt: skip
 
 
@@ -54,7 +62,7 @@ def run(text: str, tmp_path: Path) -> str:
 
 
 def test_importing_whorl_imports_next_to_nothing(tmp_path: Path) -> None:
-    text = "import sys, numpy; before = set(sys.modules); import whorl, json\n"
+    text = "import sys, numpy, json; before = set(sys.modules); import whorl\n"
     text += "print(json.dumps(sorted(set(sys.modules) - before)))"
     new = set(json.loads(run(text, tmp_path)))
     assert {name for name in new if name.startswith("whorl")} == {
@@ -95,3 +103,21 @@ print(json.dumps([result, mine.total.stats(), sorted(new)]))
     assert "compiled" not in stats
     assert not set(new) & set(HEAVY)
     assert "ast" not in new  # NumPy has imported it, and whorl adds nothing to that
+
+
+def test_what_a_warm_process_has_counted_is_written_when_it_ends_without_json(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text(KERNEL)
+    text = """
+import atexit, sys, numpy as np
+atexit.register(lambda: print("json" in sys.modules, "whorl.store.totals" in sys.modules))
+import mine
+mine.total(np.full(9, 4.0), 9)
+"""
+    run(text, tmp_path)
+    before = Totals.of(tmp_path / "cache" / "statistics")
+    assert run(text, tmp_path).split() == ["False", "False"]
+    after = Totals.of(tmp_path / "cache" / "statistics")
+    assert after.programs["mine.total"].found == before.programs["mine.total"].found + 1
+    assert after.hits > before.hits

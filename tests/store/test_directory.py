@@ -16,7 +16,7 @@ import pytest
 import whorl
 from tests.store.entries import entry_of, key_of
 from whorl.store import Absent, DirectoryStore, Ending, Failed, Found, Skipped, Stored
-from whorl.store.stamp import STAMP_EVERY
+from whorl.store.directory import RENEWED_EVERY
 
 
 @pytest.fixture
@@ -341,11 +341,11 @@ def test_a_symbolic_link_in_the_place_of_an_entry_is_not_followed(
 def test_a_hit_renews_the_time_of_last_use_but_not_every_time(store: DirectoryStore) -> None:
     store.put(entry_of(1))
     path = path_of(store, 1)
-    recent = time.time() - STAMP_EVERY / 2
+    recent = time.time() - RENEWED_EVERY / 2
     os.utime(path, (recent, recent))
     code(store, 1)
     assert path.stat().st_mtime == pytest.approx(recent, abs=1)
-    long_ago = time.time() - STAMP_EVERY * 2
+    long_ago = time.time() - RENEWED_EVERY * 2
     os.utime(path, (long_ago, long_ago))
     code(DirectoryStore(store.root), 1)  # as another process does, or this one an hour later
     assert path.stat().st_mtime == pytest.approx(time.time(), abs=60)

@@ -28,7 +28,7 @@ from filelock import FileLock
 import whorl
 from tests.store.entries import entry_of, key_of
 from whorl.artifacts import Artifact, Damage, Damaged, Label, decode, encode
-from whorl.artifacts.plain import NotPlain
+from whorl.artifacts.lowered import NotPlain
 from whorl.store import (
     Cache,
     DirectoryStore,
@@ -46,6 +46,7 @@ from whorl.store import (
     bound,
     default,
     statistics,
+    totals,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +206,7 @@ def test_hits_that_are_few_are_written_every_five_seconds_too(
 def test_whoever_is_killed_while_adding_up_does_not_double_the_sums(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statistics, "COMPACT_FROM", 1)
+    monkeypatch.setattr(totals, "COMPACT_FROM", 1)
     counted = Statistics(tmp_path)
     counted.count(Ending.HIT, 5)
     counted.flush()
@@ -215,7 +216,7 @@ def test_whoever_is_killed_while_adding_up_does_not_double_the_sums(
 
     def work() -> None:
         Path.unlink = killed  # type: ignore[method-assign,assignment]  # a child
-        statistics.compact(tmp_path)
+        totals.compact(tmp_path)
 
     assert ends_within(5, work)
     assert Totals.of(tmp_path).hits == 5

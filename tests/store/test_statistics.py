@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from whorl import settings
-from whorl.store import Ending, ProgramTotals, Statistics, Totals
-from whorl.store import statistics as module
+from whorl.store import Ending, ProgramTotals, Statistics, Totals, count_file
+from whorl.store import totals as module
 
 
 def test_what_is_flushed_adds_up(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_files_that_grow_are_added_up_without_anybody_collecting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "COMPACT_FROM", 2000)
-    monkeypatch.setattr(module, "COMPACT_AT", 2000)
+    monkeypatch.setattr(count_file, "COMPACT_AT", 2000)
     for i in range(200):
         statistics = Statistics(tmp_path / "statistics")
         statistics.hit(1, 0.5)

@@ -25,18 +25,22 @@ FORMAT names a directory in the store, so that versions do not see each other's 
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from xxhash import xxh3_128
-
-from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
+from whorl.fingerprint.digest import StableDigest, hash_bytes
 from whorl.late import NamedTuple, dataclass
+from whorl.lazy import load, room
 
-from .plain import NotPlain
+if TYPE_CHECKING:
+    from . import assembly
+    from . import damage as damages
+    from . import label as labels
+else:  # what a hit has no need of
+    assembly = room("whorl.artifacts.assembly", globals())
+    damages = room("whorl.artifacts.damage", globals())
+    labels = room("whorl.artifacts.label", globals())
 
 __all__ = [
     "FORMAT",
@@ -44,16 +48,14 @@ __all__ = [
     "HINT",
     "LAUNCHER",
     "PAGE",
-    "Damage",
     "Damaged",
     "Entry",
     "Label",
     "Part",
     "Payload",
-    "check_head",
-    "label_end",
+    "line_of",
     "names_of",
-    "peek_label",
+    "sizes_in",
 ]
 
 FORMAT: Final = 1
@@ -62,45 +64,35 @@ PAGE: Final = 4096
 HINT: Final = "hint"  # the kind of an entry that may be another each time it is made
 LAUNCHER: Final = "whorl's launcher"  # the name of the entry that all native kernels use
 
-_HEAD: Final = struct.Struct("<8sQ16s16s16sQIId")
-HEAD: Final = _HEAD.size
-_OPENING: Final = MAGIC + struct.pack("<Q", FORMAT)
-_CHECK: Final = slice(16, 32)
-_CHECKED_FROM: Final = 32
-_NAMES: Final = slice(32, 64)
-_SIZES: Final = struct.Struct("<QIId")
-_NO_GROUP: Final = bytes(16)
-_NO_GROUP_HEX: Final = _NO_GROUP.hex()
-
-
-class Damage(Enum):
-    """What is wrong with the bytes of an entry."""
-
-    EMPTY = "it is empty"
-    FOREIGN = "it is not an entry of whorl"
-    OTHER_FORMAT = "it has another format version"
-    TRUNCATED = "it is shorter than it says"
-    EXTENDED = "it is longer than it says"
-    CHANGED = "its bytes are not those that were written"
-    MISPLACED = "it is the entry of another key"
-    UNREADABLE = "its label cannot be read"
+OPENING: Final = MAGIC + struct.pack("<Q", FORMAT)
+CHECKED_FROM: Final = 32  # the bytes of `check` end here
+_SIZES_AT: Final = 64
+SIZES: Final = struct.Struct("<QIId")
+HEAD: Final = _SIZES_AT + SIZES.size
+NO_GROUP: Final = bytes(16)
+_NO_GROUP_HEX: Final = NO_GROUP.hex()
 
 
 class Damaged(Exception):
     """Bytes that are not the entry asked for."""
 
-    def __init__(self, damage: Damage, detail: str = "") -> None:
+    def __init__(self, damage: damages.Damage, detail: str = "") -> None:
         super().__init__(damage, detail)
         self.damage = damage
         self.detail = detail
 
     def __str__(self) -> str:
-        return self.damage.value + (f" ({self.detail})" if self.detail else "")
+        return f"{self.damage.value} ({self.detail})" if self.detail else self.damage.value
 
     @classmethod
     def not_a_file(cls) -> Damaged:
         """A directory or a pipe where an entry should be."""
-        return cls(Damage.FOREIGN, "not a file")
+        return cls(damages.Damage.FOREIGN, "not a file")
+
+    @classmethod
+    def unreadable(cls, detail: str = "") -> Damaged:
+        """What is said in an entry makes no sense."""
+        return cls(damages.Damage.UNREADABLE, detail)
 
 
 class Part(NamedTuple):
@@ -159,7 +151,7 @@ class Entry:
     @property
     def seconds(self) -> float:
         """How long making it took."""
-        seconds: float = _SIZES.unpack_from(self.data, _NAMES.stop)[3]
+        seconds: float = SIZES.unpack_from(self.data, _SIZES_AT)[3]
         return seconds
 
     def __repr__(self) -> str:
@@ -181,33 +173,7 @@ class Entry:
         >>> bytes(entry.payload("code")), len(entry.data)
         (b'ret', 4099)
         """
-        blobs = [_flat(name, blob) for name, blob in payloads.items()]
-        digests = [hash_hex(blob) for blob in blobs]
-        # The offsets stand in the label, and the label's length moves them: twice is enough
-        # unless the first guess was short of a page's end.
-        start = PAGE
-        while True:
-            table = _table(payloads, blobs, digests, start)
-            text = _label_text(label, table, record, more)
-            if HEAD + len(text) <= start or not blobs:
-                break
-            start = _aligned(HEAD + len(text))
-        size = table[-1].offset + table[-1].size if table else HEAD + len(text)
-        under = _NO_GROUP if label.under is None else label.under.raw
-        names = label.key.raw + under
-        parts: list[bytes | memoryview] = [
-            names,
-            _SIZES.pack(size, len(text), len(blobs), label.seconds),
-            text,
-        ]
-        end = HEAD + len(text)
-        for place, blob in zip(table, blobs, strict=True):
-            parts += (bytes(place.offset - end), blob)
-            end = place.offset + place.size
-        check = xxh3_128()
-        for part in parts:
-            check.update(part)
-        data = b"".join((_OPENING, check.digest(), *parts))
+        data = assembly.assembled(label, payloads, record, more)
         return cls(label.key, label.under, data)
 
     @classmethod
@@ -222,15 +188,15 @@ class Entry:
 
         Who asks for the same entry again can keep its `names_of` and hand it in.
         """
-        check = hash_bytes(memoryview(data)[_CHECKED_FROM:])
-        if data[:64] == _OPENING + check + (names or names_of(key, under)) and len(data) >= HEAD:
+        check = hash_bytes(memoryview(data)[CHECKED_FROM:])
+        if data[:64] == OPENING + check + (names or names_of(key, under)) and len(data) >= HEAD:
             return cls(key, under, data)
-        raise _what_is_wrong(data)
+        raise damages.what_is_wrong(data)
 
     @property
     def label(self) -> Label:
         """What the entry says of itself."""
-        return _label_of(self._read_label() | self._read_others())
+        return labels.label_of(self._read_label() | self._read_others())
 
     @property
     def record(self) -> Any:
@@ -249,10 +215,10 @@ class Entry:
             rows = self._read_label()["payloads"]
             table = tuple(Payload(str(n), int(at), int(size), str(d)) for n, at, size, d in rows)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise Damaged(Damage.UNREADABLE, repr(error)) from error
+            raise Damaged.unreadable(repr(error)) from error
         for place in table:
             if not 0 <= place.offset <= place.offset + place.size <= len(self.data):
-                raise Damaged(Damage.UNREADABLE, f"payload {place.name!r} lies outside")
+                raise Damaged.unreadable(f"payload {place.name!r} lies outside")
         return table
 
     def payload(self, name: str) -> memoryview:
@@ -269,24 +235,16 @@ class Entry:
     def _read_label(self) -> dict[str, Any]:
         fields = self._fields
         if fields is None:
-            fields, self._others = _line_of(self._label_bytes(), 0)
+            fields, self._others = line_of(self._label_bytes(), 0)
             self._fields = fields
         return fields
 
     def _read_others(self) -> dict[str, Any]:
         self._read_label()
-        return _line_of(self._label_bytes(), self._others)[0]
+        return line_of(self._label_bytes(), self._others)[0]
 
     def _label_bytes(self) -> bytes:
-        size = _SIZES.unpack_from(self.data, _NAMES.stop)[1]
-        return bytes(self.data[HEAD : HEAD + size])
-
-
-def _flat(name: str, blob: bytes | memoryview) -> memoryview:
-    try:
-        return memoryview(blob).cast("B")
-    except TypeError as error:
-        raise TypeError(f"payload {name!r} is not one run of bytes: {error}") from error
+        return bytes(self.data[HEAD : HEAD + sizes_in(self.data)[1]])
 
 
 def names_of(key: StableDigest, under: StableDigest | None) -> bytes:
@@ -294,110 +252,49 @@ def names_of(key: StableDigest, under: StableDigest | None) -> bytes:
     return bytes.fromhex(key + (under or _NO_GROUP_HEX))
 
 
-def check_head(data: bytes | memoryview, actual_size: int) -> None:
-    """Raise `Damaged` if an entry of so many bytes cannot begin like this."""
-    if data[:16] != _OPENING or len(data) < HEAD:
-        raise _unlike(bytes(data[:16]), actual_size)
-    size: int = _HEAD.unpack_from(data)[5]
-    if size != actual_size:
-        raise Damaged(Damage.TRUNCATED if actual_size < size else Damage.EXTENDED)
+def sizes_in(start: bytes | memoryview) -> tuple[int, int, int, float]:
+    """What the head says: bytes in all, bytes of the label, payloads, seconds."""
+    size, label, count, seconds = SIZES.unpack_from(start, _SIZES_AT)
+    return size, label, count, seconds
 
 
-def peek_label(start: bytes) -> Label:
-    """The label in the first bytes of an entry, unchecked: good for display and for eviction."""
-    if start[:16] != _OPENING or len(start) < HEAD:
-        raise _unlike(start[:16], len(start))
-    text = start[HEAD : HEAD + _HEAD.unpack_from(start)[6]]
-    fields, end = _line_of(text, 0)
-    return _label_of(fields | _line_of(text, end)[0])
+class _Usual:
+    """How JSON is read if nobody has said anything else: what a scanner asks its decoder for."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float = parse_constant = float
+    parse_int = int
 
 
-def label_end(start: bytes) -> int:
-    """Where the label ends of an entry that begins like this; 0 if it is none."""
-    return HEAD + _HEAD.unpack_from(start)[6] if len(start) >= HEAD else 0
-
-
-def _what_is_wrong(data: bytes | memoryview) -> Damaged:
-    """Why bytes that are not the entry asked for are not."""
+def _scanner() -> Callable[[str, int], tuple[Any, int]]:
+    """What `json` reads with, without the millisecond that importing `json` takes."""
     try:
-        check_head(data, len(data))
-    except Damaged as damaged:
-        return damaged
-    if data[_CHECK] != hash_bytes(memoryview(data)[_CHECKED_FROM:]):
-        return Damaged(Damage.CHANGED)
-    return Damaged(Damage.MISPLACED)
+        scanner: Any = load("_json").make_scanner  # `json` does without where there is none
+        made: Callable[[str, int], tuple[Any, int]] = scanner(_Usual())
+    except (ImportError, AttributeError, TypeError):
+        return _scanned_by_json
+    return made
 
 
-def _unlike(opening: bytes, size: int) -> Damaged:
-    if not size:
-        return Damaged(Damage.EMPTY)
-    if opening[:8] != MAGIC[: len(opening)]:
-        return Damaged(Damage.FOREIGN)
-    if len(opening) == 16 and opening != _OPENING:
-        return Damaged(Damage.OTHER_FORMAT, str(int.from_bytes(opening[8:], "little")))
-    return Damaged(Damage.TRUNCATED)
+def _scanned_by_json(text: str, begin: int) -> tuple[Any, int]:
+    found: tuple[Any, int] = load("json").JSONDecoder().raw_decode(text, begin)
+    return found
 
 
-def _aligned(offset: int) -> int:
-    return -(-offset // PAGE) * PAGE
+_scanned: Final = _scanner()
 
 
-def _table(
-    names: Mapping[str, object], blobs: Sequence[memoryview], digests: Sequence[str], start: int
-) -> list[Payload]:
-    def places() -> Iterator[Payload]:
-        offset = start
-        for name, blob, digest in zip(names, blobs, digests, strict=True):
-            yield Payload(name, offset, blob.nbytes, digest)
-            offset = _aligned(offset + blob.nbytes)
-
-    return list(places())
-
-
-def _label_text(label: Label, table: Sequence[Payload], record: Any, more: Any) -> bytes:
-    fields: dict[str, object] = {
-        "kind": label.kind,
-        "key": label.key,
-        "under": label.under,
-        "toolchain": label.toolchain,
-        "made": label.made,
-        "seconds": label.seconds,
-        "payloads": table,
-        "record": record,
-    }
-    others = {"parts": label.parts, "more": more}
-    try:
-        return f"{_ENCODER.encode(fields)}\n{_ENCODER.encode(others)}\n".encode("ascii")
-    except RecursionError:
-        raise NotPlain("the record", "value nested too deeply") from None
-
-
-_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-_scanned: Final = json.JSONDecoder().raw_decode  # without what `loads` does around it
-
-
-def _line_of(text: bytes, begin: int) -> tuple[dict[str, Any], int]:
+def line_of(text: bytes, begin: int) -> tuple[dict[str, Any], int]:
     """One line of a label, and where the next one begins."""
     try:
-        fields, end = _scanned(text.decode("ascii"), begin)
+        words = text.decode("ascii")
+        try:
+            fields, end = _scanned(words, begin)
+        except Exception:  # the scanner alone has no words for what is wrong
+            fields, end = _scanned_by_json(words, begin)
     except (ValueError, RecursionError) as error:
-        raise Damaged(Damage.UNREADABLE, str(error)) from error
+        raise Damaged.unreadable(str(error)) from error
     if type(fields) is not dict or text[end : end + 1] != b"\n":
-        raise Damaged(Damage.UNREADABLE)
+        raise Damaged.unreadable()
     return fields, end + 1
-
-
-def _label_of(fields: Mapping[str, Any]) -> Label:
-    try:
-        under = fields["under"]
-        return Label(
-            str(fields["kind"]),
-            StableDigest(fields["key"]),
-            None if under is None else StableDigest(under),
-            tuple(Part(str(name), str(text)) for name, text in fields["parts"]),
-            str(fields["toolchain"]),
-            float(fields["made"]),
-            float(fields["seconds"]),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise Damaged(Damage.UNREADABLE, repr(error)) from error

@@ -1,18 +1,54 @@
-"""Artifacts and manifests <-> entries: the two kinds of record, each field restored as it was."""
+"""Entries in, artifacts and manifests out: the two kinds of record, each field restored as it was.
+
+    record   = ["artifact", [[name, plain]...]]          metadata
+             | ["manifest", program, [[read...]...]]     shapes
+    more     = [[read, fact, line]...]                   the trace of an artifact
+    read     = [aspect, path, path...]
+    path     = [root, name, [operation, plain]...]
+    plain    = null | true | false | text | number             as they are
+             | [plain...]                                      a list
+             | {"tuple": [plain...]}
+             | {"dict": [[plain, plain]...]}                   in order
+             | {"bytes": hex}
+             | {"int": hex}                                    beyond 64 bits
+             | {"float": hex of its 8 bytes}                   infinities and NaNs
+             | {"complex": [plain, plain]}
+
+Finite floats are written by Python's shortest form, which reads back to the same bits. Only
+exact types are plain: a subclass may mean more than its content. `lowered` writes them.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass, field
+from whorl.lazy import room
 from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
-from .entry import Damage, Damaged, Entry, Label
-from .plain import lowered, restored
+from .entry import Damaged, Entry, Label
 
-__all__ = ["Artifact", "Manifest", "Record", "decode", "encode", "shape_of", "shape_plain"]
+if TYPE_CHECKING:
+    from . import lowered
+else:
+    lowered = room("whorl.artifacts.lowered", globals())
+
+__all__ = [
+    "Artifact",
+    "Manifest",
+    "Record",
+    "decode",
+    "encode",
+    "restored",
+    "shape_of",
+    "shape_plain",
+]
+
+
+DOUBLE: Final = struct.Struct(">d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +88,9 @@ Record: TypeAlias = Artifact | Manifest
 def encode(record: Record, label: Label) -> Entry:
     """A record as the entry that its label names.
 
-    record   = ["artifact", [[name, plain]...]]          metadata
-             | ["manifest", program, [[read...]...]]     shapes
-    more     = [[read, fact, line]...]                   the trace of an artifact
-    read     = [aspect, path, path...]
-    path     = [root, name, [operation, plain]...]
-
     A value that cannot be kept exactly is a `TypeError` that says which.
     """
-    if isinstance(record, Manifest):
-        shapes = list(map(shape_plain, record.shapes))
-        return Entry.made(label, {}, ["manifest", str(record.program), shapes])
-    for name, payload in record.payloads.items():
-        if type(name) is not str or not isinstance(payload, bytes | bytearray | memoryview):
-            raise TypeError(
-                f"payload {name!r} is a {type(payload).__name__!r}: payloads are bytes under a "
-                "str. Serialize it first."
-            )
-    for name in record.metadata:
-        if type(name) is not str:
-            raise TypeError(f"metadata are kept under a str, not under {name!r}")
-    metadata = {n: lowered(value, f"metadata[{n!r}]") for n, value in record.metadata.items()}
-    seen = [
-        [
-            _read_out(seen.read),
-            lowered(seen.fact, str(seen.read)),
-            seen.line,
-        ]
-        for seen in record.trace.seen
-    ]
-    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()]], seen)
+    return lowered.encoded(record, label)
 
 
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:
@@ -97,8 +106,8 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
             case ["manifest", str(program), list(shapes)]:
                 return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
     except (ValueError, TypeError, KeyError) as error:
-        raise Damaged(Damage.UNREADABLE, repr(error)) from error
-    raise Damaged(Damage.UNREADABLE, "neither an artifact nor a manifest")
+        raise Damaged.unreadable(repr(error)) from error
+    raise Damaged.unreadable("neither an artifact nor a manifest")
 
 
 def shape_plain(shape: Shape) -> list[object]:
@@ -107,7 +116,7 @@ def shape_plain(shape: Shape) -> list[object]:
     >>> shape_plain(Shape((Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE),)))
     [['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
     """
-    return [_read_out(read) for read in shape.reads]
+    return lowered.shape_out(shape)
 
 
 def shape_of(plain: object) -> Shape:
@@ -146,11 +155,6 @@ def _trace_in(plain: list[Any]) -> Trace:
     return Trace(tuple(Seen(_read_in(read), restored(fact), line) for read, fact, line in plain))
 
 
-def _read_out(read: Read) -> list[object]:
-    paths = [_path_out(path) for path in (read.path, *read.beside)]
-    return [read.aspect.value, *paths]
-
-
 def _read_in(plain: list[Any]) -> Read:
     aspect, path, *beside = plain
     if aspect == _ALIAS and not beside:
@@ -162,12 +166,6 @@ _ALIAS: Final = Aspect.ALIAS.value
 _ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
 
 
-def _path_out(path: Path) -> list[object]:
-    where = str(path)
-    steps = ([step.operation, lowered(step.name, where)] for step in path.steps)
-    return [path.root, path.name, *steps]
-
-
 def _path_in(plain: list[Any]) -> Path:
     root, name, *steps = plain
     if root not in ROOTS or type(name) is not str:
@@ -175,3 +173,39 @@ def _path_in(plain: list[Any]) -> Path:
     if not steps:
         return Path(root, name)
     return Path(root, name, tuple(Step(operation, restored(at)) for operation, at in steps))
+
+
+def restored(value: Any) -> Any:
+    """The plain value of what JSON has; ValueError if there is none.
+
+    >>> restored({"dict": [["tile", {"tuple": [64, 1.5]}]]})
+    {'tile': (64, 1.5)}
+    """
+    try:
+        return _restored(value)
+    except (RecursionError, TypeError, KeyError, OverflowError, struct.error) as error:
+        raise ValueError(f"not a plain value: {error}") from error
+
+
+def _restored(value: Any) -> Any:
+    if type(value) is list:
+        return [_restored(item) for item in value]
+    if type(value) is not dict:
+        return value
+    ((tag, content),) = value.items()
+    match tag:
+        case "tuple":
+            return tuple(_restored(item) for item in content)
+        case "dict":
+            return {_restored(key): _restored(held) for key, held in content}
+        case "bytes":
+            return bytes.fromhex(content)
+        case "int":
+            return int(content, 16)
+        case "float":
+            return DOUBLE.unpack(bytes.fromhex(content))[0]
+        case "complex":
+            real, imag = content
+            return complex(_restored(real), _restored(imag))
+        case _:
+            raise ValueError(f"{tag!r} is no tag of a plain value")

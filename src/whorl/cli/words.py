@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from whorl.errors import BadSetting
-from whorl.settings import size_of
+from whorl.options import size_of
 
 __all__ = ["age", "ago", "byte_count", "duration", "moment", "printable", "share", "size"]
 

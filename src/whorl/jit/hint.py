@@ -18,14 +18,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass, field
-from whorl.store import Found, Store
+from whorl.store import Found
 
 from .key import plain_shape_key
+
+if TYPE_CHECKING:
+    from whorl.store import Store
 
 __all__ = ["NO_HINT", "Hint"]
 

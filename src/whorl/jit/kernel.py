@@ -34,7 +34,7 @@ from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.late import NamedTuple, dataclass, replace
-from whorl.lazy import load
+from whorl.lazy import load, room
 from whorl.locks import Lock
 from whorl.reads.both import Facts, both_facts, plain_replay
 from whorl.reads.fact import is_only_here
@@ -56,7 +56,12 @@ if TYPE_CHECKING:
     from whorl.errors import KernelError, RequiredHit
     from whorl.reads.replay import Replay
 
+    from . import compiling, decorator, telling
     from .explain import Explanation
+else:  # what a process that finds everything has no need of
+    compiling = room("whorl.jit.compiling", globals())
+    decorator = room("whorl.jit.decorator", globals())
+    telling = room("whorl.jit.telling", globals())
 
 __all__ = ["Kernel"]
 
@@ -267,17 +272,13 @@ class Kernel:
         )
 
     def _make(self, request: Request) -> Specialization:
-        from .compiling import made_for  # a process that finds everything needs none of it
-
-        return made_for(self, request)
+        return compiling.made_for(self, request)
 
     def _before_compile(self) -> None:
         """What a compiler needs is imported here: what an import looks at is no read of it."""
 
     def _drift(self, request: Request) -> Specialization | None:
-        from .telling import used_despite_drift
-
-        return used_despite_drift(self, request)
+        return telling.used_despite_drift(self, request)
 
     @property
     def _cache(self) -> Cache:
@@ -454,7 +455,6 @@ class Kernel:
         The call is compared with the nearest compile known here or in the store.
         """
         from .explain import Explanation
-        from .telling import explained
 
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
@@ -464,7 +464,7 @@ class Kernel:
             return Explanation(self._name, "hit", "its specialization is in memory")
         sources = StoredSources(self._cache.store)
         with remembered_in(sources):
-            return explained(self, self._request(values, target, sources))
+            return telling.explained(self, self._request(values, target, sources))
 
     # -- looking at it ------------------------------------------------------------------
 
@@ -486,9 +486,7 @@ class Kernel:
                 f"{self._name} has no option {sorted(unknown)[0]!r}; it has "
                 f"{', '.join(sorted(self.choices.options))}"
             )
-        from .decorator import taken
-
-        merged = {**self.choices.options, **taken(options)}
+        merged = {**self.choices.options, **decorator.taken(options)}
         choices = replace(self.choices, options=merged)
         return self._again(choices)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whorl.fingerprint.digest import hash_hex
 from whorl.jit.target import Target
 from whorl.late import dataclass
+from whorl.lazy import room
 from whorl.settings import current
 
 from .launch import Parts, parts_of
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from whorl.artifacts import Artifact
     from whorl.jit import Program
     from whorl.reads import Inputs
+
+    from . import generated as writing
+else:
+    writing = room("whorl.kernels.generated", globals())  # for what has checkpoints
 
 __all__ = ["KernelCompiler"]
 
@@ -77,9 +82,7 @@ class KernelCompiler:
             )
         parts = parts_of(artifact, told["level"])
         if parts.checkpoints is not None:
-            from .generated import generated
-
-            return generated(parts, function)
+            return writing.generated(parts, function)
         return PlainLaunch(parts, function), parts
 
 

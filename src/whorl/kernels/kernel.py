@@ -17,6 +17,7 @@ from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.listening import audits, listeners
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.late import NamedTuple
+from whorl.lazy import room
 from whorl.settings import Settings, current
 from whorl.store import Cache
 
@@ -29,7 +30,11 @@ from .plain_launch import PlainLaunch
 if TYPE_CHECKING:
     from whorl.reads import World
 
+    from . import machine, raised
     from .bound import BoundKernel
+else:
+    machine = room("whorl.kernels.machine", globals())
+    raised = room("whorl.kernels.raised", globals())
 
 __all__ = ["NumericKernel", "kernel"]
 
@@ -144,9 +149,7 @@ class NumericKernel(Kernel):
                 return Kernel.__call__(self, *args, **kwargs)
             except Changed as changed:
                 path = changed.path
-        from .raised import never_the_same
-
-        raise never_the_same(self._name, path)
+        raise raised.never_the_same(self._name, path)
 
     def _with_slots(self, specialization: Specialization, device: str) -> Parts | None:
         """The parts of what is loaded, with the function that takes the values of all slots."""
@@ -312,15 +315,11 @@ class NumericKernel(Kernel):
         artifact = made[which].artifact
         if form in ("ir", "llvm"):
             return bytes(artifact.payloads[form]).decode()
-        from .machine import assembly, optimised_text
-
-        show = assembly if form == "asm" else optimised_text
+        show = machine.assembly if form == "asm" else machine.optimised_text
         return show(bytes(artifact.payloads["llvm"]).decode(), artifact.metadata["level"])
 
     def _before_compile(self) -> None:
-        from .machine import binding
-
-        binding()
+        machine.binding()
 
     def _made_callable(self, specialization: Specialization, target: Target) -> Any:
         launch, parts = self.compiler.load_for(specialization.artifact, self.function)

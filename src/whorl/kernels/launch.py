@@ -11,15 +11,22 @@ import struct
 import types
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import Artifact
 from whorl.late import dataclass
 from whorl.launch import Image, Unmappable, map_image
+from whorl.lazy import room
 from whorl.reads.trace import Path, Plain, Step
 
 from .record import ENTRY, words_of
 from .types import ArrayType, Scalar, is_scalar_value, scalar_of_value
+
+if TYPE_CHECKING:
+    from . import machine, raised
+else:  # most launches neither fail nor print, and need no LLVM
+    machine = room("whorl.kernels.machine", globals())
+    raised = room("whorl.kernels.raised", globals())
 
 __all__ = [
     "RESULTS", "TRIES", "Changed", "Parts", "entry_of", "fits", "format_of", "names_of",
@@ -101,16 +108,12 @@ def parts_of(artifact: Artifact, level: str) -> Parts:
 
 
 def _failed(sites: Plain, status: bytes) -> None:
-    from .raised import raise_status  # most launches never fail
-
-    raise_status(sites, status)
+    raised.raise_status(sites, status)
 
 
 def _printer(sites: Plain) -> tuple[object, int]:
     """A function for machine code to call, which prints; and its address."""
-    from .raised import print_site
-
-    printer = _printer_type()(lambda site, count, values: print_site(sites[site], values))
+    printer = _printer_type()(lambda site, count, values: raised.print_site(sites[site], values))
     return printer, ctypes.cast(printer, ctypes.c_void_p).value or 0
 
 
@@ -147,9 +150,7 @@ def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
             pass
         else:
             return mapped.addresses[ENTRY], mapped
-    from .machine import load_object
-
-    return load_object(bytes(artifact.payloads["object"]), ENTRY, level)
+    return machine.load_object(bytes(artifact.payloads["object"]), ENTRY, level)
 
 
 def format_of(type: Scalar | ArrayType) -> str:

@@ -11,8 +11,9 @@ import ctypes
 import struct
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from whorl.lazy import room
 from whorl.reads import World
 from whorl.reads.trace import Plain
 
@@ -20,6 +21,13 @@ from .launch import RESULTS, Changed, Parts, entry_of, fits, names_of, record_of
 from .record import STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
 from .types import Scalar
+
+if TYPE_CHECKING:
+    from . import generated as writing
+    from . import raised
+else:  # the first calls have no need of these
+    writing = room("whorl.kernels.generated", globals())
+    raised = room("whorl.kernels.raised", globals())
 
 __all__ = ["PlainLaunch"]
 
@@ -50,9 +58,7 @@ class PlainLaunch:
     def generated(self) -> tuple[Callable[..., Any], Parts]:
         """The same in straight lines, and the parts with it."""
         if self._generated is None:
-            from .generated import generated
-
-            launch, self.parts = generated(self.parts, self.function)
+            launch, self.parts = writing.generated(self.parts, self.function)
             self._generated = launch
         return self._generated, self.parts
 
@@ -70,9 +76,7 @@ class PlainLaunch:
         try:
             packed = self._record.pack(*outside, parts.printer, 0, 0, 0, 0, 0, *words)
         except struct.error as error:
-            from .raised import not_packed
-
-            not_packed(parts.slots, error, tuple(found))
+            raised.not_packed(parts.slots, error, tuple(found))
         record = (ctypes.c_char * self._record.size).from_buffer_copy(packed)
         self._entry(record)
         status = record.raw[STATUS * 8 : STATUS * 8 + 32]

@@ -15,12 +15,12 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from whorl.artifacts import Damaged, Entry, Label, Part
-from whorl.artifacts.entry import label_end, peek_label
+from whorl.artifacts.label import label_end, peek_label
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.late import dataclass
 from whorl.store import Cache, DirectoryStore, Ending, Found, default_cache
-from whorl.store.outcome import check_key
+from whorl.store.found import check_key
 
 from .process_store import ProcessStore
 from .values import Encoded, NotKept, NotRestored, Serializer, decoded, encoded, is_constant

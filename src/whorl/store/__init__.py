@@ -12,28 +12,36 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from .bound import Collected
-    from .cache import Cache, Obtained
+    from .cache import Cache
     from .default import default_cache, open_cache
     from .directory import DirectoryStore
     from .ending import Ending
+    from .flight import Obtained
+    from .found import Absent, Found
     from .lease import Leases
+    from .medium import Store
     from .memory import MemoryStore, NullStore
-    from .outcome import Absent, Failed, Found, Got, Put, Skipped, Store, Stored
-    from .statistics import ProgramTotals, Statistics, Totals
+    from .outcome import Failed, Got, Put, Skipped, Stored
+    from .statistics import Statistics
+    from .totals import ProgramTotals, Totals
     from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
             "bound": "Collected",
-            "cache": "Cache Obtained",
+            "cache": "Cache",
             "default": "default_cache open_cache",
             "directory": "DirectoryStore",
             "ending": "Ending",
+            "flight": "Obtained",
+            "found": "Absent Found",
             "lease": "Leases",
+            "medium": "Store",
             "memory": "MemoryStore NullStore",
-            "outcome": "Absent Failed Found Got Put Skipped Store Stored",
-            "statistics": "ProgramTotals Statistics Totals",
+            "outcome": "Failed Got Put Skipped Stored",
+            "statistics": "Statistics",
+            "totals": "ProgramTotals Totals",
             "wrappers": "Mismatch ReadOnly Tiered Verifying",
         },
     )

@@ -11,8 +11,8 @@ keep up, at 40 bytes the others wait for it.
     ROOM       a collection leaves 5 % of room
 
 Last use is the time of a file's last change, which a hit renews when it is older than
-`stamp.STAMP_EVERY`. First go entries of older formats; then those of toolchains that nothing has
-used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
+`directory.RENEWED_EVERY`. First go entries of older formats; then those of toolchains that nothing
+has used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged
-from whorl.artifacts.entry import PAGE, label_end, peek_label
+from whorl.artifacts.entry import PAGE
+from whorl.artifacts.label import label_end, peek_label
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import logger
 
 from .atomic_file import append_small, write_small
 from .ending import Ending
 from .stamp import last_used
-from .statistics import Statistics, compact
+from .statistics import Statistics
+from .totals import compact
 
 __all__ = ["Bound", "Collected", "StoredFile"]
 

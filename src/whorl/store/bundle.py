@@ -28,7 +28,8 @@ from whorl.late import NamedTuple, dataclass
 
 from .catalogue import Name
 from .directory import DirectoryStore
-from .outcome import Failed, Found, Skipped, Store
+from .medium import Store
+from .outcome import Failed, Found, Skipped
 
 __all__ = ["BadBundle", "Imported", "Packed", "contents", "is_pickled", "pack", "unpack"]
 

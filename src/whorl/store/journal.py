@@ -22,7 +22,7 @@ from whorl.late import NamedTuple, dataclass
 
 from .atomic_file import append_small, make_directory
 from .directory import DirectoryStore
-from .outcome import Store
+from .medium import Store
 
 __all__ = ["Difference", "Journal", "Miss", "journal_of"]
 

@@ -15,12 +15,37 @@ import os
 import sys
 from typing import Final
 
-__all__ = ["is_local", "mapped"]
+from whorl.artifacts.damage import check_head
+from whorl.artifacts.entry import HEAD
+
+__all__ = ["contents", "is_local", "mapped"]
 
 _LOCAL: Final = frozenset(
     ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "overlay", "bcachefs", "jfs")
 )
 _MOUNTS: Final = "/proc/self/mountinfo"
+
+
+def contents(file: int, size: int, root: str) -> bytes | memoryview:
+    """All of a large file; `Damaged` before it is read if its head does not fit."""
+    os.lseek(file, 0, os.SEEK_SET)
+    check_head(_rest(file, HEAD), size)
+    found = mapped(file, size, root)
+    if found is not None:
+        return found
+    os.lseek(file, 0, os.SEEK_SET)
+    return _rest(file, size)
+
+
+def _rest(file: int, size: int) -> bytes:
+    """So many bytes, or as many as there are."""
+    data = os.read(file, size)
+    if len(data) == size:
+        return data
+    parts = [data]  # the system gives no more than 2 GB at once
+    while part := os.read(file, size - sum(map(len, parts))):
+        parts.append(part)
+    return b"".join(parts)
 
 
 def mapped(file: int, size: int, root: str) -> memoryview | None:

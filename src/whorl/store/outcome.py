@@ -1,15 +1,13 @@
-"""What a store is asked, and every way it can answer."""
+"""Every way a store can answer. The usual two, `Found` and `Absent`, are in `found`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
-from whorl.artifacts import Entry
-from whorl.fingerprint.digest import Digest, ProcessDigest, StableDigest
 from whorl.late import dataclass
 
 from .ending import Ending
+from .found import ABSENT, Absent, Found, check_key
 
 __all__ = [
     "ABSENT",
@@ -20,32 +18,9 @@ __all__ = [
     "Got",
     "Put",
     "Skipped",
-    "Store",
     "Stored",
     "check_key",
 ]
-
-
-@dataclass(slots=True)
-class Found:
-    """The entry asked for, checked. Not frozen, because that would cost 0.3 us on every hit.
-
-    >>> from whorl.artifacts import Artifact, Label, encode
-    >>> entry = encode(Artifact(), Label("artifact", StableDigest("0" * 32)))
-    >>> Found(entry).entry is entry
-    True
-    """
-
-    entry: Entry
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """There is no such entry.
-
-    >>> Absent()
-    Absent()
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,43 +59,4 @@ class Skipped:
 Got: TypeAlias = Found | Absent | Failed
 Put: TypeAlias = Stored | Skipped | Failed
 
-ABSENT: Final = Absent()
 STORED: Final = Stored()
-
-
-class Store(Protocol):
-    """Entries by key, in a medium of some kind. All a new medium has to do is in these methods.
-
-    Keys are stable digests. Entries may be put `under` a group, such as the manifests of a
-    program, and are then found and listed under it only. No method raises because of the
-    medium; each answers with an outcome. Methods may be called by several threads at once.
-    """
-
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
-        """The entry of a key."""
-
-    def put(self, entry: Entry) -> Put:
-        """Keep an entry under its own key; one of the same key gives way to it."""
-
-    def remove(
-        self, key: StableDigest, under: StableDigest | None = None
-    ) -> Stored | Absent | Failed:
-        """Forget an entry."""
-
-    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
-        """The keys of a group, or those of no group, in no order."""
-
-
-def check_key(key: object, under: object = None) -> None:
-    """Refuse what may not name something that outlives the process."""
-    if under is not None:
-        check_key(under)
-    if isinstance(key, StableDigest):
-        return
-    if isinstance(key, ProcessDigest):
-        raise TypeError(
-            f"ProcessDigest {key} names something of this process only and is no key of a store; "
-            "use a stable rule instead of by_identity"
-        )
-    known = " (a plain Digest does not say how long it lives)" if isinstance(key, Digest) else ""
-    raise TypeError(f"the key of a store is a StableDigest, not {type(key).__name__}{known}")

@@ -10,7 +10,8 @@ from whorl.late import dataclass
 from whorl.lazy import logger
 
 from .directory import DirectoryStore
-from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Skipped, Store, Stored
+from .medium import Store
+from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Skipped, Stored
 
 __all__ = ["Mismatch", "ReadOnly", "Tiered", "Verifying"]
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whorl.artifacts.plain import NotPlain, lowered, restored
+from whorl.artifacts.lowered import NotPlain, lowered
+from whorl.artifacts.record import restored
 
 leaves = st.one_of(
     st.none(),

@@ -1,0 +1,238 @@
+"""Lines of counts in, their sums out: of one process, or of all that used a directory.
+
+Adding up all lines of all files gives the sums; lines that make no sense are passed over. See
+`count_file` for how they are written. Long files are replaced by their sums now and then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from whorl.late import dataclass, field, replace
+
+from .atomic_file import write_small
+from .ending import Ending
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .statistics import Counts
+
+__all__ = ["ProgramTotals", "Totals", "compact"]
+
+_ABSURD: Final = 1 << 63
+COMPACT_FROM: Final = 1 << 16  # bytes of a file that is added up when somebody collects
+_TAKEN: Final = ".taken.jsonl"
+DAYS_KEPT: Final = 730
+PROGRAMS_KEPT: Final = 1000  # in one line: those that were used most
+_SUMS: Final = ("bytes_read", "bytes_written", "seconds_saved", "seconds_spent")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTotals:
+    """How often something of a program was found or made, and what that saved and took.
+
+    >>> ProgramTotals(found=3, saved=1.5).made
+    0
+    """
+
+    found: int = 0
+    made: int = 0
+    saved: float = 0.0
+    spent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How often everything ended how, and what that meant.
+
+    >>> Totals({Ending.HIT: 3, Ending.ABSENT: 1}).hit_rate
+    0.75
+    """
+
+    endings: Mapping[Ending, int] = field(default_factory=dict)
+    bytes_read: int = 0
+    bytes_written: int = 0
+    seconds_saved: float = 0.0
+    seconds_spent: float = 0.0
+    programs: Mapping[str, ProgramTotals] = field(default_factory=dict)
+    causes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def hits(self) -> int:
+        """Lookups that found their entry."""
+        return self.endings.get(Ending.HIT, 0)
+
+    @property
+    def misses(self) -> Mapping[Ending, int]:
+        """Lookups that did not, by reason."""
+        return {ending: n for ending, n in self.endings.items() if ending.is_miss}
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of lookups that found their entry; 0 if there were none."""
+        lookups = self.hits + sum(self.misses.values())
+        return self.hits / lookups if lookups else 0.0
+
+    @classmethod
+    def counted(cls, counts: Counts) -> Totals:
+        """The sums of what one process has counted."""
+        rows = {"programs": counts.programs, "causes": counts.causes}
+        return cls._sum([{**counts.numbers, **rows}])
+
+    @classmethod
+    def of(cls, directory: Path) -> Totals:
+        """The sums of all processes that flushed into a directory."""
+        return cls._sum(line for file in _files(directory) for line in _lines(file))
+
+    @classmethod
+    def in_file(cls, path: Path) -> Totals:
+        """The sums of a file that WHORL_SUMMARY named."""
+        return cls._sum(_lines(path))
+
+    @classmethod
+    def by_day(cls, directory: Path) -> dict[int, Totals]:
+        """The same for each day since 1970, as far as that is known."""
+        return _by_day(line for file in _files(directory) for line in _lines(file))
+
+    @classmethod
+    def _sum(cls, lines: Iterable[Mapping[str, Any]]) -> Totals:
+        endings: Counter[Ending] = Counter()
+        sums: Counter[str] = Counter()
+        programs: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0, 0.0])
+        causes: Counter[str] = Counter()
+        names = {ending.value: ending for ending in Ending}
+        for line in lines:
+            _add_programs(programs, line.get("programs"))
+            _add_causes(causes, line.get("causes"))
+            for name, number in line.items():
+                if not _is_number(number):
+                    continue
+                if name in names and type(number) is int:
+                    endings[names[name]] += number
+                elif name in _SUMS:
+                    sums[name] += number
+        return cls(
+            dict(endings),
+            int(sums["bytes_read"]),
+            int(sums["bytes_written"]),
+            float(sums["seconds_saved"]),
+            float(sums["seconds_spent"]),
+            {
+                name: ProgramTotals(int(found), int(made), saved, spent)
+                for name, (found, made, saved, spent) in programs.items()
+            },
+            dict(causes),
+        )
+
+    def as_line(self) -> dict[str, Any]:
+        """The same as one line of a file."""
+        line: dict[str, Any] = {end.value: n for end, n in self.endings.items() if n}
+        line.update({name: getattr(self, name) for name in _SUMS if getattr(self, name)})
+        if self.programs:
+            most = sorted(self.programs.items(), key=lambda row: -row[1].found - row[1].made)
+            line["programs"] = {
+                name: [sums.found, sums.made, sums.saved, sums.spent]
+                for name, sums in most[:PROGRAMS_KEPT]
+            }
+        if self.causes:
+            line["causes"] = dict(self.causes)
+        return line
+
+
+def _is_number(number: object) -> bool:
+    return type(number) in (int, float) and abs(cast("float", number)) < _ABSURD
+
+
+def _add_programs(programs: defaultdict[str, list[float]], rows: object) -> None:
+    if type(rows) is not dict:
+        return
+    for name, row in rows.items():
+        if type(row) is list and len(row) == 4 and all(map(_is_number, row)):
+            sums = programs[name]
+            for i, number in enumerate(row):
+                sums[i] += number
+
+
+def _add_causes(causes: Counter[str], rows: object) -> None:
+    if type(rows) is dict:
+        causes.update({name: n for name, n in rows.items() if type(n) is int and _is_number(n)})
+
+
+def _by_day(lines: Iterable[Mapping[str, Any]]) -> dict[int, Totals]:
+    days: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for line in lines:
+        day = line.get("day", 0)
+        days[day if type(day) is int and 0 <= day < 1_000_000 else 0].append(line)
+    return {day: Totals._sum(found) for day, found in sorted(days.items())}
+
+
+def _files(directory: Path) -> list[Path]:
+    try:
+        return sorted(path for path in directory.iterdir() if path.name.endswith(".jsonl"))
+    except OSError:
+        return []
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    try:
+        texts = path.read_bytes().splitlines()
+    except OSError:
+        return []
+    found = []
+    for text in texts:
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if type(line) is dict:
+            found.append(line)
+    return found
+
+
+def compact(directory: Path) -> None:
+    """Replace the lines of long files by their sums, unless another process does."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(
+        directory / "compacting", thread_local=False, mode=0o600, fallback_to_soft=False
+    )
+    with contextlib.suppress(OSError, Timeout, NotImplementedError):
+        if directory.is_dir():
+            with lock.acquire(timeout=0):
+                for path in _files(directory):
+                    _compact_file(path)
+
+
+def _compact_file(path: Path) -> None:
+    """What was taken out of use is a sum already: nobody appends to it."""
+    if path.name.endswith(_TAKEN) or path.stat().st_size < COMPACT_FROM:
+        return
+    taken = path.with_suffix(f".{os.getpid()}-{time.time_ns():x}{_TAKEN}")
+    path.rename(taken)  # whoever appends from now on makes a new file
+    time.sleep(0.01)  # ... and whoever had it open has written by now
+    lines = [json.dumps(line, separators=(",", ":")) for line in _summed(_lines(taken))]
+    summed = taken.with_suffix(".sum")
+    write_small(str(summed), "\n".join(lines) + "\n")
+    summed.replace(taken)  # at every moment there are the lines or their sum
+
+
+def _summed(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One line for each day, the days before the last ones together; programs in one line."""
+    days = _by_day(lines)
+    first = max(days, default=0) - DAYS_KEPT
+    late = {day: sums for day, sums in days.items() if day >= first}
+    early = Totals._sum(sums.as_line() for day, sums in days.items() if day < first)
+    for day, sums in ((0, early), *late.items()):
+        line = replace(sums, programs={}, causes={}).as_line()
+        if line:
+            yield {**line, "day": day} if day else line
+    everything = Totals._sum(lines)
+    if everything.programs or everything.causes:
+        yield Totals(programs=everything.programs, causes=everything.causes).as_line()

@@ -1,0 +1,119 @@
+"""An entry in, its file in a directory out; or why it is not kept."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING, Final
+
+from whorl.artifacts import Damaged, Entry
+from whorl.errors import UnsafeDirectory
+from whorl.fingerprint.digest import StableDigest
+
+from .atomic_file import make_directory, sync_directories, write_file
+from .ending import Ending
+from .outcome import ABSENT, STORED, Absent, Failed, Skipped, Stored, check_key
+from .safety import check_directory
+from .unusable import set_aside, words
+
+if TYPE_CHECKING:
+    from .directory import DirectoryStore
+
+__all__ = ["put", "remove"]
+
+_INFO, _WARNING = 20, 30  # levels, as logging has them
+_ATTEMPTS: Final = 3
+_READ_ONLY: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+_TAG: Final = (
+    b"Signature: 8a477f597d28d172789f06886806bc55\n"
+    b"# This directory holds what whorl can make again.\n"
+)
+
+
+def put(store: DirectoryStore, entry: Entry) -> Stored | Skipped | Failed:
+    """Keep an entry. When this returns `Stored`, every process can find it."""
+    check_key(entry.key, entry.under)
+    if store.read_only:
+        return Skipped("the store is read-only")
+    if len(entry.data) > store.max_size:
+        reason = f"it is larger than all of the store may be ({store.max_size} bytes)"
+        store.say("large", _WARNING, "%s is not kept: %s", entry.key, reason)
+        return Skipped(reason)
+    path = store.path(entry.key, entry.under)
+    try:
+        if store.bound.is_large(len(entry.data)):
+            _make_directories(store, path)
+        with store.bound.room_for(len(entry.data)):
+            _write(store, path, entry.data)
+    except UnsafeDirectory as error:
+        store.say("unsafe", _WARNING, "%s", error)
+        return Failed(error.reason, Ending.UNSAFE)
+    except OSError as error:
+        return _not_stored(store, error)
+    store.bound.wrote(len(entry.data))
+    return STORED
+
+
+def remove(
+    store: DirectoryStore, key: StableDigest, under: StableDigest | None = None
+) -> Stored | Absent | Failed:
+    """Forget an entry."""
+    check_key(key, under)
+    if store.read_only:
+        return Failed("the store is read-only", Ending.NOT_WRITABLE)
+    try:
+        os.unlink(store.path(key, under))
+    except FileNotFoundError:
+        return ABSENT
+    except OSError as error:
+        return Failed(words(error), Ending.NOT_WRITABLE)
+    return STORED
+
+
+def _write(store: DirectoryStore, path: str, data: bytes | memoryview) -> None:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            write_file(path, data, store.incoming, sync=store.sync)
+        except FileNotFoundError:  # the first of its shard, or a collection was faster
+            if attempt == _ATTEMPTS:
+                raise
+            _make_directories(store, path)
+            if store.sync:
+                sync_directories(path, store.place)
+        except IsADirectoryError:  # somebody's directory under an entry's name
+            if attempt == _ATTEMPTS:
+                raise
+            set_aside(store, path, os.lstat(path), Damaged.not_a_file())
+        else:
+            return
+
+
+def _make_directories(store: DirectoryStore, path: str) -> None:
+    make_directory(store.place)
+    check_directory(store.place)
+    for directory in (store.incoming, os.path.dirname(path)):
+        make_directory(directory)
+    tag = f"{store.place}{os.sep}CACHEDIR.TAG"
+    if not os.path.exists(tag):
+        with contextlib.suppress(OSError):
+            write_file(tag, _TAG, store.incoming)
+
+
+def _not_stored(store: DirectoryStore, error: OSError) -> Skipped | Failed:
+    reason = words(error)
+    if error.errno in _FULL:
+        ending = Ending.NO_SPACE
+    elif error.errno in _READ_ONLY:
+        ending = Ending.NOT_WRITABLE
+    else:
+        ending = Ending.NOT_STORED
+    if ending is Ending.NOT_WRITABLE and os.path.isdir(store.place):
+        store.say("read-only", _INFO, "%s cannot be written to: %s", store.place, reason)
+        return Skipped(f"{store.place} cannot be written to: {reason}", ending)
+    store.say(
+        error.errno, _WARNING, "nothing is kept in %s: %s. The program goes on without.",
+        store.place, reason,
+    )  # fmt: skip
+    return Failed(reason, ending)
