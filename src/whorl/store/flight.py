@@ -112,12 +112,12 @@ def obtained(
         return Obtained(entry, Ending.PRODUCED, cache.put(entry))
 
     name = str(key) if under is None else f"{under}-{key}"
-    obtained, how = cache.once(name, look, make, what=what)
+    made, how = cache.once(name, look, make, what=what)
     if how is Ending.WAITED:
         cache.statistics.count(
-            how, bytes_read=len(obtained.entry.data), seconds_saved=obtained.entry.seconds
+            how, bytes_read=len(made.entry.data), seconds_saved=made.entry.seconds
         )
-    return replace(obtained, how=how)
+    return replace(made, how=how)
 
 
 class Flights:
