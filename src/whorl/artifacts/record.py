@@ -187,15 +187,21 @@ def restored(value: Any) -> Any:
         raise ValueError(f"not a plain value: {error}") from error
 
 
+_AS_THEY_ARE: Final = frozenset((str, int, float, bool, type(None)))
+
+
 def _restored(value: Any) -> Any:
+    """Hot in a new process: most of what is in a list or tuple is as it is, and is left so."""
     if type(value) is list:
-        return [_restored(item) for item in value]
+        return [item if type(item) in _AS_THEY_ARE else _restored(item) for item in value]
     if type(value) is not dict:
         return value
     ((tag, content),) = value.items()
     match tag:
         case "tuple":
-            return tuple(_restored(item) for item in content)
+            return tuple(
+                [item if type(item) in _AS_THEY_ARE else _restored(item) for item in content]
+            )
         case "dict":
             return {_restored(key): _restored(held) for key, held in content}
         case "bytes":

@@ -44,7 +44,7 @@ class KernelCompiler:
     nogil: bool = False
 
     name = "whorl-kernel"
-    version = f"1 abi {ABI}"  # what was made for another record is never found
+    version = f"2 abi {ABI}"  # what was made for another record is never found
     settings = ("nogil",)  # the others are in the target
 
     @property

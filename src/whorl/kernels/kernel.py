@@ -22,7 +22,7 @@ from whorl.settings import Settings, current
 from whorl.store import Cache
 
 from .compiler import KernelCompiler
-from .launch import TRIES, Changed, Parts
+from .launch import TRIES, Changed, Parts, unpacked
 from .level import check_level
 from .native import CALLS_IN_PYTHON, NativeTables, alive, native_classes
 from .plain_launch import PlainLaunch
@@ -314,9 +314,9 @@ class NumericKernel(Kernel):
             raise LookupError(f"{self._name} has not been called yet: nothing is compiled")
         artifact = made[which].artifact
         if form in ("ir", "llvm"):
-            return bytes(artifact.payloads[form]).decode()
+            return unpacked(artifact, form).decode()
         show = machine.assembly if form == "asm" else machine.optimised_text
-        return show(bytes(artifact.payloads["llvm"]).decode(), artifact.metadata["level"])
+        return show(unpacked(artifact, "llvm").decode(), artifact.metadata["level"])
 
     def _before_compile(self) -> None:
         machine.binding()

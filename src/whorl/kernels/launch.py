@@ -30,7 +30,7 @@ else:  # most launches neither fail nor print, and need no LLVM
 
 __all__ = [
     "RESULTS", "TRIES", "Changed", "Parts", "entry_of", "fits", "format_of", "names_of",
-    "parts_of", "record_of", "slots_from",
+    "parts_of", "record_of", "slots_from", "unpacked",
 ]  # fmt: skip
 
 
@@ -150,7 +150,14 @@ def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
             pass
         else:
             return mapped.addresses[ENTRY], mapped
-    return machine.load_object(bytes(artifact.payloads["object"]), ENTRY, level)
+    return machine.load_object(unpacked(artifact, "object"), ENTRY, level)
+
+
+def unpacked(artifact: Artifact, name: str) -> bytes:
+    """A payload that is kept small."""
+    from zlib import decompress
+
+    return decompress(artifact.payloads[name])
 
 
 def format_of(type: Scalar | ArrayType) -> str:

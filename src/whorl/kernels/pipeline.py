@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+import zlib
 from pathlib import PurePath
 
 from whorl.artifacts import Artifact
@@ -53,7 +54,12 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "checkpoints": _plain_labels(function),
     }
     code = machine_code(text, level)
-    payloads = {"object": code, "llvm": text.encode(), "ir": shown.encode()}
+    # Nobody reads these where the image can be mapped and nobody asks: they are kept small.
+    payloads = {
+        "object": zlib.compress(code),
+        "llvm": zlib.compress(text.encode()),
+        "ir": zlib.compress(shown.encode()),
+    }
     try:
         image = link(code)
     except Unlinkable:  # LLVM can load it
