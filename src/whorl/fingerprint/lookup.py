@@ -48,17 +48,19 @@ class _Absent:
 
 ABSENT: Final = _Absent()
 
-_vars_of = cast("types.GetSetDescriptorType", type.__dict__["__dict__"]).__get__
-_mro_of = cast("types.MemberDescriptorType", type.__dict__["__mro__"]).__get__
-_name_of = cast("types.GetSetDescriptorType", type.__dict__["__name__"]).__get__
-_qualname_of = cast("types.GetSetDescriptorType", type.__dict__["__qualname__"]).__get__
-_module_of = cast("types.GetSetDescriptorType", type.__dict__["__module__"]).__get__
-_module_dict_of = cast("types.MemberDescriptorType", vars(types.ModuleType)["__dict__"]).__get__
+# What each returns is known; a `cast` around every call would take longer than the call.
+_vars_of: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
+_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
+_qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
+_module_of: Callable[[type], object] = type.__dict__["__module__"].__get__
+_module_dict_of: Callable[[types.ModuleType], dict[str, Any]]
+_module_dict_of = vars(types.ModuleType)["__dict__"].__get__
 
 
 def class_vars(cls: type) -> Mapping[str, Any]:
     """What is stored in the class itself."""
-    return cast("Mapping[str, Any]", _vars_of(cls))
+    return _vars_of(cls)
 
 
 def uncounted(*names: str) -> Callable[[C], C]:
@@ -81,12 +83,12 @@ def uncounted(*names: str) -> Callable[[C], C]:
 
 def mro(cls: type) -> tuple[type, ...]:
     """The classes in which attributes are looked up, the class itself first."""
-    return cast("tuple[type, ...]", _mro_of(cls))
+    return _mro_of(cls)
 
 
 def qualname(cls: type) -> str:
     """The dotted name of the class inside its module."""
-    return cast("str", _qualname_of(cls))
+    return _qualname_of(cls)
 
 
 def module_name(cls: type) -> str:
@@ -106,12 +108,16 @@ def type_name(cls: type) -> str:
 
 def derives(cls: type, *bases: type) -> bool:
     """Whether the class is one of the bases or inherits from it, as memory is laid out."""
-    return any(c is base for c in mro(cls) for base in bases)
+    for each in _mro_of(cls):
+        for base in bases:
+            if each is base:
+                return True
+    return False
 
 
 def class_name(cls: type) -> str:
     """The name of the class alone."""
-    return cast("str", _name_of(cls))
+    return _name_of(cls)
 
 
 def find(cls: type, name: str) -> object:
@@ -140,7 +146,7 @@ def module_attribute(module: types.ModuleType, name: str) -> object:
 
 def module_vars(module: types.ModuleType) -> dict[str, Any]:
     """The module's globals."""
-    return cast("dict[str, Any]", _module_dict_of(module))
+    return _module_dict_of(module)
 
 
 def instance_dict(value: object) -> dict[str, Any] | None:

@@ -136,8 +136,14 @@ def record_of(parts: Parts, results: list[str]) -> struct.Struct:
 
 def entry_of(parts: Parts) -> Callable[[Any], None]:
     """A kernel's machine code, as a function of its record."""
-    prototype = ctypes.CFUNCTYPE if parts.releases else ctypes.PYFUNCTYPE
-    return prototype(None, ctypes.c_void_p)(parts.address)
+    entry: Callable[[Any], None] = _prototype(parts.releases)(parts.address)
+    return entry
+
+
+@cache
+def _prototype(releases: bool) -> Any:
+    """The class of such functions. `ctypes` would make another one each time."""
+    return (ctypes.CFUNCTYPE if releases else ctypes.PYFUNCTYPE)(None, ctypes.c_void_p)
 
 
 def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:

@@ -76,14 +76,19 @@ class Unmatched:
 
 def has_identity(fact: Plain) -> bool:
     """Whether a fact, or a part of it, means nothing in another process."""
-    if type(fact) is OnlyHere:
-        return True
-    return type(fact) in (tuple, list) and any(map(has_identity, fact))
+    cls = type(fact)
+    if cls is tuple or cls is list:
+        for part in fact:
+            inner = type(part)  # most have no parts of their own: those need no call
+            if (inner is tuple or inner is list or inner is OnlyHere) and has_identity(part):
+                return True
+        return False
+    return cls is OnlyHere
 
 
 def is_only_here(facts: tuple[Plain, ...]) -> bool:
     """Whether one of the facts means nothing in another process."""
-    return any(map(has_identity, facts))
+    return has_identity(facts)
 
 
 def exact(value: Any) -> Plain:

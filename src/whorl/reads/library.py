@@ -41,7 +41,10 @@ def library_name(value: Any) -> Plain:
     (None, None)
     """
     cls = type(value)
-    if not any(cls is kind for kind in _KINDS):  # a metaclass may refuse to be compared
+    for kind in _KINDS:  # a metaclass may refuse to be compared
+        if cls is kind:
+            break
+    else:
         return None
     module = "numpy" if cls is np.ufunc else value.__module__
     if type(module) is not str:
@@ -61,9 +64,10 @@ def _scope(module: str) -> dict[str, Any] | None:
     """The globals of a module that is loaded, and is a plain one or whorl's own."""
     loaded = sys.modules.get(module)
     cls = type(loaded)
-    is_whorl = module.partition(".")[0] == "whorl"
-    if cls is not types.ModuleType and not (is_whorl and derives(cls, types.ModuleType)):
-        return None
+    if cls is not types.ModuleType:
+        is_whorl = module.partition(".")[0] == "whorl"
+        if not (is_whorl and derives(cls, types.ModuleType)):
+            return None
     return module_vars(cast("types.ModuleType", loaded))
 
 

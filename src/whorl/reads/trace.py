@@ -39,6 +39,8 @@ class Aspect(Enum):
     ALIAS = "alias"
     LEN = "len"
 
+    __hash__ = object.__hash__  # there is one of each; that of `Enum` is a function in Python
+
 
 class Step(NamedTuple):
     """One step of a path: the operation that makes it, and its name, index or key.
