@@ -197,6 +197,13 @@ def load(contenders: Sequence[Contender[T]]) -> dict[str, T | Failure]:
     return loaded
 
 
+def installed(name: str) -> str:
+    """The name of a module that can be imported, and is not: its processes will do that."""
+    if importlib.util.find_spec(name) is None:
+        raise ModuleNotFoundError(name)
+    return name
+
+
 # -- One call in a child -----------------------------------------------------------------------
 
 
