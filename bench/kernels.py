@@ -57,6 +57,9 @@ SIZES = {
 }
 """Of the problems: a call takes 5 to 50 ms, so that what a launch costs matters little."""
 
+REST_SECONDS = 0.02
+"""Between turns: the threads of OpenMP, whorl's and Numba's, spin for 4 to 10 ms after a loop."""
+
 ONE, TWO, COLD = "one", "two", "cold"
 THREADS = {ONE: 1, TWO: 2}
 TITLES = {
@@ -151,7 +154,8 @@ def measure_throughput(key: str, peers: Peers, settings: Settings) -> Iterator[R
             sides.add(program, program.problem(SIZES[program.name]))
         sides.check_idle()
         ended: dict[tuple[str, str], Outcome] = {**sides.failed}
-        ended.update(harness.alternate(sides.tasks, settings, trusted=True))
+        rest = partial(time.sleep, REST_SECONDS if threads > 1 else 0.0)
+        ended.update(harness.alternate(sides.tasks, settings, trusted=True, settle=rest))
     for program in PROGRAMS:
         outcomes: dict[str, Outcome] = {SUBJECT: ended[program.name, SUBJECT]}
         for name, peer in peers.items():
