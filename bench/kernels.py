@@ -112,6 +112,8 @@ class Sides:
     def add(self, program: Program, args: tuple[Any, ...]) -> None:
         """Every side's task for a program; all compute the same, and all are compiled then."""
         name, out = program.name, args[-1]
+        for worker in self._workers.values():
+            worker.tell("load", name, SIZES[name])  # all compile at the same time
         task = self.tasks[name, SUBJECT] = partial(program.kernel, *args)
         task()
         expected = out.copy()
@@ -122,7 +124,7 @@ class Sides:
                 raise AssertionError(f"{name}: the two sides do not compute the same")
         for peer, worker in self._workers.items():
             try:
-                worker.ask("load", name, SIZES[name])
+                worker.answer()
                 if np.allclose(worker.ask("result", name), expected):
                     self.tasks[name, peer] = worker.task(name)
                 else:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -190,23 +191,27 @@ def ended(name: str, program: str, directory: Path) -> Ended | Failure:
 
 
 def prepared(directory: Path, names: Sequence[str]) -> dict[str, Failure]:
-    """Files that are written, caches that are filled; who cannot, and why."""
-    failed: dict[str, Failure] = {}
-    for name, program in PROGRAMS.items():
-        if name not in DECORATORS:
-            ended(name, program, directory)  # the bytecode is there from now on
-        elif name in names:
-            (directory / name).mkdir()
-            file = directory / name / f"{medium.MODULE}.py"
-            file.write_text(file_of(name), encoding="utf-8")
-            for filling in (telling(name), program, telling(name)):
-                ending = ended(name, filling, directory)
-            match told(name, ending):
-                case dict():
-                    pass
-                case failure:
-                    failed[name] = failure
-    return failed
+    """Files that are written, caches that are filled, all at once; who cannot, and why."""
+    with ThreadPoolExecutor() as pool:
+        endings = pool.map(partial(filled, directory), names)
+        return {
+            name: ending
+            for name, ending in zip(names, endings, strict=True)
+            if not isinstance(ending, dict)
+        }
+
+
+def filled(directory: Path, name: str) -> dict[str, Any] | Failure:
+    """What a contender says of its kernels when all is there that it keeps; or why it cannot."""
+    if name not in DECORATORS:
+        ending = ended(name, PROGRAMS[name], directory)  # the bytecode is there from now on
+        return {} if isinstance(ending, Ended) else ending
+    (directory / name).mkdir()
+    file = directory / name / f"{medium.MODULE}.py"
+    file.write_text(file_of(name), encoding="utf-8")
+    for filling in (telling(name), PROGRAMS[name], telling(name)):
+        ending = ended(name, filling, directory)
+    return told(name, ending)
 
 
 def told(name: str, ending: Ended | Failure) -> dict[str, Any] | Failure:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pipe
@@ -94,10 +94,14 @@ class Worker:
     connection: Connection[Any, Any]
     timeout_seconds: float = 60.0
 
-    def ask(self, *question: object) -> Any:
-        """The answer; `NoAnswer` with its name if there is a failure instead."""
-        try:
+    def tell(self, *question: object) -> None:
+        """Ask, and do something else meanwhile; whoever has ended is found out by the answer."""
+        with suppress(OSError):
             self.connection.send(question)
+
+    def answer(self) -> Any:
+        """What the last question is answered; `NoAnswer` with its name if that is a failure."""
+        try:
             if not self.connection.poll(self.timeout_seconds):
                 self.process.kill()
                 raise NoAnswer(str(harness.TimedOut(self.timeout_seconds)))
@@ -107,6 +111,10 @@ class Worker:
         if isinstance(answer, Failed):
             raise NoAnswer(answer.reason)
         return answer.value
+
+    def ask(self, *question: object) -> Any:
+        self.tell(*question)
+        return self.answer()
 
     def task(self, program: str) -> harness.Elsewhere:
         """A program as a task that takes its turns among those of other processes."""
