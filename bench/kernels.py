@@ -259,8 +259,8 @@ def throughput_goals(family: Results, name: str, text: str) -> Iterator[Goal]:
     mean = statistics.geometric_mean(known) if is_whole else None
     yield Goal(f"{text}: geometric mean", "at least", 1.0, "x", mean, failure)
     worst = min(known) if is_whole else None
-    case = next((case for case, ratio in ratios.items() if ratio == worst), "")
-    yield Goal(f"{text}: the lowest ({case})", "at least", 0.9, "x", worst, failure)
+    case = "".join(f" ({case})" for case, ratio in ratios.items() if is_whole and ratio == worst)
+    yield Goal(f"{text}: the lowest{case}", "at least", 0.9, "x", worst, failure)
 
 
 # -- The command -------------------------------------------------------------------------------

@@ -373,7 +373,7 @@ def main() -> None:
     shown = [SUBJECT, *(name for name in PROGRAMS if name != SUBJECT and name not in absent)]
     tables = [harness.results_table(results, shown)]
     if absent:
-        tables.append(f"Left out: {', '.join(f'{name}, {why}' for name, why in absent.items())}.")
+        tables.append(f"Left out: {'; '.join(f'{name}, {why}' for name, why in absent.items())}.")
     run.publish("From process start to result", results, list(goals(results)), tables, shown)
 
 
