@@ -6,13 +6,13 @@ Taichi and Quadrants, which began as a copy of it, are written alike: one text f
 for statement that of the examples, as far as their languages go: no step in a `range`, no `return`
 from the middle of a function, `a = a + b` where `a += b` would be atomic.
 
-The data lie in fields, which both address by constants. Measured beside their own arrays and
-NumPy's, fields are as fast or faster everywhere, by up to a third for stencil and matrix multiply.
-On one thread the outermost loop is serial, which lets LLVM see the loop. On two it runs over rows
-or blocks of elements, a few at a time. By default, both would give 512 iterations to a thread, so
-that programs with few of them would run on one; the options of `init` are those that heed
-`block_dim` instead. Neither has fast-math. A histogram's block counts in a row of a field, as
-neither has local vectors of 256 numbers that one can index.
+The data lie in fields, which both address by constants. Beside their own arrays and NumPy's, fields
+were as fast or faster on one thread, by a quarter or more for stencil and matrix multiply. On one
+thread the outermost loop is serial, which lets LLVM see the loop. On two it runs over rows or
+blocks of elements, a few at a time. By default, a loop of some hundred iterations runs on one
+thread in both, however long each takes; the options of `init` are those that heed `block_dim`
+instead. Neither has fast-math. A histogram's block counts in a row of a field, where whorl has a
+local vector.
 """
 
 # No `from __future__ import annotations`: the compilers look at what annotations are.
