@@ -9,7 +9,8 @@ How time is taken, so that a ratio means something on a machine that does other 
   is long enough for the clock; before a short one the call runs once untimed, so that nobody pays
   for the caches the one before left behind. A task leaves the rounds when its time budget is used
   up; one whose single call takes very long is timed by the call in the child alone. What a task
-  is fed is made before the clock starts.
+  is fed is made before the clock starts. A task may be performed elsewhere, by a process that is
+  asked for some calls, times them itself, and waits until it is asked again (`workers.py`).
 - The garbage collector runs before each sample and is off inside it (or on, when asked for), and
   everything that was alive before the rounds is frozen, so it costs nobody anything.
 - A ratio is the median of the ratios of one round's two samples: drift hits both sides alike.
@@ -57,6 +58,21 @@ class Fed(Generic[T]):
     def __call__(self) -> object:
         """One call, what it takes included."""
         return self.act(self.make())
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A task that another process performs and times: a number of calls in, their seconds out."""
+
+    perform: Callable[[int], float]
+
+    def __call__(self) -> object:
+        """One call."""
+        return self.perform(1)
+
+
+class NoAnswer(Exception):
+    """A task elsewhere that does not say how long it took: what it raised, how it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +197,13 @@ def load(contenders: Sequence[Contender[T]]) -> dict[str, T | Failure]:
     return loaded
 
 
+def installed(name: str) -> str:
+    """The name of a module that can be imported, and is not: its processes will do that."""
+    if importlib.util.find_spec(name) is None:
+        raise ModuleNotFoundError(name)
+    return name
+
+
 # -- One call in a child -----------------------------------------------------------------------
 
 
@@ -210,6 +233,11 @@ def _report(work: Callable[[], T], sender: Connection, memory_bytes: int) -> Non
     sender.send(ending)
 
 
+def ending_of(code: int) -> str:
+    """The name of what ended a process, by its exit status."""
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+
+
 def isolated(work: Callable[[], T], settings: Settings) -> Returned[T] | Failure:
     """What `work` returns in a forked child under limits, or the name of what ended it."""
     fork = multiprocessing.get_context("fork")
@@ -224,8 +252,7 @@ def isolated(work: Callable[[], T], settings: Settings) -> Returned[T] | Failure
         return ending
     except EOFError:
         child.join()
-        code = child.exitcode or 0
-        return Failed(signal.Signals(-code).name if code < 0 else f"exit status {code}")
+        return Failed(ending_of(child.exitcode or 0))
     finally:
         child.kill()
         child.join()
@@ -233,6 +260,8 @@ def isolated(work: Callable[[], T], settings: Settings) -> Returned[T] | Failure
 
 
 def seconds_of_one(task: Task) -> float:
+    if isinstance(task, Elsewhere):
+        return task.perform(1)
     if isinstance(task, Fed):
         task = partial(task.act, task.make())
     start = time.perf_counter()
@@ -267,8 +296,10 @@ def _sample(task: Task, calls: int, *, warm: bool, collector_on: bool) -> float:
     """Seconds per call over `calls` calls, the collector in the state that was asked for."""
     if warm:
         task()
+    if isinstance(task, Elsewhere):
+        return task.perform(calls) / calls
     meals = [task.make() for _ in range(calls)] if isinstance(task, Fed) else None
-    act = task.act if isinstance(task, Fed) else task
+    act: Callable[..., object] = task.act if isinstance(task, Fed) else task
     gc.collect()
     if not collector_on:
         gc.disable()
@@ -293,6 +324,27 @@ def _seconds_here(task: Task, settings: Settings) -> Returned[float]:
     return Returned(seconds_of_one(task))
 
 
+def _calls_of(
+    task: Task, once: Callable[[Task, Settings], Returned[float] | Failure], settings: Settings
+) -> int | Timed | Failure:
+    """How many calls make a sample; or how the task ended when it was called for the first time."""
+    try:
+        match once(task, settings):
+            case Returned(seconds) if seconds > settings.once_seconds:
+                return Timed((seconds,))
+            case Returned(seconds):
+                if seconds < settings.budget_seconds:
+                    task()  # what is built once, such as a class's plan, is built here
+                warm = seconds_of_one(task)
+                if warm < settings.sample_seconds:
+                    warm = min(seconds_of_one(task) for _ in range(3))
+                return max(1, round(settings.sample_seconds / max(warm, 1e-9)))
+            case failure:
+                return failure
+    except NoAnswer as error:
+        return Failed(str(error))
+
+
 def alternate(
     tasks: Mapping[K, Task],
     settings: Settings,
@@ -311,32 +363,33 @@ def alternate(
     gc.freeze()  # and never thawed: what is freed by its last reference is freed all the same
     calls: dict[K, int] = {}
     for key, task in tasks.items():
-        match once(task, settings):
-            case Returned(seconds) if seconds > settings.once_seconds:
-                endings[key] = Timed((seconds,))
-            case Returned():
-                if seconds < settings.budget_seconds:
-                    task()  # what is built once, such as a class's plan, is built here
-                warm = seconds_of_one(task)
-                if warm < settings.sample_seconds:
-                    warm = min(seconds_of_one(task) for _ in range(3))
-                calls[key] = max(1, round(settings.sample_seconds / max(warm, 1e-9)))
-            case failure:
-                endings[key] = failure
+        match _calls_of(task, once, settings):
+            case int(repeat):
+                calls[key] = repeat
+            case ending:
+                endings[key] = ending
 
     samples: dict[K, list[float]] = {key: [] for key in calls}
     spent = dict.fromkeys(calls, 0.0)
     for _ in range(settings.rounds):
         for key, repeat in calls.items():
             taken = samples[key]
-            if spent[key] >= settings.budget_seconds and len(taken) >= settings.least_rounds:
+            over = spent[key] >= settings.budget_seconds and len(taken) >= settings.least_rounds
+            if over or key in endings:
                 continue
             settle()
             short = not taken or taken[-1] < 10 * settings.sample_seconds
-            seconds = _sample(tasks[key], repeat, warm=short, collector_on=settings.collector_on)
+            try:
+                seconds = _sample(
+                    tasks[key], repeat, warm=short, collector_on=settings.collector_on
+                )
+            except NoAnswer as error:
+                endings[key] = Failed(str(error))
+                continue
             taken.append(seconds)
             spent[key] += seconds * repeat
-    endings.update((key, Timed(tuple(taken))) for key, taken in samples.items())
+    timed = {key: Timed(tuple(taken)) for key, taken in samples.items() if key not in endings}
+    endings.update(timed)
     return {key: endings[key] for key in tasks}
 
 

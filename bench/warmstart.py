@@ -12,13 +12,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import annotated
 import harness
 import medium
+from annotated import QUADRANTS, TAICHI
 from harness import (
     SUBJECT,
     Contender,
@@ -54,6 +58,8 @@ COMPILER = "imports of llvmlite"
 DECORATORS = {
     SUBJECT: medium.HEADS[SUBJECT],
     NUMBA: "from numba import njit\n\nfunc = kernel = njit(cache=True)",
+    TAICHI: annotated.head_for(TAICHI, kept=True),
+    QUADRANTS: annotated.head_for(QUADRANTS, kept=True),
 }
 
 
@@ -62,11 +68,18 @@ DECORATORS = {
 
 def file_of(compiler: str) -> str:
     """The kernel, which is the last function of its file, eleven times under names of its own."""
-    start = medium.TEXT.index("@kernel")
-    functions, kernel = medium.TEXT[:start], medium.TEXT[start:]
+    text = annotated.TEXT if compiler in annotated.COMPILERS else medium.TEXT
+    start = text.index("@kernel")
+    functions, kernel = text[:start], text[start:]
     copies = [re.sub(r"def step\(", f"def step_{i}(", kernel) for i in range(KERNELS)]
+    # To Taichi and Quadrants, kernels of one text are one, whatever they are called.
+    start_of = "fastest = 1e-12"
+    copies = [copy.replace(start_of, f"fastest = {i + 1}e-12") for i, copy in enumerate(copies)]
     return "\n\n".join([DECORATORS[compiler] + "\n" + functions, *copies])
 
+
+KERNEL_CACHE = "KERNEL_CACHE"
+"""The variable of the environment that names the directory of a compiler's cache."""
 
 ARGUMENTS = (
     "from __future__ import annotations\n"
@@ -75,17 +88,50 @@ ARGUMENTS = (
 )
 # The clock is one for all processes of the system.
 STAMP = "import time\nmoment = time.monotonic()\n"
-CALL = f"{ARGUMENTS}from {medium.MODULE} import step_0\nresult = step_0(*arguments())\n"
+
+
+def opening(compiler: str, level: str = "ERROR") -> str:
+    """What comes first where a compiler has to be told which cache is its own."""
+    if compiler not in annotated.COMPILERS:
+        return ARGUMENTS
+    return f"""{ARGUMENTS}
+import os
+import {compiler} as compiler
+{inspect.getsource(annotated.options_of)}
+options = options_of(compiler) | {{"log_level": compiler.{level}}}
+compiler.init(offline_cache_file_path=os.environ["{KERNEL_CACHE}"], **options)
+"""
+
+
+def calling(compiler: str) -> str:
+    """A process that prints when it had its result, and the result."""
+    call = f"from {medium.MODULE} import step_0\nresult = step_0(*arguments())\n"
+    return opening(compiler) + call + STAMP + "print(moment, *result)"
+
+
 PROGRAMS = {
     BARE: STAMP + "print(moment)",
     NUMPY: "import numpy\n" + STAMP + "print(moment)",
     IMPORTED: "import numpy, whorl\n" + STAMP + "print(moment)",
-    SUBJECT: CALL + STAMP + "print(moment, *result)",
-    NUMBA: CALL + STAMP + "print(moment, *result)",
+    **{compiler: calling(compiler) for compiler in DECORATORS},
 }
 """By contender: the text of a whole process, which tells when it had its result."""
 
-TELLING = f"""{ARGUMENTS}
+FOUND = {
+    SUBJECT: "[kernel.stats().get('found', 0) for kernel in kernels]",
+    NUMBA: "[sum(kernel.stats.cache_hits.values()) for kernel in kernels]",
+    TAICHI: "None",  # its log says so
+    QUADRANTS: "[kernel._primal.src_ll_cache_observations.cache_loaded for kernel in kernels]",
+}
+"""By compiler: what each kernel says of its cache."""
+
+# They write to their caches when they are taken down, which a frozen collector would prevent.
+CLOSING = dict.fromkeys(annotated.COMPILERS, "compiler.reset()")
+
+
+def telling(compiler: str) -> str:
+    """A process that times its kernels itself, and tells which were in the cache."""
+    return f"""{opening(compiler, "DEBUG" if compiler == TAICHI else "ERROR")}
 import gc, json, sys, time
 import {medium.MODULE} as module
 
@@ -99,9 +145,8 @@ for kernel, row in zip(kernels, rows):
     start = time.perf_counter()
     kernel(*row)
     seconds.append(time.perf_counter() - start)
-stats = [kernel.stats() for kernel in kernels if hasattr(kernel, "specializations")]
-hits = [sum(kernel.stats.cache_hits.values()) for kernel in kernels if hasattr(kernel, "py_func")]
-found = [one.get("found", 0) for one in stats] or hits
+found = {FOUND[compiler]}
+{CLOSING.get(compiler, "")}
 print(json.dumps({{"seconds": seconds, "found": found, "llvmlite": "llvmlite" in sys.modules}}))
 """
 
@@ -113,6 +158,7 @@ class Ended:
     began: float
     seconds: float
     output: str
+    log: str
 
 
 def ended(name: str, program: str, directory: Path) -> Ended | Failure:
@@ -122,6 +168,7 @@ def ended(name: str, program: str, directory: Path) -> Ended | Failure:
         **{key: value for key, value in os.environ.items() if "WHORL" not in key},
         "PYTHONPATH": os.pathsep.join(here),
         "WHORL_CACHE_DIR": str(directory / "cache"),
+        KERNEL_CACHE: str(directory / name / "kernels"),
     }
     # Where bytecode is not kept, a process would compile the text of whatever no installer has.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -140,35 +187,53 @@ def ended(name: str, program: str, directory: Path) -> Ended | Failure:
     except subprocess.CalledProcessError as error:
         print(error.stderr, file=sys.stderr)
         return Failed(f"exit status {error.returncode}")
-    return Ended(start, time.monotonic() - start, done.stdout)
+    return Ended(start, time.monotonic() - start, done.stdout, done.stderr)
 
 
 def prepared(directory: Path, names: Sequence[str]) -> dict[str, Failure]:
-    """Files that are written, caches that are filled; who cannot, and why."""
-    failed: dict[str, Failure] = {}
-    for name, program in PROGRAMS.items():
-        if name not in DECORATORS:
-            ended(name, program, directory)  # the bytecode is there from now on
-        elif name in names:
-            (directory / name).mkdir()
-            file = directory / name / f"{medium.MODULE}.py"
-            file.write_text(file_of(name), encoding="utf-8")
-            for filling in (TELLING, CALL, TELLING):
-                ending = ended(name, filling, directory)
-            match told(ending):
-                case dict():
-                    pass
-                case failure:
-                    failed[name] = failure
-    return failed
+    """Files that are written, caches that are filled, all at once; who cannot, and why."""
+    with ThreadPoolExecutor() as pool:
+        endings = pool.map(partial(filled, directory), names)
+        return {
+            name: ending
+            for name, ending in zip(names, endings, strict=True)
+            if not isinstance(ending, dict)
+        }
 
 
-def told(ending: Ended | Failure) -> dict[str, Any] | Failure:
+def filled(directory: Path, name: str) -> dict[str, Any] | Failure:
+    """What a contender says of its kernels when all is there that it keeps; or why it cannot."""
+    if name not in DECORATORS:
+        ending = ended(name, PROGRAMS[name], directory)  # the bytecode is there from now on
+        return {} if isinstance(ending, Ended) else ending
+    (directory / name).mkdir()
+    file = directory / name / f"{medium.MODULE}.py"
+    file.write_text(file_of(name), encoding="utf-8")
+    for filling in (telling(name), PROGRAMS[name], telling(name)):
+        ending = ended(name, filling, directory)
+    return told(name, ending)
+
+
+def told(name: str, ending: Ended | Failure) -> dict[str, Any] | Failure:
     """What a process says of its kernels, if it has found all of them."""
     if not isinstance(ending, Ended):
         return ending
-    said: dict[str, Any] = json.loads(ending.output)
-    return said if all(said["found"]) else Failed("not found in the cache")
+    said: dict[str, Any] = json.loads(last_line(ending.output))
+    if name == TAICHI:
+        said["found"] = re.findall("Create kernel .* from cache", ending.output + ending.log)
+    is_found = len(said["found"]) >= KERNELS and all(said["found"])
+    return said if is_found else Failed("not found in the cache")
+
+
+def last_line(output: str) -> str:
+    """What a program prints itself: some compilers greet before."""
+    return output.splitlines()[-1]
+
+
+def compiled_files(directory: Path, name: str) -> frozenset[str]:
+    """What lies in a compiler's own directory; a kernel that is not found there becomes a file."""
+    kinds = ("*.tic", "*.qdc", "*.nbc")
+    return frozenset(path.name for kind in kinds for path in (directory / name).rglob(kind))
 
 
 # -- Measuring ---------------------------------------------------------------------------------
@@ -183,18 +248,22 @@ def measure_processes(
     }
     failed: dict[str, Failure] = {}
     results = set()
+    files = {name: compiled_files(directory, name) for name in names}
     for _ in range(settings.rounds):
         for name in names:
             match ended(name, PROGRAMS[name], directory):
                 case Ended(began, seconds, output):
-                    moment, *result = map(float, output.split())
+                    moment, *result = map(float, last_line(output).split())
                     taken[WHOLE][name].append(moment - began)
                     taken[END][name].append(seconds)
                     results.update([tuple(round(number, 9) for number in result)] if result else [])
                 case failure:
                     failed[name] = failure
     if len(results) > 1:
-        raise AssertionError(f"the two sides do not compute the same: {results}")
+        raise AssertionError(f"the sides do not compute the same: {results}")
+    for name in names:
+        if compiled_files(directory, name) != files[name]:
+            failed[name] = Failed("not found in the cache")
     for case, of_all in taken.items():
         outcomes: dict[str, Outcome] = {
             name: failed.get(name) or Timed(tuple(seconds)) for name, seconds in of_all.items()
@@ -209,7 +278,7 @@ def measure_next(directory: Path, names: Sequence[str], settings: Settings) -> I
     imports = 0
     for _ in range(max(3, settings.rounds // 2)):
         for name in names:
-            match told(ended(name, TELLING, directory)):
+            match told(name, ended(name, telling(name), directory)):
                 case dict() as said:
                     taken[name].append(said["seconds"])
                     imports += name == SUBJECT and said["llvmlite"]
@@ -248,8 +317,9 @@ def goals(results: Results) -> Iterator[Goal]:
         yield Goal(f"{WHOLE}, beyond `{NUMPY}`", "at most", 25, "ms", more, whole.failure)
         more = beyond(outcomes.get(IMPORTED), outcomes.get(NUMPY))
         yield Goal(f"`import whorl` beyond `{NUMPY}`", "at most", 15, "ms", more)
-        text = f"{WHOLE}: Numba's time over whorl's"
-        yield Goal(text, "at least", 4.0, "x", whole.ratio(NUMBA), whole.failure)
+        for name, own in ((NUMBA, "Numba's"), (TAICHI, "Taichi's"), (QUADRANTS, "Quadrants'")):
+            text = f"{WHOLE}: {own} time over whorl's"
+            yield Goal(text, "at least", 4.0, "x", whole.ratio(name), whole.failure)
     last = results.find(NEXT, LAST)
     if last:
         text = f"{LAST} of a warm process, to its first result"
@@ -265,6 +335,8 @@ def goals(results: Results) -> Iterator[Goal]:
 PEERS: Sequence[Contender[object]] = (
     Contender(SUBJECT, ("whorl", "numpy", "llvmlite"), lambda: import_module("whorl")),
     Contender(NUMBA, ("numba",), lambda: import_module("numba")),
+    Contender(TAICHI, ("taichi",), partial(harness.installed, TAICHI)),
+    Contender(QUADRANTS, ("quadrants",), partial(harness.installed, QUADRANTS)),
 )
 
 
@@ -301,7 +373,7 @@ def main() -> None:
     shown = [SUBJECT, *(name for name in PROGRAMS if name != SUBJECT and name not in absent)]
     tables = [harness.results_table(results, shown)]
     if absent:
-        tables.append(f"Left out: {', '.join(f'{name}, {why}' for name, why in absent.items())}.")
+        tables.append(f"Left out: {'; '.join(f'{name}, {why}' for name, why in absent.items())}.")
     run.publish("From process start to result", results, list(goals(results)), tables, shown)
 
 
