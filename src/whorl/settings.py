@@ -25,7 +25,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from whorl.late import NamedTuple, dataclass, replace
@@ -122,10 +122,11 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
-        get = (os.environ if environment is None else environment).get
+        environment = os.environ if environment is None else environment
+        given = _given(environment)
         settings: list[Any] = []
         for option, (variable, default) in OPTIONS.items():
-            text = get(variable, "")
+            text = environment.get(variable, "") if variable in given else ""
             if text and not text.isspace():
                 settings.append(Setting(_parsed(option, variable, text), variable))
             else:
@@ -150,6 +151,14 @@ class Settings:
         return replace(self, **cast("dict[str, Any]", given))
 
 
+def _given(environment: Mapping[str, str]) -> Container[str]:
+    """The variables to ask for: most are not there, and asking for those takes longest."""
+    if environment is os.environ and os.supports_bytes_environ:
+        prefix = b"WHORL_"
+        return {os.fsdecode(name) for name in os.environb if name.startswith(prefix)}
+    return environment
+
+
 def _bad(name: str, value: object, wanted: str) -> BadSetting:
     from .errors import BadSetting  # most programs have nothing to say with it
 
@@ -169,7 +178,7 @@ def _processors() -> int:
 
 
 def _directory(name: str, value: object) -> str:
-    if not isinstance(value, str | os.PathLike):
+    if not isinstance(value, str) and not isinstance(value, os.PathLike):
         raise _bad(name, value, "a directory")
     text = os.fspath(value)
     if not isinstance(text, str) or not text.strip() or "\0" in text:
