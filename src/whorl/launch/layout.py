@@ -43,6 +43,8 @@ class Layout:
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
+    tuple_size: int
+    tuple_items: int
     descriptor: int  # of a slot's descriptor, what defines it; 0: not known
     inside: DictLayout
     instance: InstanceLayout
@@ -108,6 +110,8 @@ def layout() -> Layout:
         type_flags=of_classes.type_flags,
         type_version=_version_offset(),
         list_size=_offset([None] * 54321, 54321, "the length of a list"),
+        tuple_size=_offset((_Marked,) * 321, 321, "the length of a tuple"),
+        tuple_items=_items_offset(),
         descriptor=descriptor_layout(),
         inside=inside,
         instance=instance_layout(inside),
@@ -180,6 +184,16 @@ def _offset(value: object, wanted: int, what: str) -> int:
         if word == wanted:
             return place * 8
     raise NotKnown(f"{what} is not found in it")
+
+
+def _items_offset() -> int:
+    """Where the items of a tuple begin."""
+    samples = (_Marked, _function), (_function, _Marked, None)
+    for place in range(len(_words(samples[0]))):
+        found = [_words(sample)[place : place + len(sample)] for sample in samples]
+        if found == [[id(item) for item in sample] for sample in samples]:
+            return place * 8
+    raise NotKnown("the items of a tuple are not found in it")
 
 
 def _version_offset() -> int:

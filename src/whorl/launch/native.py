@@ -28,6 +28,7 @@ its kernel; if none does, the call goes on to Python.
     ITEM     the item of key a, as Python would       NOKEY  in dict a, no key b
     EQINT    an exact int of value b                  EQFLOAT  an exact float of bits b
     CELLS    three times, from `from` on: the word at an address is this
+    WORDS    at addresses, masked words are these. To: how many; a: entries of address, mask, word
 
 Every address comes from a table, so the routine is the same bytes in every process of one
 layout: it is compiled once, kept in the store, and mapped. Nothing but ATTR and ITEM runs code of
@@ -53,7 +54,7 @@ KINDS: Final = {
         (
             "ARRAYS", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
             "CODE", "ITEM", "CONST", "NOKEY", "CELLS", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
-            "CLASS", "HOLD", "KEY", "EQUAL", "STAYS",
+            "CLASS", "HOLD", "KEY", "EQUAL", "STAYS", "WORDS",
         )
     )
 }  # fmt: skip
@@ -71,7 +72,6 @@ API: Final = (
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
     "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
     "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
-    "PyTuple_Size", "PyTuple_GetItem",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
@@ -121,6 +121,8 @@ def _launcher_text(at: Layout) -> str:
         flags=at.array_flags,
         code=at.function_code,
         type_version=at.type_version,
+        tuple_size=at.tuple_size,
+        tuple_items=at.tuple_items,
         dict_keys=at.inside.keys,
         dict_values=at.inside.values,
         keys_kind=at.inside.kind,
@@ -299,7 +301,7 @@ round:
     i64 {k_CELLS}, label %cells i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
     i64 {k_SLOTTED}, label %slotted i64 {k_KEYED}, label %keyed i64 {k_CLASS}, label %version
     i64 {k_HOLD}, label %hold i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal
-    i64 {k_STAYS}, label %stays ]
+    i64 {k_STAYS}, label %stays i64 {k_WORDS}, label %words_at ]
 
 slotted:
   %slotted_owner = load ptr, ptr %source_place
@@ -518,6 +520,24 @@ cells:
   %are_cells = and i1 %are_two_cells, %is_cell_3
   br i1 %are_cells, label %next, label %fail
 
+words_at:
+  br label %words_head
+words_head:
+  %words_done = phi i64 [ 0, %words_at ], [ %words_more, %words_round ]
+  %is_words_end = icmp eq i64 %words_done, %to
+  br i1 %is_words_end, label %next, label %words_round
+words_round:
+  %words_at_byte = mul i64 %words_done, 24
+  %words_entry = getelementptr inbounds i8, ptr %a, i64 %words_at_byte
+  %words_place = call ptr @api(ptr %words_entry, i64 0)
+  %words_mask = call i64 @word(ptr %words_entry, i64 1)
+  %words_wanted = call i64 @word(ptr %words_entry, i64 2)
+  %words_found = load i64, ptr %words_place
+  %words_masked = and i64 %words_found, %words_mask
+  %is_word = icmp eq i64 %words_masked, %words_wanted
+  %words_more = add i64 %words_done, 1
+  br i1 %is_word, label %words_head, label %fail
+
 eqint:
   %eqint_object = load ptr, ptr %source_place
   %is_eqint = call i1 @int_of(ptr %api, ptr %eqint_object, ptr %number)
@@ -545,7 +565,7 @@ next:
     [ %kept, %class ], [ %kept, %identity ], [ %kept, %code_value ], [ %kept, %const ],
     [ %kept, %no_error ], [ %kept, %cells ], [ %kept, %eqint_value ], [ %kept, %eqfloat_value ],
     [ %kept, %version ], [ %kept, %hold_places ], [ %kept, %member ], [ %kept_member, %member_own ],
-    [ %kept, %equal ], [ %kept, %stays ]
+    [ %kept, %equal ], [ %kept, %stays ], [ %kept, %words_head ]
   %after = add i64 %i, 1
   br label %head
 
@@ -608,13 +628,13 @@ entry:
   %is_plain = icmp eq ptr %names, null
   br i1 %is_plain, label %begin, label %named
 named:
-  %size_of = call ptr @api(ptr %api, i64 {api_PyTuple_Size})
-  %names_size = call i64 %size_of(ptr %names)
+  %names_size_place = call ptr @at(ptr %names, i64 {tuple_size})
+  %names_size = load i64, ptr %names_size_place
   %is_one = icmp eq i64 %names_size, 1
   br i1 %is_one, label %one_name, label %python
 one_name:
-  %item_of = call ptr @api(ptr %api, i64 {api_PyTuple_GetItem})
-  %name = call ptr %item_of(ptr %names, i64 0)
+  %name_place = call ptr @at(ptr %names, i64 {tuple_items})
+  %name = load ptr, ptr %name_place
   %wanted_name = call ptr @api(ptr %api, i64 {api_from_checkpoint})
   %is_label = icmp eq ptr %name, %wanted_name
   %with_label = add i64 %count, {by_keyword}
