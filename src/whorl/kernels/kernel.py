@@ -66,7 +66,9 @@ class _Recent(NamedTuple):
         return None if found is None else found[0].loaded.get(self.target.device)
 
 
-@exclude("_has_checkpoints", "_python_calls", "_reaching", "_recent", "resume", "tables")
+@exclude(
+    "_has_checkpoints", "_python_calls", "_reaching", "_recent", "_resumption", "resume", "tables"
+)
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
@@ -263,7 +265,7 @@ class NumericKernel(Kernel):
         super()._forget()
         self._recent = None
         self.tables.drop(self)
-        resumption = self.__dict__.get("resume")
+        resumption = self.__dict__.get("resume") or getattr(self, "_resumption", None)
         if resumption is not None:
             resumption.tables.drop(resumption)
 

@@ -62,6 +62,10 @@ class Resumption:
             with contextlib.suppress(LookupError):  # a label that was rebound meanwhile
                 is_made = kernel.make_native(self, self.tables, number, args)
             self.tables.tried(self._calls, is_made=is_made)
+            if is_made:
+                from .resuming import let_resume
+
+                let_resume(kernel, self)
         return result
 
     def _resumed(
