@@ -35,8 +35,7 @@ __all__ = [
 GET, GETATTR, DEALLOC = "whorl_bound_get", "whorl_bound_getattr", "whorl_bound_dealloc"
 RECORD_NAME: Final = "whorl_binding"
 API: Final = (
-    "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyObject_GC_Track", "PyObject_GC_UnTrack",
-    "PyObject_GC_IsTracked",
+    "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyObject_GC_Track",
 )  # fmt: skip
 RECORD: Final = (
     "kernel_class",  # of kernels that are resumed natively
@@ -50,6 +49,7 @@ RECORD: Final = (
 )  # fmt: skip
 """What the words of the record are."""
 
+GC_NEXT, GC_FLAGS, COLLECTING = -16, -8, 2
 _SLOTS: Final = {"dealloc": 52, "descr_get": 54, "getattro": 58}
 
 
@@ -140,6 +140,9 @@ def binding_text(at: Layout, partial: PartialLayout, slot: int) -> str:
         tuple_size=at.tuple_size,
         tuple_items=at.tuple_items,
         dict_size=16,
+        gc_next=GC_NEXT,
+        gc_flags=GC_FLAGS,
+        collecting=COLLECTING,
         **{f"of_{name}": offset for name, offset in partial._asdict().items()},
         **{f"r_{name}": 8 * number for number, name in enumerate(RECORD)},
     )
@@ -184,36 +187,89 @@ define internal i1 @is_mine(ptr %object) alwaysinline {{
   ret i1 %is_one
 }}
 
+; Whether a partial is like a new one, but for what it calls and the one argument: nobody else
+; has its parts, and it has no attributes.
+define internal i1 @is_like_new(ptr %object) alwaysinline {{
+entry:
+  %is_without_dict = call i1 @is_null(ptr %object, i64 {of_dict})
+  %is_without_weak = call i1 @is_null(ptr %object, i64 {of_weak})
+  %is_bare = and i1 %is_without_dict, %is_without_weak
+  %has_no_called = call i1 @is_null(ptr %object, i64 {of_func})
+  %args = call ptr @in(ptr %object, i64 {of_args})
+  %has_no_args = icmp eq ptr %args, null
+  %keywords = call ptr @in(ptr %object, i64 {of_keywords})
+  %has_no_keywords = icmp eq ptr %keywords, null
+  %is_without = or i1 %has_no_args, %has_no_keywords
+  %is_cleared = or i1 %is_without, %has_no_called
+  %is_not_cleared = xor i1 %is_cleared, true
+  %is_whole = and i1 %is_bare, %is_not_cleared
+  br i1 %is_whole, label %look, label %no
+look:
+  %args_mine = call i1 @is_mine(ptr %args)
+  %keywords_mine = call i1 @is_mine(ptr %keywords)
+  %args_size = call ptr @in(ptr %args, i64 {tuple_size})
+  %args_count = ptrtoint ptr %args_size to i64
+  %is_one = icmp eq i64 %args_count, 1
+  %is_empty = call i1 @is_null(ptr %keywords, i64 {dict_size})
+  %are_mine = and i1 %args_mine, %keywords_mine
+  %are_usual = and i1 %is_one, %is_empty
+  %is_new = and i1 %are_mine, %are_usual
+  ret i1 %is_new
+no:
+  ret i1 false
+}}
+
+; Gives a partial another function and argument; those before are in %before.
+define internal void @exchange(ptr %object, ptr %args, ptr %called, ptr %instance, ptr %before)
+    alwaysinline {{
+  %called_before = call ptr @in(ptr %object, i64 {of_func})
+  %instance_before = call ptr @in(ptr %args, i64 {tuple_items})
+  %second = getelementptr inbounds ptr, ptr %before, i64 1
+  store ptr %called_before, ptr %before
+  store ptr %instance_before, ptr %second
+  call void @counted_more(ptr %called)
+  call void @counted_more(ptr %instance)
+  call void @put(ptr %object, i64 {of_func}, ptr %called)
+  call void @put(ptr %args, i64 {tuple_items}, ptr %instance)
+  ret void
+}}
+
+define internal void @let_go_of(ptr %before) alwaysinline {{
+  %second = getelementptr inbounds ptr, ptr %before, i64 1
+  %called = load ptr, ptr %before
+  %instance = load ptr, ptr %second
+  call void @counted_less(ptr %called)
+  call void @counted_less(ptr %instance)
+  ret void
+}}
+
 ; What has waited, filled with what is bound and its object; null if there is none to be used.
 define internal ptr @again(i64 %waits, ptr %called, ptr %instance) alwaysinline {{
 entry:
+  %before = alloca [2 x ptr]
   %object = call ptr @recorded(i64 %waits)
   %is_none = icmp eq ptr %object, null
   br i1 %is_none, label %no, label %look
 look:
-  %args = call ptr @in(ptr %object, i64 {of_args})
-  %is_alone = call i1 @is_mine(ptr %args)
-  br i1 %is_alone, label %take, label %no
+  %is_alone = call i1 @is_mine(ptr %object)
+  br i1 %is_alone, label %look_inside, label %no
+look_inside:
+  %is_new = call i1 @is_like_new(ptr %object)
+  br i1 %is_new, label %take, label %no
 take:
   call void @let_wait(i64 %waits, ptr null)
-  call void @counted_more(ptr %called)
-  call void @counted_more(ptr %instance)
-  call void @put(ptr %object, i64 {of_func}, ptr %called)
-  %empty = call ptr @in(ptr %args, i64 {tuple_items})
-  call void @put(ptr %args, i64 {tuple_items}, ptr %instance)
-  call void @counted_less(ptr %empty)
-  store i64 1, ptr %object
+  %args = call ptr @in(ptr %object, i64 {of_args})
+  call void @exchange(ptr %object, ptr %args, ptr %called, ptr %instance, ptr %before)
+  call void @let_go_of(ptr %before)
   ; The collector stops watching a tuple of None.
-  %is_tracked = call ptr @recorded(i64 {r_PyObject_GC_IsTracked})
-  %tracked = call i32 %is_tracked(ptr %args)
-  %is_watched = icmp ne i32 %tracked, 0
-  %track = call ptr @recorded(i64 {r_PyObject_GC_Track})
+  %next_watched = call ptr @in(ptr %args, i64 {gc_next})
+  %is_watched = icmp ne ptr %next_watched, null
   br i1 %is_watched, label %done, label %watch
 watch:
+  %track = call ptr @recorded(i64 {r_PyObject_GC_Track})
   call void %track(ptr %args)
   br label %done
 done:
-  call void %track(ptr %object)
   ret ptr %object
 no:
   ret ptr null
@@ -309,6 +365,7 @@ python:
 
 define void @{dealloc}(ptr %self) {{
 entry:
+  %before = alloca [2 x ptr]
   %class = call ptr @in(ptr %self, i64 {type})
   %bound = call ptr @recorded(i64 {r_bound_class})
   %resumed = call ptr @recorded(i64 {r_resumed_class})
@@ -320,44 +377,23 @@ entry:
 look:
   %other = call ptr @recorded(i64 %waits)
   %is_free = icmp eq ptr %other, null
-  %is_without_dict = call i1 @is_null(ptr %self, i64 {of_dict})
-  %is_without_weak = call i1 @is_null(ptr %self, i64 {of_weak})
-  %is_bare = and i1 %is_without_dict, %is_without_weak
-  %is_able = and i1 %is_free, %is_bare
+  %flags = call ptr @in(ptr %self, i64 {gc_flags})
+  %flag_bits = ptrtoint ptr %flags to i64
+  %collecting = and i64 %flag_bits, {collecting}
+  %is_not_collected = icmp eq i64 %collecting, 0
+  %is_able = and i1 %is_free, %is_not_collected
   br i1 %is_able, label %look_inside, label %python
 look_inside:
-  %called = call ptr @in(ptr %self, i64 {of_func})
-  %args = call ptr @in(ptr %self, i64 {of_args})
-  %keywords = call ptr @in(ptr %self, i64 {of_keywords})
-  %has_called = icmp ne ptr %called, null
-  %has_args = icmp ne ptr %args, null
-  %has_keywords = icmp ne ptr %keywords, null
-  %has_two = and i1 %has_called, %has_args
-  %is_whole = and i1 %has_two, %has_keywords
-  br i1 %is_whole, label %look_at_both, label %python
-look_at_both:
-  %args_mine = call i1 @is_mine(ptr %args)
-  %keywords_mine = call i1 @is_mine(ptr %keywords)
-  %args_size = call ptr @in(ptr %args, i64 {tuple_size})
-  %args_count = ptrtoint ptr %args_size to i64
-  %is_one = icmp eq i64 %args_count, 1
-  %is_empty = call i1 @is_null(ptr %keywords, i64 {dict_size})
-  %are_mine = and i1 %args_mine, %keywords_mine
-  %are_usual = and i1 %is_one, %is_empty
-  %is_like_new = and i1 %are_mine, %are_usual
-  br i1 %is_like_new, label %keep, label %python
+  %is_new = call i1 @is_like_new(ptr %self)
+  br i1 %is_new, label %keep, label %python
 keep:
-  %untrack = call ptr @recorded(i64 {r_PyObject_GC_UnTrack})
-  call void %untrack(ptr %self)
-  %instance = call ptr @in(ptr %args, i64 {tuple_items})
   %none = call ptr @recorded(i64 {r_none})
-  call void @counted_more(ptr %none)
-  call void @put(ptr %args, i64 {tuple_items}, ptr %none)
-  call void @put(ptr %self, i64 {of_func}, ptr null)
+  %args = call ptr @in(ptr %self, i64 {of_args})
+  call void @exchange(ptr %self, ptr %args, ptr %none, ptr %none, ptr %before)
+  store i64 1, ptr %self
   call void @let_wait(i64 %waits, ptr %self)
   ; Code of the user may run now, and take it again.
-  call void @counted_less(ptr %called)
-  call void @counted_less(ptr %instance)
+  call void @let_go_of(ptr %before)
   ret void
 python:
   %let_go = call ptr @recorded(i64 {r_python_dealloc})
