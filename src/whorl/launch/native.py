@@ -22,7 +22,8 @@ its kernel; if none does, the call goes on to Python.
     CLASS    class a, and it is as it was: version b  EQUAL  the object in register b
     HOLD     the same, and where it keeps attributes: dict at c, inline values at d; 5 registers
     KEY      of what is held, attribute b, at its numbers c; a: keep it
-    STAYS    in dict a, the key b leads to the very object c; d: its number
+    STAYS    in dicts, keys lead to the very objects they did. To: how many; a: entries of dict,
+             key, object, number; keys, their size and kind, pair (see `keys`)
     GLOBAL   in dict a, the key b, at its number c; d: keep it
     CODE     a function with the code a               CONST  the object a
     ITEM     the item of key a, as Python would       NOKEY  in dict a, no key b
@@ -39,6 +40,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .keys import keys_bits, keys_word
 from .layout import INT_DIGIT, INT_SIZE, Layout
 from .members import ARRAYS, ATTRIBUTES, HELD_WORDS, inline_text
 from .packed import PACKED_TEXT, PLAN
@@ -129,6 +131,8 @@ def _launcher_text(at: Layout) -> str:
         keys_index_bits=at.inside.index_bits,
         keys_count=at.inside.count,
         keys_start=at.inside.start,
+        keys_word=keys_word(at.inside),
+        keys_bits=keys_bits(at.inside),
         class_keys=at.instance.class_keys,
         values_start=at.instance.values,
         inline_pointer=at.instance.pointer,
@@ -461,12 +465,50 @@ identity:
   br i1 %is_same, label %next, label %fail
 
 stays:
-  %stays_key = call ptr @api(ptr %op, i64 4)
-  %stays_wanted = call ptr @api(ptr %op, i64 5)
-  %stays_number = call i64 @word(ptr %op, i64 6)
-  %stays_found = call ptr @looked_up(ptr %api, ptr %a, ptr %stays_key, i64 %stays_number)
+  br label %stays_head
+stays_head:
+  %stays_done = phi i64 [ 0, %stays ], [ %stays_more, %stays_same ]
+  %is_stays_end = icmp eq i64 %stays_done, %to
+  br i1 %is_stays_end, label %next, label %stays_round
+stays_round:
+  %stays_at = shl i64 %stays_done, 6
+  %stays_entry = getelementptr inbounds i8, ptr %a, i64 %stays_at
+  %stays_dict = call ptr @api(ptr %stays_entry, i64 0)
+  %stays_key = call ptr @api(ptr %stays_entry, i64 1)
+  %stays_wanted = call ptr @api(ptr %stays_entry, i64 2)
+  %stays_number = call i64 @word(ptr %stays_entry, i64 3)
+  %stays_keys = call ptr @api(ptr %stays_entry, i64 4)
+  %stays_keys_place = call ptr @at(ptr %stays_dict, i64 {dict_keys})
+  %stays_keys_now = load ptr, ptr %stays_keys_place
+  %stays_more = add i64 %stays_done, 1
+  %is_stays_keys = icmp eq ptr %stays_keys, %stays_keys_now
+  br i1 %is_stays_keys, label %stays_near, label %stays_far
+stays_near:
+  %stays_size = call i64 @word(ptr %stays_entry, i64 5)
+  %stays_pair = call ptr @api(ptr %stays_entry, i64 6)
+  %stays_size_place = call ptr @at(ptr %stays_keys, i64 {keys_word})
+  %stays_size_now = load i64, ptr %stays_size_place
+  %stays_size_bits = and i64 %stays_size_now, {keys_bits}
+  %stays_count_place = call ptr @at(ptr %stays_keys, i64 {keys_count})
+  %stays_count = load i64, ptr %stays_count_place
+  %is_stays_size = icmp eq i64 %stays_size_bits, %stays_size
+  %is_stays_there = icmp ult i64 %stays_number, %stays_count
+  %is_stays_place = and i1 %is_stays_size, %is_stays_there
+  br i1 %is_stays_place, label %stays_look, label %stays_far
+stays_look:
+  %stays_key_now = load ptr, ptr %stays_pair
+  %stays_value_place = call ptr @at(ptr %stays_pair, i64 8)
+  %stays_value = load ptr, ptr %stays_value_place
+  %is_stays_key = icmp eq ptr %stays_key_now, %stays_key
+  %is_stays_value = icmp eq ptr %stays_value, %stays_wanted
+  %is_stays_pair = and i1 %is_stays_key, %is_stays_value
+  br i1 %is_stays_pair, label %stays_same, label %stays_far
+stays_far:
+  %stays_found = call ptr @looked_up(ptr %api, ptr %stays_dict, ptr %stays_key, i64 %stays_number)
   %is_stays = icmp eq ptr %stays_found, %stays_wanted
-  br i1 %is_stays, label %next, label %error
+  br i1 %is_stays, label %stays_same, label %error
+stays_same:
+  br label %stays_head
 
 code:
   %code_object = load ptr, ptr %source_place
@@ -565,7 +607,7 @@ next:
     [ %kept, %class ], [ %kept, %identity ], [ %kept, %code_value ], [ %kept, %const ],
     [ %kept, %no_error ], [ %kept, %cells ], [ %kept, %eqint_value ], [ %kept, %eqfloat_value ],
     [ %kept, %version ], [ %kept, %hold_places ], [ %kept, %member ], [ %kept_member, %member_own ],
-    [ %kept, %equal ], [ %kept, %stays ], [ %kept, %words_head ]
+    [ %kept, %equal ], [ %kept, %stays_head ], [ %kept, %words_head ]
   %after = add i64 %i, 1
   br label %head
 

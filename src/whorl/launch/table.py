@@ -39,6 +39,7 @@ from .instances import (
     shared_number,
     slot_offset,
 )
+from .keys import pair_of
 from .layout import layout
 from .members import HELD_WORDS
 from .modules import module_scope
@@ -659,6 +660,10 @@ class _Maker:
         """
         first, then = _rows(self._first), _rows(self._then)
         without_detours(first, then, self._fixed, self._loaded())
+        stays = [row for row in first if row[0] == KINDS["STAYS"]]
+        first = [row for row in first if row[0] != KINDS["STAYS"]]
+        if stays:  # after all that runs code of the user
+            first.append(self._stays(stays))
         runs = {run: self._run(run, entries) for run, entries in self._runs.items()}
         runs_code = any(operation[0] in _RUNS_CODE for operation in first)
         for operation in first:
@@ -686,6 +691,14 @@ class _Maker:
             for entry in entries
         }
 
+    def _stays(self, rows: list[list[int]]) -> list[int]:
+        """The operation that sees whether keys lead where they did, one after the other."""
+        looked = [(scope, key, found, number) for _, _, _, scope, key, found, number, _ in rows]
+        entries = b"".join(struct.pack("<8Q", *row, *pair_of(row[0], row[3])) for row in looked)
+        # Where a dict keeps its keys now says nothing about which calls fit.
+        place = self._memory(entries, b"".join(struct.pack("<3Q", *row[:3]) for row in looked))
+        return [KINDS["STAYS"], 0, len(rows), place, 0, 0, 0, 0]
+
     def _words(self) -> list[int]:
         """The operation that checks words at fixed addresses, one after the other."""
         rows = [(place, mask, word) for (place, mask), word in self._fixed.items()]
@@ -698,11 +711,11 @@ class _Maker:
         checks = (run.dtype, run.ndim, run.flags, place, run.extents)
         return [KINDS[run.kind], run.place, len(entries), *checks]
 
-    def _memory(self, entries: bytes) -> int:
-        """Where the entries of an operation are."""
+    def _memory(self, entries: bytes, form: bytes | None = None) -> int:
+        """Where the entries of an operation are; `form` is what of them tells calls apart."""
         memory = ctypes.create_string_buffer(entries)
         self._kept.append(memory)
-        self._entries[ctypes.addressof(memory)] = entries
+        self._entries[ctypes.addressof(memory)] = entries if form is None else form
         return ctypes.addressof(memory)
 
     def table(self, launch: Launch) -> Table:

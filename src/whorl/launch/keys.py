@@ -1,0 +1,38 @@
+"""A dict and a number in, the address of the pair at that number out, and how to see that it stays.
+
+As long as a dict has the same keys, of the same size and kind, a number has the same place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from .instances import DictLayout, held_in_dict
+from .layout import layout
+
+__all__ = ["keys_bits", "keys_word", "pair_of"]
+
+
+def keys_word(inside: DictLayout) -> int:
+    """Where, among the keys of a dict, the word is that says how large their index is."""
+    return min(inside.index_bits, inside.kind) & ~7
+
+
+def keys_bits(inside: DictLayout) -> int:
+    """The bits of that word: the size of the index, and of which kind the keys are."""
+    first = keys_word(inside)
+    return 0xFF << 8 * (inside.index_bits - first) | 0xFF << 8 * (inside.kind - first)
+
+
+def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
+    """Where a dict has its keys, what they say of themselves, and where the pair of a number is.
+
+    No keys: values do not stand beside them. The launcher then looks for the place each time.
+    """
+    inside = layout().inside
+    held = held_in_dict(scope, inside, layout().instance)
+    if held is None or not held.is_combined:
+        return 0, 0, 0, 0
+    keys = ctypes.c_int64.from_address(scope + inside.keys).value
+    word = ctypes.c_uint64.from_address(keys + keys_word(inside)).value
+    return keys, word & keys_bits(inside), held.names + 16 * number, 0
