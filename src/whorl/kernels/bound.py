@@ -71,10 +71,11 @@ class BoundKernel(functools.partial[Any]):
 class BoundResumption(functools.partial[Any]):
     """`solver.step.resume`, once the kernel is resumed natively: a bound method in other clothes.
 
-    It is called without a frame of Python's; see `resuming`.
+    It is called without a frame of Python's; see `resuming`. One that waits to be used again has
+    nothing to call.
     """
 
-    __doc__ = property(lambda self: self.__func__.__doc__)
+    __doc__ = property(lambda self: BoundKernel.resume.__doc__)
 
     @property
     def __self__(self) -> BoundKernel:
@@ -91,10 +92,12 @@ class BoundResumption(functools.partial[Any]):
         return inspect.signature(self._method)
 
     def __getattr__(self, name: str) -> Any:
+        if self.func is None:
+            raise AttributeError(name)
         return getattr(self._method, name)
 
     def __repr__(self) -> str:
-        return repr(self._method)
+        return super().__repr__() if self.func is None else repr(self._method)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BoundResumption):
