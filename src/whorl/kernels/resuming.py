@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whorl.launch.binding import (
     API,
+    CALL,
     DEALLOC,
     GET,
     GETATTR,
@@ -101,7 +102,7 @@ def _class_of(kernel: NumericKernel, native: type, resumption_class: type) -> ty
     cls = type(native.__name__, (native,), {**names, "resume": descriptor})
     cls.__qualname__ = native.__qualname__
     make_native(cls)
-    record = _record(cls, native, resumption_class)
+    record = _record(cls, native, resumption_class, partial.call)
     level = host_level()
     functions = functions_with(
         kernel._cache,
@@ -111,6 +112,7 @@ def _class_of(kernel: NumericKernel, native: type, resumption_class: type) -> ty
         lambda text: machine_code(text, level, effort=2),
         {RECORD_NAME: ctypes.addressof(record)},
     )
+    record[RECORD.index("bound_call")] = functions[CALL]
     for bound in (BoundKernel, BoundResumption):
         set_flags(bound, VECTORCALL)  # as a partial has it; a class made in Python 3.11 has not
         replace_slot(bound, places["dealloc"], functions[DEALLOC])
@@ -122,7 +124,7 @@ def _class_of(kernel: NumericKernel, native: type, resumption_class: type) -> ty
 _NAME: Final = sys.intern("resume")
 
 
-def _record(cls: type, native: type, resumption_class: type) -> Any:
+def _record(cls: type, native: type, resumption_class: type, call: int) -> Any:
     """The record of what binds, filled, and kept for ever with what it refers to."""
     objects = {
         "kernel_class": cls,
@@ -134,6 +136,8 @@ def _record(cls: type, native: type, resumption_class: type) -> Any:
         "python_get": native.__get__,  # type: ignore[attr-defined] # a kernel's
     }
     words = {name: id(each) for name, each in objects.items()}
+    sample = functools.partial(len)
+    words["python_call"] = ctypes.c_int64.from_address(id(sample) + call).value
     words["python_getattr"] = original_slot(BoundKernel, "getattro")
     words["python_dealloc"] = original_slot(functools.partial, "dealloc")
     for name in API:

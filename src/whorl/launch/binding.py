@@ -1,4 +1,4 @@
-"""A kernel and an object in, the bound kernel out: three slots of classes, as LLVM's text.
+"""A kernel and an object in, the bound kernel out: functions for slots of classes, as LLVM's text.
 
 `solver.step.resume(...)` makes two objects that live as long as the call: `solver.step`, and its
 `resume`. Both are partials of Python's own (`kernels.bound`), and in Python they cost more than the
@@ -6,6 +6,7 @@ launch. Here the last of each that was let go waits for the next call, as Python
 
     get      of a kernel that is resumed natively: its bound kernel
     getattr  of a bound kernel: its `resume`; everything else as Python finds it
+    call     of that: the resumption, with the object as its first argument
     dealloc  of both: keep one, empty, if nobody could tell it from a new one
 
 What waits has no references, is not known to the collector, and refers to nothing but a tuple that
@@ -28,11 +29,12 @@ from .layout import Layout, NotKnown
 from .results import counted_text
 
 __all__ = [
-    "DEALLOC", "GET", "GETATTR", "RECORD", "RECORD_NAME", "PartialLayout", "binding_text",
+    "API", "CALL", "DEALLOC", "GET", "GETATTR", "RECORD", "RECORD_NAME", "PartialLayout", "binding_text",
     "original_slot", "partial_layout", "place_of_slot", "replace_slot",
 ]  # fmt: skip
 
 GET, GETATTR, DEALLOC = "whorl_bound_get", "whorl_bound_getattr", "whorl_bound_dealloc"
+CALL: Final = "whorl_bound_call"
 RECORD_NAME: Final = "whorl_binding"
 API: Final = (
     "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyObject_GC_Track",
@@ -45,6 +47,7 @@ RECORD: Final = (
     "none", "resume",  # the objects None and "resume"
     "python_get",  # what binds anything else
     "python_getattr", "python_dealloc",  # the slots' functions before
+    "bound_call", "python_call",  # how what is bound here is called, and how any partial is
     *API,
 )  # fmt: skip
 """What the words of the record are."""
@@ -61,6 +64,7 @@ class PartialLayout(NamedTuple):
     keywords: int
     dict: int
     weak: int
+    call: int
 
 
 def partial_layout(*classes: type[functools.partial[Any]]) -> PartialLayout:
@@ -78,7 +82,7 @@ def partial_layout(*classes: type[functools.partial[Any]]) -> PartialLayout:
 
 
 def _layout_of(cls: type[functools.partial[Any]]) -> PartialLayout:
-    sample = cls(functools.reduce, functools.wraps)
+    sample = cls(len, functools.wraps)  # a builtin that is called as quickly as can be
     words = list((ctypes.c_int64 * (cls.__basicsize__ // 8)).from_address(id(sample)))
     wanted = (id(sample.func), id(sample.args), id(sample.keywords))
     if any(words.count(each) != 1 for each in wanted):
@@ -87,7 +91,11 @@ def _layout_of(cls: type[functools.partial[Any]]) -> PartialLayout:
     size = functools.partial.__basicsize__
     if cls.__basicsize__ != size or not (0 < offset < size and 0 < weak < size):
         raise NotKnown("a partial does not keep its attributes where expected")
-    return PartialLayout(*(8 * words.index(each) for each in wanted), offset, weak)
+    places = [*(8 * words.index(each) for each in wanted), offset, weak]
+    rest = set(range(object.__basicsize__, size, 8)) - set(places)
+    if len(rest) != 1 or not words[min(rest) // 8]:
+        raise NotKnown("a partial does not say where expected how it is called")
+    return PartialLayout(*places, rest.pop())
 
 
 # -- the slots of classes -----------------------------------------------------------------
@@ -128,13 +136,15 @@ def replace_slot(cls: type, place: int, function: int) -> None:
 
 
 def binding_text(at: Layout, partial: PartialLayout, slot: int) -> str:
-    """The three functions, for kernels that keep their resumption at an offset."""
+    """The functions, for kernels that keep their resumption at an offset."""
     return (counted_text(at.none) + _TEXT).format(
         record=RECORD_NAME,
         size=len(RECORD),
         get=GET,
         getattr=GETATTR,
         dealloc=DEALLOC,
+        call=CALL,
+        entry=at.base_size,
         type=at.type,
         slot=slot,
         tuple_size=at.tuple_size,
@@ -348,6 +358,8 @@ bind:
   %is_bound = icmp ne ptr %bound, null
   br i1 %is_bound, label %end, label %new
 end:
+  %quick = call ptr @recorded(i64 {r_bound_call})
+  call void @put(ptr %bound, i64 {of_call}, ptr %quick)
   ret ptr %bound
 new:
   %second = getelementptr inbounds ptr, ptr %given, i64 1
@@ -361,6 +373,41 @@ python:
   %hook = call ptr @recorded(i64 {r_python_getattr})
   %got = call ptr %hook(ptr %self, ptr %name)
   ret ptr %got
+}}
+
+define ptr @{call}(ptr %self, ptr %args, i64 %counted, ptr %names) {{
+entry:
+  ; By its highest bit, the number of arguments says that there is room for one before them.
+  %has_room = icmp slt i64 %counted, 0
+  %called = call ptr @in(ptr %self, i64 {of_func})
+  %first = call ptr @in(ptr %self, i64 {of_args})
+  %keywords = call ptr @in(ptr %self, i64 {of_keywords})
+  %class = call ptr @in(ptr %called, i64 {type})
+  %native = call ptr @recorded(i64 {r_resumption_class})
+  %is_native = icmp eq ptr %class, %native
+  %size = call ptr @in(ptr %first, i64 {tuple_size})
+  %size_count = ptrtoint ptr %size to i64
+  %is_one = icmp eq i64 %size_count, 1
+  %is_empty = call i1 @is_null(ptr %keywords, i64 {dict_size})
+  %is_known = and i1 %has_room, %is_native
+  %is_usual = and i1 %is_one, %is_empty
+  %is_plain = and i1 %is_known, %is_usual
+  br i1 %is_plain, label %enter, label %python
+enter:
+  %instance = call ptr @in(ptr %first, i64 {tuple_items})
+  %before = getelementptr inbounds ptr, ptr %args, i64 -1
+  %kept = load ptr, ptr %before
+  store ptr %instance, ptr %before
+  %count = and i64 %counted, 9223372036854775807
+  %count_more = add i64 %count, 1
+  %launch = call ptr @in(ptr %called, i64 {entry})
+  %result = call ptr %launch(ptr %called, ptr %before, i64 %count_more, ptr %names)
+  store ptr %kept, ptr %before
+  ret ptr %result
+python:
+  %call = call ptr @recorded(i64 {r_python_call})
+  %answer = call ptr %call(ptr %self, ptr %args, i64 %counted, ptr %names)
+  ret ptr %answer
 }}
 
 define void @{dealloc}(ptr %self) {{

@@ -71,8 +71,7 @@ def _fix(check: Row, found: int, words: Fixed) -> bool:
         if kind == _CLASS:
             words[a + at.type_version, HALF] = b
         return True
-    if kind == _CODE and b == id(types.FunctionType):
-        words[found + at.type, ALL_BITS] = b
+    if kind == _CODE and b == id(types.FunctionType):  # which no function ceases to be
         words[found + at.function_code, ALL_BITS] = a
         return True
     return False

@@ -25,14 +25,17 @@ def keys_bits(inside: DictLayout) -> int:
 
 
 def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
-    """Where a dict has its keys, what they say of themselves, and where the pair of a number is.
+    """Where a dict has its keys, what they say of themselves, the pair of a number, the values.
 
-    No keys: values do not stand beside them. The launcher then looks for the place each time.
+    No values: they stand beside the keys. No keys: it is not known where anything is, and the
+    launcher looks for it each time.
     """
-    inside = layout().inside
-    held = held_in_dict(scope, inside, layout().instance)
-    if held is None or not held.is_combined:
+    at = layout()
+    inside = at.inside
+    held = held_in_dict(scope, inside, at.instance)
+    if held is None:
         return 0, 0, 0, 0
     keys = ctypes.c_int64.from_address(scope + inside.keys).value
     word = ctypes.c_uint64.from_address(keys + keys_word(inside)).value
-    return keys, word & keys_bits(inside), held.names + 16 * number, 0
+    values = ctypes.c_int64.from_address(scope + inside.values).value
+    return keys, word & keys_bits(inside), held.names + 16 * number, values

@@ -23,7 +23,7 @@ its kernel; if none does, the call goes on to Python.
     HOLD     the same, and where it keeps attributes: dict at c, inline values at d; 5 registers
     KEY      of what is held, attribute b, at its numbers c; a: keep it
     STAYS    in dicts, keys lead to the very objects they did. To: how many; a: entries of dict,
-             key, object, number; keys, their size and kind, pair (see `keys`)
+             key, object, number; keys, their size and kind, pair, values (see `keys`)
     GLOBAL   in dict a, the key b, at its number c; d: keep it
     CODE     a function with the code a               CONST  the object a
     ITEM     the item of key a, as Python would       NOKEY  in dict a, no key b
@@ -44,7 +44,7 @@ from .keys import keys_bits, keys_word
 from .layout import INT_DIGIT, INT_SIZE, Layout
 from .members import ARRAYS, ATTRIBUTES, HELD_WORDS, inline_text
 from .packed import PACKED_TEXT, PLAN
-from .results import RESULTS, none_text
+from .results import RESULTS, none_text, object_text
 from .selector import ARRAY_FLAGS, FACTORS, SELECT
 
 __all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "routine_text"]
@@ -105,7 +105,9 @@ _NUMBERS: Final[dict[str, object]] = {
 
 def routine_text(at: Layout | None) -> str:
     """The launcher for a layout, and the packer; the packer alone if no layout is known."""
-    every = _EVERY.replace("{none_counted}", none_text("call" if at is None else at.none))
+    none = "call" if at is None else at.none
+    every = _EVERY.replace("{none_counted}", none_text(none))
+    every = every.replace("{object_counted}", object_text(none))
     return every.format(**_NUMBERS) + ("" if at is None else _launcher_text(at))
 
 
@@ -489,15 +491,24 @@ stays_near:
   %stays_size_place = call ptr @at(ptr %stays_keys, i64 {keys_word})
   %stays_size_now = load i64, ptr %stays_size_place
   %stays_size_bits = and i64 %stays_size_now, {keys_bits}
+  %stays_row = call ptr @api(ptr %stays_entry, i64 7)
+  %stays_row_place = call ptr @at(ptr %stays_dict, i64 {dict_values})
+  %stays_row_now = load ptr, ptr %stays_row_place
+  %is_stays_row = icmp eq ptr %stays_row, %stays_row_now
   %stays_count_place = call ptr @at(ptr %stays_keys, i64 {keys_count})
   %stays_count = load i64, ptr %stays_count_place
   %is_stays_size = icmp eq i64 %stays_size_bits, %stays_size
   %is_stays_there = icmp ult i64 %stays_number, %stays_count
-  %is_stays_place = and i1 %is_stays_size, %is_stays_there
+  %is_stays_known = and i1 %is_stays_size, %is_stays_there
+  %is_stays_place = and i1 %is_stays_known, %is_stays_row
   br i1 %is_stays_place, label %stays_look, label %stays_far
 stays_look:
   %stays_key_now = load ptr, ptr %stays_pair
-  %stays_value_place = call ptr @at(ptr %stays_pair, i64 8)
+  %stays_beside = call ptr @at(ptr %stays_pair, i64 8)
+  %stays_in_row = getelementptr i64, ptr %stays_row, i64 %stays_number
+  %stays_apart = getelementptr i8, ptr %stays_in_row, i64 {values_start}
+  %is_stays_beside = icmp eq ptr %stays_row, null
+  %stays_value_place = select i1 %is_stays_beside, ptr %stays_beside, ptr %stays_apart
   %stays_value = load ptr, ptr %stays_value_place
   %is_stays_key = icmp eq ptr %stays_key_now, %stays_key
   %is_stays_value = icmp eq ptr %stays_value, %stays_wanted

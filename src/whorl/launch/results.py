@@ -23,6 +23,18 @@ def none_text(none: str) -> str:
   call void %incref(ptr %none)"""
 
 
+def object_text(none: str) -> str:
+    """The same for an object of any kind."""
+    if none != "for ever":
+        return none_text(none).replace("%none", "%object")
+    return """
+  %counted = load i32, ptr %object
+  %is_mortal = icmp sge i32 %counted, 0
+  %counted_by = zext i1 %is_mortal to i32
+  %counted_more = add i32 %counted, %counted_by
+  store i32 %counted_more, ptr %object"""
+
+
 def counted_text(none: str) -> str:
     """How references to anything are counted, where a layout says this of None.
 
@@ -194,8 +206,7 @@ chosen:
   %choice = call i64 @word(ptr %record, i64 %choice_word)
   %choice_at = add i64 %choice, 2
   %object = call ptr @api(ptr %results, i64 %choice_at)
-  %incref_object = call ptr @api(ptr %api, i64 {api_Py_IncRef})
-  call void %incref_object(ptr %object)
+{object_counted}
   ret ptr %object
 one:
   %kind = call i64 @word(ptr %results, i64 1)
