@@ -1,17 +1,18 @@
 """A kernel and an object in, the bound kernel out: functions for slots of classes, as LLVM's text.
 
 `solver.step.resume(...)` makes two objects that live as long as the call: `solver.step`, and its
-`resume`. Both are partials of Python's own (`kernels.bound`), and in Python they cost more than the
-launch. Here the last of each that was let go waits for the next call, as Python's own free lists do.
+`resume`. Both are partials of Python's own (`kernels.bound`), and to make them costs more than the
+launch. So the last of each that was let go waits for the next call.
 
     get      of a kernel that is resumed natively: its bound kernel
     getattr  of a bound kernel: its `resume`; everything else as Python finds it
     call     of that: the resumption, with the object as its first argument
     dealloc  of both: keep one, empty, if nobody could tell it from a new one
 
-What waits has no references, is not known to the collector, and refers to nothing but a tuple that
-holds None. It is used again only if nobody else has found that tuple. Where something is not as
-expected, the functions do what Python has done in their place.
+What waits is an object like any other, which refers to None alone and to which only the record here
+refers. It is used again if that is still so: the collector shows it to whoever asks. What the
+collector is about to clear does not wait. Where something is not as expected, the functions do what
+Python has done in their place.
 
 All addresses come from a record in memory, for which the image has an entry in its table.
 
@@ -29,8 +30,8 @@ from .layout import Layout, NotKnown
 from .results import counted_text
 
 __all__ = [
-    "API", "CALL", "DEALLOC", "GET", "GETATTR", "RECORD", "RECORD_NAME", "PartialLayout", "binding_text",
-    "original_slot", "partial_layout", "place_of_slot", "replace_slot",
+    "API", "CALL", "DEALLOC", "GET", "GETATTR", "RECORD", "RECORD_NAME", "PartialLayout",
+    "binding_text", "original_slot", "partial_layout", "place_of_slot", "replace_slot",
 ]  # fmt: skip
 
 GET, GETATTR, DEALLOC = "whorl_bound_get", "whorl_bound_getattr", "whorl_bound_dealloc"
@@ -53,6 +54,9 @@ RECORD: Final = (
 """What the words of the record are."""
 
 GC_NEXT, GC_FLAGS, COLLECTING = -16, -8, 2
+"""Before an object, the collector has two words: its next one, 0 for what is not watched; and the
+one before, with a bit for what is being collected."""
+
 _SLOTS: Final = {"dealloc": 52, "descr_get": 54, "getattro": 58}
 
 
@@ -82,7 +86,8 @@ def partial_layout(*classes: type[functools.partial[Any]]) -> PartialLayout:
 
 
 def _layout_of(cls: type[functools.partial[Any]]) -> PartialLayout:
-    sample = cls(len, functools.wraps)  # a builtin that is called as quickly as can be
+    function: Any = len  # a builtin that is called as quickly as can be
+    sample = cls(function, functools.wraps)
     words = list((ctypes.c_int64 * (cls.__basicsize__ // 8)).from_address(id(sample)))
     wanted = (id(sample.func), id(sample.args), id(sample.keywords))
     if any(words.count(each) != 1 for each in wanted):
@@ -91,11 +96,11 @@ def _layout_of(cls: type[functools.partial[Any]]) -> PartialLayout:
     size = functools.partial.__basicsize__
     if cls.__basicsize__ != size or not (0 < offset < size and 0 < weak < size):
         raise NotKnown("a partial does not keep its attributes where expected")
-    places = [*(8 * words.index(each) for each in wanted), offset, weak]
-    rest = set(range(object.__basicsize__, size, 8)) - set(places)
+    func, args, keywords = (8 * words.index(each) for each in wanted)
+    rest = set(range(object.__basicsize__, size, 8)) - {func, args, keywords, offset, weak}
     if len(rest) != 1 or not words[min(rest) // 8]:
         raise NotKnown("a partial does not say where expected how it is called")
-    return PartialLayout(*places, rest.pop())
+    return PartialLayout(func, args, keywords, offset, weak, rest.pop())
 
 
 # -- the slots of classes -----------------------------------------------------------------

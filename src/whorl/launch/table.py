@@ -15,7 +15,6 @@ import struct
 import sys
 import types
 from abc import ABCMeta
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
