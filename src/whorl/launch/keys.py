@@ -6,11 +6,12 @@ As long as a dict has the same keys, of the same size and kind, a number has the
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from .instances import DictLayout, held_in_dict
 from .layout import layout
 
-__all__ = ["keys_bits", "keys_word", "pair_of"]
+__all__ = ["keys_bits", "keys_word", "own_key", "pair_of"]
 
 
 def keys_word(inside: DictLayout) -> int:
@@ -39,3 +40,16 @@ def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
     word = ctypes.c_uint64.from_address(keys + keys_word(inside)).value
     values = ctypes.c_int64.from_address(scope + inside.values).value
     return keys, word & keys_bits(inside), held.names + 16 * number, values
+
+
+def own_key(scope: dict[Any, Any], key: str) -> str:
+    """The text by which a dict knows what a key leads to: `__main__` is not one for all, say.
+
+    >>> text = "".join(["a", "b"])
+    >>> own_key({text: 1}, "ab") is text
+    True
+    """
+    held = held_in_dict(id(scope), layout().inside, layout().instance)
+    if held is None or held.number(key) >= 0:
+        return key
+    return next((each for each in list(scope) if each == key), key)

@@ -38,7 +38,7 @@ from .instances import (
     shared_number,
     slot_offset,
 )
-from .keys import pair_of
+from .keys import own_key, pair_of
 from .layout import layout
 from .members import HELD_WORDS
 from .modules import module_scope
@@ -313,6 +313,7 @@ class _Maker:
 
     def _global(self, register: int, scope: dict[Any, Any], key: str) -> None:
         """Load what a key leads to in a dict that stays the same one."""
+        key = own_key(scope, key)
         number = number_of(scope, key)
         self._op(
             "GLOBAL", 0, register, self._address(scope), self._address(key), number, first=True
