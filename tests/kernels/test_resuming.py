@@ -21,7 +21,9 @@ import pytest
 import whorl
 from tests.kernels.native_calls import needs_native
 from whorl import GraphStatus
+from whorl.kernels import resuming
 from whorl.kernels.bound import BoundKernel, BoundResumption
+from whorl.kernels.native import native_classes
 from whorl.kernels.resumption import Resumption
 
 pytestmark = needs_native
@@ -278,6 +280,33 @@ def test_resuming_from_within_a_launch_is_another_launch() -> None:
     nested.depth = 3
     nested.step.resume(from_checkpoint=1)
     assert nested.x[0] == done + 4
+
+
+def test_where_nothing_binds_natively_all_goes_through_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    classes = native_classes(whorl.NumericKernel)
+    assert classes is not None
+    monkeypatch.setitem(resuming._made, classes.native, None)
+
+    class Plain:
+        def __init__(self) -> None:
+            self.x, self.stop = np.zeros(1), np.zeros((), np.int32)
+
+        @whorl.kernel
+        def step(self):
+            with whorl.checkpoint(1, yield_on=self.stop):
+                self.x[0] += 1
+
+    plain = Plain()
+    for _ in range(10):
+        plain.step.resume(from_checkpoint=1)
+        plain.step()
+    kernel: Any = Plain.step
+    assert plain.x[0] == 20
+    assert type(plain.step.resume) is types.MethodType
+    assert type(kernel) is classes.native
+    assert vars(kernel)["resume"].tables._tables
 
 
 # -- what it is ----------------------------------------------------------------------------

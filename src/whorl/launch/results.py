@@ -26,13 +26,14 @@ def none_text(none: str) -> str:
 def object_text(none: str) -> str:
     """The same for an object of any kind."""
     if none != "for ever":
-        return none_text(none).replace("%none", "%object")
+        text = none_text(none).replace("%none", "%object")
+        return text.replace("%counted", "%object_counted").replace("%incref", "%object_incref")
     return """
-  %counted = load i32, ptr %object
-  %is_mortal = icmp sge i32 %counted, 0
+  %object_counted = load i32, ptr %object
+  %is_mortal = icmp sge i32 %object_counted, 0
   %counted_by = zext i1 %is_mortal to i32
-  %counted_more = add i32 %counted, %counted_by
-  store i32 %counted_more, ptr %object"""
+  %object_more = add i32 %object_counted, %counted_by
+  store i32 %object_more, ptr %object"""
 
 
 def counted_text(none: str) -> str:
@@ -187,8 +188,14 @@ u64:
 define internal ptr @result(ptr %api, ptr %results, ptr %record) alwaysinline {{
 entry:
   %count = call i64 @word(ptr %results, i64 0)
-  %is_nothing = icmp eq i64 %count, -1
-  br i1 %is_nothing, label %nothing, label %something
+  switch i64 %count, label %something [ i64 -1, label %nothing i64 -3, label %chosen ]
+chosen:
+  %choice_word = call i64 @word(ptr %results, i64 1)
+  %choice = call i64 @word(ptr %record, i64 %choice_word)
+  %choice_at = add i64 %choice, 2
+  %object = call ptr @api(ptr %results, i64 %choice_at)
+{object_counted}
+  ret ptr %object
 nothing:
   %none = call ptr @api(ptr %api, i64 {api_none})
 {none_counted}
@@ -200,14 +207,8 @@ something:
 
 define internal ptr @made(ptr %api, ptr %results, ptr %record, i64 %count) noinline {{
 entry:
-  switch i64 %count, label %several [ i64 -2, label %one i64 -3, label %chosen ]
-chosen:
-  %choice_word = call i64 @word(ptr %results, i64 1)
-  %choice = call i64 @word(ptr %record, i64 %choice_word)
-  %choice_at = add i64 %choice, 2
-  %object = call ptr @api(ptr %results, i64 %choice_at)
-{object_counted}
-  ret ptr %object
+  %is_one = icmp eq i64 %count, -2
+  br i1 %is_one, label %one, label %several
 one:
   %kind = call i64 @word(ptr %results, i64 1)
   %number = call i64 @word(ptr %results, i64 2)
