@@ -349,6 +349,20 @@ def test_a_bound_resume_is_like_a_bound_method(solver: Solver) -> None:
     assert callable(resume)
 
 
+def test_both_have_a_fingerprint_which_no_launch_changes(solver: Solver) -> None:
+    def digests() -> list[str]:
+        return [whorl.fingerprint(each) for each in (solver.step, solver.step.resume, Solver.step)]
+
+    before = digests()
+    for _ in range(5):
+        solver.step.resume(add=0.0, from_checkpoint=Stage.SIM)
+        solver.step.resume(0.0, from_checkpoint=Stage.SIM)
+    assert digests() == before
+    solver.x[0] = 1
+    after = digests()
+    assert [one == two for one, two in zip(before, after, strict=True)] == [False, False, True]
+
+
 kept = Solver()  # which a module can name
 
 

@@ -10,6 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
 from whorl.errors import NoCheckpoints
+from whorl.fingerprint import exclude
 from whorl.settings import current
 
 from .labels import labels_of, number_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Resumption", "resumption_of"]
 
 
+@exclude("_calls", "tables")
 class Resumption:
     """`kernel.resume`, once it was called."""
 
