@@ -20,7 +20,7 @@ def is_native(kernel: Any) -> bool:
     """Whether a kernel is called natively, and has a table."""
     classes = native_classes(whorl.NumericKernel)
     assert classes is not None
-    is_one: bool = type(kernel) is classes.native
+    is_one = isinstance(kernel, classes.native)
     return is_one and bool(kernel.tables._tables)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from .kernel import NumericKernel
+    from .resumption import Resumption
 
-__all__ = ["BoundKernel"]
+__all__ = ["BoundKernel", "BoundResumption"]
 
 
 class BoundKernel(functools.partial[Any]):
@@ -65,3 +66,46 @@ class BoundKernel(functools.partial[Any]):
 
     def __reduce__(self) -> Any:
         return getattr, (self.__self__, self.__func__.__name__)
+
+
+class BoundResumption(functools.partial[Any]):
+    """`solver.step.resume`, once the kernel is resumed natively: a bound method in other clothes.
+
+    It is called without a frame of Python's; see `resuming`. One that waits to be used again has
+    nothing to call.
+    """
+
+    __doc__ = property(lambda self: BoundKernel.resume.__doc__)
+
+    @property
+    def __self__(self) -> BoundKernel:
+        return BoundKernel(cast("Resumption", self.func).kernel, self.args[0])
+
+    @property
+    def _method(self) -> types.MethodType:
+        return types.MethodType(BoundKernel.resume, self.__self__)
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        return inspect.signature(self._method)
+
+    def __getattr__(self, name: str) -> Any:
+        if self.func is None:
+            raise AttributeError(name)
+        return getattr(self._method, name)
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.func is None else repr(self._method)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BoundResumption):
+            return NotImplemented
+        return self.func is other.func and self.args[0] is other.args[0]
+
+    def __hash__(self) -> int:
+        return hash((id(self.func), id(self.args[0])))
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, "resume")

@@ -72,7 +72,9 @@ class _Recent(NamedTuple):
         return None if found is None else found[0].loaded.get(self.target.device)
 
 
-@uncounted("_has_checkpoints", "_python_calls", "_reaching", "_recent", "resume", "tables")
+@uncounted(
+    "_has_checkpoints", "_python_calls", "_reaching", "_recent", "_resumption", "resume", "tables"
+)
 class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
@@ -269,7 +271,7 @@ class NumericKernel(Kernel):
         super()._forget()
         self._recent = None
         self.tables.drop(self)
-        resumption = self.__dict__.get("resume")
+        resumption = self.__dict__.get("resume") or getattr(self, "_resumption", None)
         if resumption is not None:
             resumption.tables.drop(resumption)
 

@@ -158,11 +158,22 @@ class NativeTables:
         self._tables = (*room, table)
         self._address = found_routines.launch
         self._show(kernel)
-        kernel.__class__ = classes.native  # which has the same layout
+        if type(kernel) is classes.python:
+            kernel.__class__ = classes.native  # which has the same layout
         if self.epoch != epoch:  # another thread has dropped them since
             self.drop(kernel)
             return False
         return not is_full
+
+    def enter(self, kernel: Called, classes: Classes) -> None:
+        """Let a kernel's calls enter natively, though there is no table for any of them yet."""
+        from . import tables
+
+        found = tables.routines_for(kernel)
+        if type(kernel) is classes.python and found is not None and found.launch is not None:
+            self._address = found.launch
+            self._show(kernel)
+            kernel.__class__ = classes.native
 
     def _with_room(self, parts: Parts) -> tuple[tuple[Table, ...], bool]:
         """The tables without the oldest that have to go for a new one; whether there were any."""

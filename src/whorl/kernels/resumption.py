@@ -10,6 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
 from whorl.errors import NoCheckpoints
+from whorl.fingerprint import exclude
 from whorl.settings import current
 
 from .labels import labels_of, number_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Resumption", "resumption_of"]
 
 
+@exclude("_calls", "tables")
 class Resumption:
     """`kernel.resume`, once it was called."""
 
@@ -63,6 +65,10 @@ class Resumption:
             with contextlib.suppress(LookupError):  # a label that was rebound meanwhile
                 is_made = kernel.make_native(self, self.tables, number, args)
             self.tables.tried(self._calls, is_made=is_made)
+            if is_made:
+                from .resuming import let_resume
+
+                let_resume(kernel, self)
         return result
 
     def _resumed(

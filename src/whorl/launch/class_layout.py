@@ -11,7 +11,7 @@ from functools import cache
 
 from whorl.late import NamedTuple
 
-__all__ = ["ClassLayout", "Marked", "NotKnown", "class_layout", "offset_of"]
+__all__ = ["ClassLayout", "Marked", "NotKnown", "class_layout", "offset_of", "words_of"]
 
 
 class NotKnown(Exception):
@@ -44,7 +44,7 @@ class Marked:
     __slots__ = ()
 
 
-def _words(value: object, size: int | None = None) -> list[int]:
+def words_of(value: object, size: int | None = None) -> list[int]:
     """The words of an object's memory."""
     size = sys.getsizeof(value) if size is None else size
     count = min(size, 512) // 8
@@ -54,7 +54,7 @@ def _words(value: object, size: int | None = None) -> list[int]:
 def offset_of(value: object, wanted: int, what: str) -> int:
     """Where a word is in an object: the first place that holds it."""
     size = 256 if isinstance(value, type) else type(value).__basicsize__
-    for place, word in enumerate(_words(value, size)):
+    for place, word in enumerate(words_of(value, size)):
         if word == wanted:
             return place * 8
     raise NotKnown(f"{what} is not found in it")

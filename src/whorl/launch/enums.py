@@ -39,7 +39,7 @@ def place_of_dict(member: object, name: str) -> int:
     0
     """
     cls = type(member)
-    if type(cls) is not enum.EnumMeta or cls.__flags__ & MANAGED_DICT:
+    if type(cls) is not enum.EnumMeta:
         return 0
     every = [vars(base) for base in cls.__mro__]
     reads = next(each["__getattribute__"] for each in every if "__getattribute__" in each)
@@ -56,6 +56,9 @@ _PLAIN: Final = (vars(object)["__getattribute__"], vars(int)["__getattribute__"]
 
 
 def _asked_for_place(member: object) -> int:
+    if type(member).__flags__ & MANAGED_DICT:  # before the member, once there is a dict
+        where = layout().instance.dict
+        return id(member) + where if where else 0
     ask = getattr(ctypes.pythonapi, "_PyObject_GetDictPtr", None)
     if ask is None:
         return 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from whorl.late import dataclass
 
-from .class_layout import Marked, NotKnown, class_layout, offset_of
+from .class_layout import Marked, NotKnown, class_layout, offset_of, words_of
 
 if TYPE_CHECKING:
     from .instances import DictLayout, InstanceLayout
@@ -41,6 +41,8 @@ class Layout:
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
+    tuple_size: int
+    tuple_items: int
     descriptor: int  # of a slot's descriptor, what defines it; 0: not known
     inside: DictLayout
     instance: InstanceLayout
@@ -86,6 +88,8 @@ def layout() -> Layout:
         type_flags=of_classes.type_flags,
         type_version=_version_offset(),
         list_size=offset_of([None] * 54321, 54321, "the length of a list"),
+        tuple_size=offset_of((Marked,) * 321, 321, "the length of a tuple"),
+        tuple_items=_items_offset(),
         descriptor=descriptor_layout(),
         inside=inside,
         instance=instance_layout(inside),
@@ -138,6 +142,16 @@ def _function(known: str = "by default") -> None: ...
 
 def _bits(number: float) -> int:
     return ctypes.c_int64.from_buffer_copy(ctypes.c_double(number)).value
+
+
+def _items_offset() -> int:
+    """Where the items of a tuple begin."""
+    samples = (Marked, _function), (_function, Marked, None)
+    for place in range(len(words_of(samples[0]))):
+        found = [words_of(sample)[place : place + len(sample)] for sample in samples]
+        if found == [[id(item) for item in sample] for sample in samples]:
+            return place * 8
+    raise NotKnown("the items of a tuple are not found in it")
 
 
 def _version_offset() -> int:

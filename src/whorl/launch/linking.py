@@ -53,8 +53,11 @@ class _Symbol:
     value: int
 
 
-def link(code: bytes) -> Image:
-    """Link an object file of x86-64 Linux; `Unlinkable` for any other, and for what is unknown."""
+def link(code: bytes, outside: frozenset[str] = frozenset()) -> Image:
+    """Link an object file of x86-64 Linux; `Unlinkable` for any other, and for what is unknown.
+
+    `outside` are names that whoever maps the image gives the addresses of.
+    """
     if (
         len(code) < 64
         or code[:6] != b"\x7fELF\x02\x01"
@@ -64,7 +67,8 @@ def link(code: bytes) -> Image:
     sections = list(_sections(code))
     symbols = _symbols(code, sections)
     text, places = _laid_out(code, sections)
-    relocations = list(_relocations(code, sections, symbols, places))
+    known = EXTERNALS | PYTHON | outside
+    relocations = list(_relocations(code, sections, symbols, places, known))
     stubs, entries = _stubs(relocations, text, places)
     table_at = _up(len(text), PAGE)
     names = list(entries)
@@ -130,7 +134,11 @@ _Relocation = tuple[int, int, _Symbol, int]  # where, kind, to what, addend
 
 
 def _relocations(
-    code: bytes, sections: list[_Section], symbols: list[_Symbol], places: dict[int, int]
+    code: bytes,
+    sections: list[_Section],
+    symbols: list[_Symbol],
+    places: dict[int, int],
+    known: frozenset[str],
 ) -> Iterator[_Relocation]:
     for section in sections:
         if section.kind != _SHT_RELA or section.info not in places:
@@ -140,7 +148,7 @@ def _relocations(
             kind, symbol = info & 0xFFFFFFFF, symbols[info >> 32]
             if kind not in (_PC32, _PLT32) and kind not in _GOT:
                 raise Unlinkable(f"it has a relocation of kind {kind}")
-            if symbol.section == 0 and symbol.name not in EXTERNALS | PYTHON:
+            if symbol.section == 0 and symbol.name not in known:
                 raise Unlinkable(f"it needs {symbol.name}, which is no function of the C library")
             if symbol.section and symbol.section not in places:
                 raise Unlinkable(f"it refers to {symbol.name}, which is not part of it")

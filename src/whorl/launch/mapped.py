@@ -7,9 +7,13 @@ import mmap
 import struct
 import sys
 from functools import cache
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from .image import EXTERNALS, PAGE, PYTHON, Image
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Mapped", "Unmappable", "map_image"]
 
@@ -31,8 +35,11 @@ class Mapped:
         self.addresses = {name: base + place for name, place in exports.items()}
 
 
-def map_image(image: Image) -> Mapped:
-    """Put an image into memory, fill its table, and let it run."""
+def map_image(image: Image, outside: Mapping[str, int] = MappingProxyType({})) -> Mapped:
+    """Put an image into memory, fill its table, and let it run.
+
+    `outside` has the addresses of what is neither of the C library nor of Python.
+    """
     if sys.platform != "linux":
         raise Unmappable("images are for Linux")
     library = _library()
@@ -46,7 +53,10 @@ def map_image(image: Image) -> Mapped:
     base = ctypes.addressof(held)
     made = Mapped(held, base, image.exports)
     ctypes.memmove(base, image.text, len(image.text))
-    values = [base + entry if isinstance(entry, int) else _address(entry) for entry in image.table]
+    values = [
+        base + entry if isinstance(entry, int) else outside.get(entry) or _address(entry)
+        for entry in image.table
+    ]
     ctypes.memmove(base + image.table_at, struct.pack(f"<{len(values)}Q", *values), 8 * len(values))
     if library.mprotect(base, image.table_at, _READ | _RUN):
         raise Unmappable("this system lets no memory run that was written to")

@@ -417,14 +417,26 @@ entry:
   %keys = load ptr, ptr %keys_place
   %kind_place = call ptr @at(ptr %keys, i64 {keys_kind})
   %kind = load i8, ptr %kind_place
-  switch i8 %kind, label %ask [ i8 0, label %no i8 1, label %combined ]
-combined:
+  %is_mixed = icmp eq i8 %kind, 0
+  br i1 %is_mixed, label %no, label %texts
+texts:
   %pairs = call ptr @pairs_of(ptr %keys)
   %count_place = call ptr @at(ptr %keys, i64 {keys_count})
   %count = load i64, ptr %count_place
-  %values = call ptr @at(ptr %pairs, i64 8)
-  %found = call ptr @attribute(ptr %api, ptr %pairs, ptr %values, i64 4, i64 %count, ptr %dict,
-    ptr %key, i64 %number)
+  %beside = call ptr @at(ptr %pairs, i64 8)
+  %row_place = call ptr @at(ptr %dict, i64 {dict_values})
+  %row = load ptr, ptr %row_place
+  %is_combined = icmp eq ptr %row, null
+  br i1 %is_combined, label %take, label %split
+split:
+  %apart = call ptr @at(ptr %row, i64 {values_start})
+  %is_known = icmp ne i64 {class_keys}, 0
+  br i1 %is_known, label %take, label %ask
+take:
+  %values = phi ptr [ %beside, %texts ], [ %apart, %split ]
+  %shift = phi i64 [ 4, %texts ], [ 3, %split ]
+  %found = call ptr @attribute(ptr %api, ptr %pairs, ptr %values, i64 %shift, i64 %count,
+    ptr %dict, ptr %key, i64 %number)
   ret ptr %found
 ask:
   %asked = call ptr @asked(ptr %api, ptr %dict, ptr %key)

@@ -22,12 +22,14 @@ its kernel; if none does, the call goes on to Python.
     CLASS    class a, and it is as it was: version b  EQUAL  the object in register b
     HOLD     the same, and where it keeps attributes: dict at c, inline values at d; 5 registers
     KEY      of what is held, attribute b, at its numbers c; a: keep it
-    STAYS    in dict a, the key b leads to the very object c; d: its number
+    STAYS    in dicts, keys lead to the very objects they did. To: how many; a: entries of dict,
+             key, object, number; keys, their size and kind, pair, values (see `keys`)
     GLOBAL   in dict a, the key b, at its number c; d: keep it
     CODE     a function with the code a               CONST  the object a
     ITEM     the item of key a, as Python would       NOKEY  in dict a, no key b
     EQINT    an exact int of value b                  EQFLOAT  an exact float of bits b
     CELLS    three times, from `from` on: the word at an address is this
+    WORDS    at addresses, masked words are these. To: how many; a: entries of address, mask, word
 
 Every address comes from a table, so the routine is the same bytes in every process of one
 layout: it is compiled once, kept in the store, and mapped. Nothing but ATTR and ITEM runs code of
@@ -38,10 +40,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from .keys import keys_bits, keys_word
 from .layout import INT_DIGIT, INT_SIZE, Layout
 from .members import ARRAYS, ATTRIBUTES, HELD_WORDS, inline_text
 from .packed import PACKED_TEXT, PLAN
-from .results import RESULTS, none_text
+from .results import RESULTS, none_text, object_text
 from .selector import ARRAY_FLAGS, FACTORS, SELECT
 
 __all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "routine_text"]
@@ -53,7 +56,7 @@ KINDS: Final = {
         (
             "ARRAYS", "INT", "FLOAT", "BOOL", "SCALAR", "ATTR", "SLOT", "TYPE", "SAME", "GLOBAL",
             "CODE", "ITEM", "CONST", "NOKEY", "CELLS", "EQINT", "EQFLOAT", "SLOTTED", "KEYED",
-            "CLASS", "HOLD", "KEY", "EQUAL", "STAYS",
+            "CLASS", "HOLD", "KEY", "EQUAL", "STAYS", "WORDS",
         )
     )
 }  # fmt: skip
@@ -71,7 +74,6 @@ API: Final = (
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
     "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
     "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
-    "PyTuple_Size", "PyTuple_GetItem",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
@@ -103,7 +105,9 @@ _NUMBERS: Final[dict[str, object]] = {
 
 def routine_text(at: Layout | None) -> str:
     """The launcher for a layout, and the packer; the packer alone if no layout is known."""
-    every = _EVERY.replace("{none_counted}", none_text("call" if at is None else at.none))
+    none = "call" if at is None else at.none
+    every = _EVERY.replace("{none_counted}", none_text(none))
+    every = every.replace("{object_counted}", object_text(none))
     return every.format(**_NUMBERS) + ("" if at is None else _launcher_text(at))
 
 
@@ -121,12 +125,16 @@ def _launcher_text(at: Layout) -> str:
         flags=at.array_flags,
         code=at.function_code,
         type_version=at.type_version,
+        tuple_size=at.tuple_size,
+        tuple_items=at.tuple_items,
         dict_keys=at.inside.keys,
         dict_values=at.inside.values,
         keys_kind=at.inside.kind,
         keys_index_bits=at.inside.index_bits,
         keys_count=at.inside.count,
         keys_start=at.inside.start,
+        keys_word=keys_word(at.inside),
+        keys_bits=keys_bits(at.inside),
         class_keys=at.instance.class_keys,
         values_start=at.instance.values,
         inline_pointer=at.instance.pointer,
@@ -299,7 +307,7 @@ round:
     i64 {k_CELLS}, label %cells i64 {k_EQINT}, label %eqint i64 {k_EQFLOAT}, label %eqfloat
     i64 {k_SLOTTED}, label %slotted i64 {k_KEYED}, label %keyed i64 {k_CLASS}, label %version
     i64 {k_HOLD}, label %hold i64 {k_KEY}, label %key_of i64 {k_EQUAL}, label %equal
-    i64 {k_STAYS}, label %stays ]
+    i64 {k_STAYS}, label %stays i64 {k_WORDS}, label %words_at ]
 
 slotted:
   %slotted_owner = load ptr, ptr %source_place
@@ -459,12 +467,59 @@ identity:
   br i1 %is_same, label %next, label %fail
 
 stays:
-  %stays_key = call ptr @api(ptr %op, i64 4)
-  %stays_wanted = call ptr @api(ptr %op, i64 5)
-  %stays_number = call i64 @word(ptr %op, i64 6)
-  %stays_found = call ptr @looked_up(ptr %api, ptr %a, ptr %stays_key, i64 %stays_number)
+  br label %stays_head
+stays_head:
+  %stays_done = phi i64 [ 0, %stays ], [ %stays_more, %stays_same ]
+  %is_stays_end = icmp eq i64 %stays_done, %to
+  br i1 %is_stays_end, label %next, label %stays_round
+stays_round:
+  %stays_at = shl i64 %stays_done, 6
+  %stays_entry = getelementptr inbounds i8, ptr %a, i64 %stays_at
+  %stays_dict = call ptr @api(ptr %stays_entry, i64 0)
+  %stays_key = call ptr @api(ptr %stays_entry, i64 1)
+  %stays_wanted = call ptr @api(ptr %stays_entry, i64 2)
+  %stays_number = call i64 @word(ptr %stays_entry, i64 3)
+  %stays_keys = call ptr @api(ptr %stays_entry, i64 4)
+  %stays_keys_place = call ptr @at(ptr %stays_dict, i64 {dict_keys})
+  %stays_keys_now = load ptr, ptr %stays_keys_place
+  %stays_more = add i64 %stays_done, 1
+  %is_stays_keys = icmp eq ptr %stays_keys, %stays_keys_now
+  br i1 %is_stays_keys, label %stays_near, label %stays_far
+stays_near:
+  %stays_size = call i64 @word(ptr %stays_entry, i64 5)
+  %stays_pair = call ptr @api(ptr %stays_entry, i64 6)
+  %stays_size_place = call ptr @at(ptr %stays_keys, i64 {keys_word})
+  %stays_size_now = load i64, ptr %stays_size_place
+  %stays_size_bits = and i64 %stays_size_now, {keys_bits}
+  %stays_row = call ptr @api(ptr %stays_entry, i64 7)
+  %stays_row_place = call ptr @at(ptr %stays_dict, i64 {dict_values})
+  %stays_row_now = load ptr, ptr %stays_row_place
+  %is_stays_row = icmp eq ptr %stays_row, %stays_row_now
+  %stays_count_place = call ptr @at(ptr %stays_keys, i64 {keys_count})
+  %stays_count = load i64, ptr %stays_count_place
+  %is_stays_size = icmp eq i64 %stays_size_bits, %stays_size
+  %is_stays_there = icmp ult i64 %stays_number, %stays_count
+  %is_stays_known = and i1 %is_stays_size, %is_stays_there
+  %is_stays_place = and i1 %is_stays_known, %is_stays_row
+  br i1 %is_stays_place, label %stays_look, label %stays_far
+stays_look:
+  %stays_key_now = load ptr, ptr %stays_pair
+  %stays_beside = call ptr @at(ptr %stays_pair, i64 8)
+  %stays_in_row = getelementptr i64, ptr %stays_row, i64 %stays_number
+  %stays_apart = getelementptr i8, ptr %stays_in_row, i64 {values_start}
+  %is_stays_beside = icmp eq ptr %stays_row, null
+  %stays_value_place = select i1 %is_stays_beside, ptr %stays_beside, ptr %stays_apart
+  %stays_value = load ptr, ptr %stays_value_place
+  %is_stays_key = icmp eq ptr %stays_key_now, %stays_key
+  %is_stays_value = icmp eq ptr %stays_value, %stays_wanted
+  %is_stays_pair = and i1 %is_stays_key, %is_stays_value
+  br i1 %is_stays_pair, label %stays_same, label %stays_far
+stays_far:
+  %stays_found = call ptr @looked_up(ptr %api, ptr %stays_dict, ptr %stays_key, i64 %stays_number)
   %is_stays = icmp eq ptr %stays_found, %stays_wanted
-  br i1 %is_stays, label %next, label %error
+  br i1 %is_stays, label %stays_same, label %error
+stays_same:
+  br label %stays_head
 
 code:
   %code_object = load ptr, ptr %source_place
@@ -518,6 +573,24 @@ cells:
   %are_cells = and i1 %are_two_cells, %is_cell_3
   br i1 %are_cells, label %next, label %fail
 
+words_at:
+  br label %words_head
+words_head:
+  %words_done = phi i64 [ 0, %words_at ], [ %words_more, %words_round ]
+  %is_words_end = icmp eq i64 %words_done, %to
+  br i1 %is_words_end, label %next, label %words_round
+words_round:
+  %words_at_byte = mul i64 %words_done, 24
+  %words_entry = getelementptr inbounds i8, ptr %a, i64 %words_at_byte
+  %words_place = call ptr @api(ptr %words_entry, i64 0)
+  %words_mask = call i64 @word(ptr %words_entry, i64 1)
+  %words_wanted = call i64 @word(ptr %words_entry, i64 2)
+  %words_found = load i64, ptr %words_place
+  %words_masked = and i64 %words_found, %words_mask
+  %is_word = icmp eq i64 %words_masked, %words_wanted
+  %words_more = add i64 %words_done, 1
+  br i1 %is_word, label %words_head, label %fail
+
 eqint:
   %eqint_object = load ptr, ptr %source_place
   %is_eqint = call i1 @int_of(ptr %api, ptr %eqint_object, ptr %number)
@@ -545,7 +618,7 @@ next:
     [ %kept, %class ], [ %kept, %identity ], [ %kept, %code_value ], [ %kept, %const ],
     [ %kept, %no_error ], [ %kept, %cells ], [ %kept, %eqint_value ], [ %kept, %eqfloat_value ],
     [ %kept, %version ], [ %kept, %hold_places ], [ %kept, %member ], [ %kept_member, %member_own ],
-    [ %kept, %equal ], [ %kept, %stays ]
+    [ %kept, %equal ], [ %kept, %stays_head ], [ %kept, %words_head ]
   %after = add i64 %i, 1
   br label %head
 
@@ -608,13 +681,13 @@ entry:
   %is_plain = icmp eq ptr %names, null
   br i1 %is_plain, label %begin, label %named
 named:
-  %size_of = call ptr @api(ptr %api, i64 {api_PyTuple_Size})
-  %names_size = call i64 %size_of(ptr %names)
+  %names_size_place = call ptr @at(ptr %names, i64 {tuple_size})
+  %names_size = load i64, ptr %names_size_place
   %is_one = icmp eq i64 %names_size, 1
   br i1 %is_one, label %one_name, label %python
 one_name:
-  %item_of = call ptr @api(ptr %api, i64 {api_PyTuple_GetItem})
-  %name = call ptr %item_of(ptr %names, i64 0)
+  %name_place = call ptr @at(ptr %names, i64 {tuple_items})
+  %name = load ptr, ptr %name_place
   %wanted_name = call ptr @api(ptr %api, i64 {api_from_checkpoint})
   %is_label = icmp eq ptr %name, %wanted_name
   %with_label = add i64 %count, {by_keyword}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -29,7 +29,7 @@ from .mapped import Unmappable, map_image
 from .native import API, ENTRY, routine_text
 from .packed import PACKED
 
-__all__ = ["NativeLaunch", "Routines", "api_table", "routines", "status"]
+__all__ = ["NativeLaunch", "Routines", "api_table", "functions_with", "routines", "status"]
 
 log = logger("whorl.launch")
 
@@ -115,6 +115,43 @@ def _obtained(
 ) -> Routines:
     text = routine_text(known)
     name = "any layout" if known is None else known.name
+    artifact = _compiled(cache, level, name, text, compile_it)
+    names = (PACKED,) if known is None else (PACKED, ENTRY)
+    addresses, kept = _loaded(artifact, names, load_it)
+    _keep_for_ever(kept)
+    return Routines(addresses.get(ENTRY), addresses[PACKED], kept)
+
+
+def functions_with(
+    cache: Cache,
+    level: str,
+    known: Layout,
+    text: str,
+    compile_it: Compile,
+    outside: Mapping[str, int],
+) -> dict[str, int]:
+    """The addresses of functions that use memory of this process, by the names in their text.
+
+    They are made and kept as the routines are. `Unmappable` if they are not to be had.
+    """
+    artifact = _compiled(cache, level, known.name, text, compile_it, frozenset(outside))
+    plain = artifact.metadata.get("image")
+    if plain is None:
+        raise Unmappable("its object cannot be linked")
+    mapped = map_image(Image.from_plain(bytes(artifact.payloads["text"]), plain), outside)
+    _keep_for_ever(mapped)
+    return mapped.addresses
+
+
+def _compiled(
+    cache: Cache,
+    level: str,
+    name: str,
+    text: str,
+    compile_it: Compile,
+    outside: frozenset[str] = frozenset(),
+) -> Artifact:
+    """What is in the store for a text, compiled if no process has done so yet."""
     key = StableDigest(hash_hex(repr(("launcher", name, level, text)).encode()))
 
     def produce() -> Entry:
@@ -125,7 +162,7 @@ def _obtained(
         code = compile_it(text)
         payloads, told = {"object": code}, {}
         try:
-            image = link(code)
+            image = link(code, outside)
         except Unlinkable:  # LLVM can load it
             pass
         else:
@@ -136,11 +173,12 @@ def _obtained(
     obtained = cache.obtain(key, produce, what="the launcher")
     artifact = decode(obtained.entry)
     assert isinstance(artifact, Artifact)
-    names = (PACKED,) if known is None else (PACKED, ENTRY)
-    addresses, kept = _loaded(artifact, names, load_it)
-    # Kernels that outlive this module at the end of the process still enter it.
+    return artifact
+
+
+def _keep_for_ever(kept: object) -> None:
+    """Kernels that outlive this module at the end of the process still enter it."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    return Routines(addresses.get(ENTRY), addresses[PACKED], kept)
 
 
 def _loaded(

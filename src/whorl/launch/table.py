@@ -15,7 +15,6 @@ import struct
 import sys
 import types
 from abc import ABCMeta
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from whorl.reads.replay import is_annotation
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, function_behind, scope_of, walk
 
+from .detours import ALL_BITS, Fixed, without_detours
 from .enums import members_of, place_of_dict
 from .instances import (
     INLINE_VALUES,
@@ -38,8 +38,10 @@ from .instances import (
     shared_number,
     slot_offset,
 )
+from .keys import own_key, pair_of
 from .layout import layout
 from .members import HELD_WORDS
+from .modules import module_scope
 from .native import BY_KEYWORD, KINDS, OP_WORDS, SPECIAL_WORDS
 from .selector import ATTRIBUTE, IDENTITY, INT, META, SLOT, Mark, Marks, array_mark, mark_of
 
@@ -219,6 +221,8 @@ class _Maker:
         self._count = self._arguments = self._given = len(self._names)
         self._before: list[list[int]] = []
         self._modules: set[str] = set()
+        self._fixed: Fixed = {}
+        self._lasting: set[int] = set()  # registers with what is never replaced by an equal object
         self._kept: list[Any] = []
 
     def plan(self, reads: Sequence[Read]) -> None:
@@ -309,6 +313,7 @@ class _Maker:
 
     def _global(self, register: int, scope: dict[Any, Any], key: str) -> None:
         """Load what a key leads to in a dict that stays the same one."""
+        key = own_key(scope, key)
         number = number_of(scope, key)
         self._op(
             "GLOBAL", 0, register, self._address(scope), self._address(key), number, first=True
@@ -335,6 +340,8 @@ class _Maker:
         if member is not None:
             return self._load(path, before, owner, member)
         register = self._new()
+        if self._of_module(before, step, owner, register):
+            return register
         match step:
             case Step("attr", str(name)):
                 self._op("ATTR", owner, register, self._address(sys.intern(name)), first=True)
@@ -371,7 +378,8 @@ class _Maker:
             scope, owner = vars(member), self._walk(before)
             self._op("SAME", owner, 0, self._address(member))
             self._op("CLASS", owner, 0, self._address(cls), _version(cls))
-            self._op("CELLS", place, id(scope), place, id(scope), place, id(scope))
+            self._fixed[place, ALL_BITS] = id(scope)
+            self._lasting.add(self._count)  # what a member holds is set once
         else:
             return None
         register = self._new()
@@ -379,6 +387,22 @@ class _Maker:
         if step.operation == "item":
             self._op("CLASS", register, 0, self._address(cls), _version(cls))
         return register
+
+    def _of_module(self, before: Path, step: Step, owner: int, register: int) -> bool:
+        """Load what a module holds under a name; whether it is a plain module that does.
+
+        A module has one dict all its life. What is in it is what the module has under that name,
+        as long as its class neither has the name nor its own way to look for it.
+        """
+        module = self._world.find(before)
+        scope = module_scope(module, step)
+        version = _version(type(module))
+        if scope is None or not version:
+            return False
+        self._op("SAME", owner, 0, self._address(module))
+        self._op("CLASS", owner, 0, self._address(type(module)), version)
+        self._global(register, scope, sys.intern(step.name))
+        return True
 
     def _of_function(self, path: Path, owner: int, register: int, step: Step) -> None:
         """Something that a function has: an attribute, a closed-over variable, a default."""
@@ -591,7 +615,9 @@ class _Maker:
     def _value(self, path: Path, register: int, value: Any) -> None:
         cls = type(value)
         self._mark(register, META, id(cls))
-        if cls is int and -(2**63) <= value < 2**63:
+        if register in self._lasting:
+            self._op("SAME", register, 0, self._address(value))
+        elif cls is int and -(2**63) <= value < 2**63:
             self._mark(register, INT, value % (1 << 64))
             self._op("EQINT", register, 0, 0, value)
         elif cls is float:
@@ -632,7 +658,12 @@ class _Maker:
         What is about the arguments themselves tells most specializations apart, so it comes
         before everything else, unless code of the user runs after it and could change them.
         """
-        first, then = _without_detours(self._first, self._then)
+        first, then = _rows(self._first), _rows(self._then)
+        without_detours(first, then, self._fixed, self._loaded())
+        stays = [row for row in first if row[0] == KINDS["STAYS"]]
+        first = [row for row in first if row[0] != KINDS["STAYS"]]
+        if stays:  # after all that runs code of the user
+            first.append(self._stays(stays))
         runs = {run: self._run(run, entries) for run, entries in self._runs.items()}
         runs_code = any(operation[0] in _RUNS_CODE for operation in first)
         for operation in first:
@@ -645,19 +676,47 @@ class _Maker:
         ]
         rest = [
             *(each for each in then if each[0] not in _ABOUT or each[1] >= count),
+            *([self._words()] if self._fixed else []),
             *(words for run, words in runs.items() if not run.is_about),
         ]
         order = (*first, *about, *rest) if runs_code else (*about, *first, *rest)
         return [word for operation in (*self._before, *order) for word in operation]
 
+    def _loaded(self) -> set[int]:
+        """The registers that runs of arrays look into."""
+        return {
+            struct.unpack_from("<I", entry)[0] // 8
+            for run, entries in self._runs.items()
+            if run.kind == "ARRAYS"
+            for entry in entries
+        }
+
+    def _stays(self, rows: list[list[int]]) -> list[int]:
+        """The operation that sees whether keys lead where they did, one after the other."""
+        looked = [(scope, key, found, number) for _, _, _, scope, key, found, number, _ in rows]
+        entries = b"".join(struct.pack("<8Q", *row, *pair_of(row[0], row[3])) for row in looked)
+        # Where a dict keeps its keys now says nothing about which calls fit.
+        place = self._memory(entries, b"".join(struct.pack("<3Q", *row[:3]) for row in looked))
+        return [KINDS["STAYS"], 0, len(rows), place, 0, 0, 0, 0]
+
+    def _words(self) -> list[int]:
+        """The operation that checks words at fixed addresses, one after the other."""
+        rows = [(place, mask, word) for (place, mask), word in self._fixed.items()]
+        joined = b"".join(struct.pack("<3Q", *row) for row in rows)
+        return [KINDS["WORDS"], 0, len(rows), self._memory(joined), 0, 0, 0, 0]
+
     def _run(self, run: _Run, entries: list[bytes]) -> list[int]:
         """The operation that checks arrays of one kind, one after the other."""
-        joined = b"".join(entries)
-        memory = ctypes.create_string_buffer(joined)
-        self._kept.append(memory)
-        self._entries[ctypes.addressof(memory)] = joined
-        checks = (run.dtype, run.ndim, run.flags, ctypes.addressof(memory), run.extents)
+        place = self._memory(b"".join(entries))
+        checks = (run.dtype, run.ndim, run.flags, place, run.extents)
         return [KINDS[run.kind], run.place, len(entries), *checks]
+
+    def _memory(self, entries: bytes, form: bytes | None = None) -> int:
+        """Where the entries of an operation are; `form` is what of them tells calls apart."""
+        memory = ctypes.create_string_buffer(entries)
+        self._kept.append(memory)
+        self._entries[ctypes.addressof(memory)] = entries if form is None else form
+        return ctypes.addressof(memory)
 
     def table(self, launch: Launch) -> Table:
         """The table in memory."""
@@ -695,24 +754,9 @@ class _Run(NamedTuple):
     extents: int
 
 
-def _without_detours(first: list[int], then: list[int]) -> tuple[list[list[int]], list[list[int]]]:
-    """Operations one by one. A global that is only to be the very same object is not loaded."""
-    one, two = (
-        [words[at : at + OP_WORDS] for at in range(0, len(words), OP_WORDS)]
-        for words in (first, then)
-    )
-    uses = Counter(operation[1] for operation in (*one, *two))
-    uses.update(operation[4] for operation in (*one, *two) if operation[0] == KINDS["EQUAL"])
-    checks = {operation[1]: operation for operation in two if operation[0] == KINDS["SAME"]}
-    done: list[list[int]] = []
-    for place, operation in enumerate(one):
-        kind, _, register, scope, key, number, *_ = operation
-        check = checks.get(register)
-        if kind == KINDS["GLOBAL"] and uses[register] == 1 and check is not None:
-            words = [KINDS["STAYS"], 0, 0, scope, key, check[3], number]
-            one[place] = words + [0] * (OP_WORDS - len(words))
-            done.append(check)
-    return one, [operation for operation in two if not any(operation is each for each in done)]
+def _rows(words: list[int]) -> list[list[int]]:
+    """Operations one by one."""
+    return [words[at : at + OP_WORDS] for at in range(0, len(words), OP_WORDS)]
 
 
 def _prefixes(path: Path) -> list[Path]:

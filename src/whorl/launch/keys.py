@@ -1,0 +1,55 @@
+"""A dict and a number in, the address of the pair at that number out, and how to see that it stays.
+
+As long as a dict has the same keys, of the same size and kind, a number has the same place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from .instances import DictLayout, held_in_dict
+from .layout import layout
+
+__all__ = ["keys_bits", "keys_word", "own_key", "pair_of"]
+
+
+def keys_word(inside: DictLayout) -> int:
+    """Where, among the keys of a dict, the word is that says how large their index is."""
+    return min(inside.index_bits, inside.kind) & ~7
+
+
+def keys_bits(inside: DictLayout) -> int:
+    """The bits of that word: the size of the index, and of which kind the keys are."""
+    first = keys_word(inside)
+    return 0xFF << 8 * (inside.index_bits - first) | 0xFF << 8 * (inside.kind - first)
+
+
+def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
+    """Where a dict has its keys, what they say of themselves, the pair of a number, the values.
+
+    No values: they stand beside the keys. No keys: it is not known where anything is, and the
+    launcher looks for it each time.
+    """
+    at = layout()
+    inside = at.inside
+    held = held_in_dict(scope, inside, at.instance)
+    if held is None:
+        return 0, 0, 0, 0
+    keys = ctypes.c_int64.from_address(scope + inside.keys).value
+    word = ctypes.c_uint64.from_address(keys + keys_word(inside)).value
+    values = ctypes.c_int64.from_address(scope + inside.values).value
+    return keys, word & keys_bits(inside), held.names + 16 * number, values
+
+
+def own_key(scope: dict[Any, Any], key: str) -> str:
+    """The text by which a dict knows what a key leads to: `__main__` is not one for all, say.
+
+    >>> text = "".join(["a", "b"])
+    >>> own_key({text: 1}, "ab") is text
+    True
+    """
+    held = held_in_dict(id(scope), layout().inside, layout().instance)
+    if held is None or held.number(key) >= 0:
+        return key
+    return next((each for each in list(scope) if each == key), key)
