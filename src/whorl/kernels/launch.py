@@ -66,21 +66,17 @@ class Parts:
 # -- slots as plain data ----------------------------------------------------------------
 
 
-def type_from(plain: Plain) -> Scalar | ArrayType:
-    """A slot's type from plain data."""
-    if isinstance(plain[0], str):
-        return Scalar(*plain)
-    element = type_from(plain[0])
-    assert isinstance(element, Scalar)
-    return ArrayType(element, *plain[1:])
+_number: Final = cache(Scalar)  # there are few
 
 
 def slots_from(plain: Plain) -> list[tuple[Path, Scalar | ArrayType]]:
     """Slots from plain data."""
-    return [
-        (Path(root, name, tuple(Step(*step) for step in steps)), type_from(type))
-        for root, name, steps, type in plain
-    ]
+    slots: list[tuple[Path, Scalar | ArrayType]] = []
+    for root, name, steps, kind, bits, weak, *array in plain:
+        path = Path(root, name, tuple([Step(*step) for step in steps]))
+        number = _number(kind, bits, weak)
+        slots.append((path, ArrayType(number, *array) if array else number))
+    return slots
 
 
 # -- the parts --------------------------------------------------------------------------

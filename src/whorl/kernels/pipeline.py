@@ -43,14 +43,14 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "level": level,
         "slots": _plain_slots(lowered.paths, [slot.type for slot in function.slots]),
         "result": _plain_result(function.result),
-        "sites": tuple(
-            (site.error, site.text, site.line, tuple(map(_plain_type, site.types)))
+        "sites": [
+            [site.error, site.text, site.line, list(map(_plain_type, site.types))]
             for site in function.sites
-        ),
+        ],
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
-        "lean": lean_slots(text, [slot.type for slot in function.slots]),
+        "lean": list(lean_slots(text, [slot.type for slot in function.slots])),
         "checkpoints": _plain_labels(function),
     }
     code = machine_code(text, level)
@@ -85,9 +85,9 @@ def _plain_result(result: ir.Result) -> Plain:
     match result:
         case ir.Local():
             assert isinstance(result.type, Scalar)
-            return ("number", result.type.kind, result.type.bits)
+            return ["number", result.type.kind, result.type.bits]
         case tuple():
-            return ("tuple", tuple(_plain_result(part) for part in result))
+            return ["tuple", [_plain_result(part) for part in result]]
     return None
 
 
@@ -104,17 +104,16 @@ def _dump(name: str, function: ir.Function) -> None:
         print(f"# after {name}\n{text_of(function)}", file=sys.stderr)
 
 
-def _plain_type(type: Scalar | ArrayType) -> Plain:
+def _plain_type(type: Scalar | ArrayType) -> list[Plain]:
     """A slot's type as plain data."""
     if isinstance(type, Scalar):
-        return (type.kind, type.bits, type.weak)
-    return (_plain_type(type.element), type.ndim, type.layout, type.writeable)
+        return [type.kind, type.bits, type.weak]
+    return [*_plain_type(type.element), type.ndim, type.layout, type.writeable]
 
 
 def _plain_slots(paths: tuple[Path, ...], kinds: list[Scalar | ArrayType]) -> Plain:
-    """Where slots are found and what they are, as plain data."""
-    return tuple(
-        (path.root, path.name, tuple((step.operation, step.name) for step in path.steps),
-         _plain_type(type))
+    """Where slots are found and what they are, as plain data: flat lists are read soonest."""
+    return [
+        [path.root, path.name, [list(step) for step in path.steps], *_plain_type(type)]
         for path, type in zip(paths, kinds, strict=True)
-    )  # fmt: skip
+    ]

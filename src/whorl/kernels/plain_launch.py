@@ -20,7 +20,7 @@ from whorl.reads.trace import Plain
 from .launch import RESULTS, Changed, Parts, entry_of, fits, names_of, record_of
 from .record import STATUS, offsets, words_of
 from .runtime import parallel_address, thread_count
-from .types import Scalar
+from .types import ArrayType, Scalar
 
 if TYPE_CHECKING:
     from . import generated as writing
@@ -64,14 +64,18 @@ class PlainLaunch:
 
     def _launched(self, values: tuple[Any, ...]) -> Any:
         parts = self.parts
-        world = World(self.function, dict(zip(names_of(self.function), values, strict=True)))
-        found = [world.find(path) for path, _ in parts.slots]
-        for value, (path, type) in zip(found, parts.slots, strict=True):
-            if (path.steps or path.root != "arg") and not fits(value, type):
-                raise Changed(path)  # it was another when the code was looked for
-        words = [
-            word for number, value in enumerate(found) for word in _words(parts, number, value)
-        ]
+        arguments = dict(zip(names_of(self.function), values, strict=True))
+        found: list[Any] = []
+        words: list[Any] = []
+        for number, (path, type) in enumerate(parts.slots):
+            if path.root == "arg" and not path.steps:
+                value = arguments[path.name]
+            else:
+                value = World(self.function, arguments).find(path)
+                if not fits(value, type):
+                    raise Changed(path)  # it was another when the code was looked for
+            found.append(value)
+            words += [value] if isinstance(type, Scalar) else _words(parts, number, value)
         outside = (thread_count(), parallel_address()) if parts.is_parallel else (1, 0)
         try:
             packed = self._record.pack(*outside, parts.printer, 0, 0, 0, 0, 0, *words)
@@ -89,18 +93,13 @@ class PlainLaunch:
         return _built(parts.result, iter(numbers))
 
 
-def _words(parts: Parts, number: int, value: Any) -> Iterator[Any]:
+def _words(parts: Parts, number: int, array: Any) -> list[int]:
+    """What is put down of an array."""
     type = parts.slots[number][1]
-    if isinstance(type, Scalar):
-        yield value
-        return
-    yield value.ctypes.data
     if number in parts.lean:
-        yield from (0,) * (words_of(type) - 1)
-        return
-    yield from value.shape
-    if type.has_strides:
-        yield from value.strides
+        return [array.ctypes.data] + [0] * (words_of(type) - 1)
+    strides = array.strides if isinstance(type, ArrayType) and type.has_strides else ()
+    return [array.ctypes.data, *array.shape, *strides]
 
 
 def _formats(result: Plain) -> Iterator[str]:

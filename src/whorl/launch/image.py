@@ -49,11 +49,13 @@ class Image:
     @property
     def plain(self) -> Plain:
         """All but the text, as plain data."""
-        return {"exports": self.exports, "table": self.table, "size": len(self.text)}
+        exports = [list(self.exports), list(self.exports.values())]
+        return [len(self.text), *exports, list(self.table)]
 
     @classmethod
     def from_plain(cls, text: bytes, plain: Plain) -> Image:
         """An image from its text and the rest; ValueError if they do not belong together."""
-        if len(text) != plain["size"]:
-            raise ValueError(f"an image of {len(text)} bytes, not {plain['size']}")
-        return cls(text, plain["exports"], plain["table"])
+        size, names, places, table = plain
+        if len(text) != size:
+            raise ValueError(f"an image of {len(text)} bytes, not {size}")
+        return cls(text, dict(zip(names, places, strict=True)), tuple(table))

@@ -152,7 +152,7 @@ def _compiled(
     outside: frozenset[str] = frozenset(),
 ) -> Artifact:
     """What is in the store for a text, compiled if no process has done so yet."""
-    key = StableDigest(hash_hex(repr(("launcher", name, level, text)).encode()))
+    key = StableDigest(hash_hex(repr(("launcher 2", name, level, text)).encode()))
 
     def produce() -> Entry:
         from whorl.store.required import is_hit_required

@@ -173,10 +173,12 @@ def _array(value: Any) -> Pair:
 
 
 def _value(value: Any) -> Pair:
-    if facts_of.is_constant(value):
-        return facts_of.live_value(value), exact(value)
-    if type(value) is tuple:
-        return _twice(Aspect.VALUE, value)
+    cls = type(value)
+    if cls is not types.BuiltinFunctionType and cls is not type:  # those have one fact for both
+        if facts_of.is_constant(value):
+            return facts_of.live_value(value), exact(value)
+        if cls is tuple:
+            return _twice(Aspect.VALUE, value)
     fact = exact(value)
     return ("exactly", facts_of._hashable(fact)), fact
 

@@ -114,6 +114,7 @@ class DirectoryStore:
         self._said: set[object] = set()
         # Until when it is not necessary to look at a file again, and what names it has to have.
         self._looked_at: dict[str, tuple[float, bytes]] = {}
+        self._private_until = 0.0  # until when nobody else can have entered the directory
 
     @property
     def root(self) -> Path:
@@ -196,10 +197,13 @@ class DirectoryStore:
         if abs(time.time() - status.st_mtime) > RENEWED_EVERY and not self.read_only:
             with contextlib.suppress(OSError):
                 os.utime(path)
-        if is_private(os.stat(self.place)):
+        now = time.monotonic()
+        if now >= self._private_until and is_private(os.stat(self.place)):
+            self._private_until = now + _TRUSTED_FOR
+        if now < self._private_until:
             if len(self._looked_at) >= _LOOKED_AT:
                 self._looked_at.clear()
-            self._looked_at[path] = time.monotonic() + _TRUSTED_FOR, names
+            self._looked_at[path] = self._private_until, names
         return None
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
