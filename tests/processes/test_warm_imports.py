@@ -28,23 +28,28 @@ def total(x, n: int):
         s += scaled(x[i])
     return s
 """
-HEAVY = (
-    "llvmlite", "click", "rich", "platformdirs", "filelock", "logging", "pathlib", "decimal",
-    "zoneinfo", "random", "tempfile", "importlib.metadata", "numpy.ma", "dataclasses",
-    "whorl.errors", "whorl.fingerprint.bytecode", "whorl.fingerprint.class_table",
-    "whorl.fingerprint.fingerprinter", "whorl.fingerprint.markers", "whorl.fingerprint.refusal",
-    "whorl.fingerprint.rules", "whorl.fingerprint.tokens", "whorl.fingerprint.tree",
-    "whorl.reads.aspects", "whorl.reads.digested", "whorl.reads.generated", "whorl.reads.item",
-    "whorl.reads.operations", "whorl.reads.replay", "whorl.reads.settings",
-    "whorl.reads.signature", "whorl.reads.view", "whorl.reads.words",
-    "whorl.jit.explain", "whorl.jit.drift", "whorl.kernels.pipeline", "whorl.kernels.lowering",
-    "json", "whorl.options", "whorl.log_level", "whorl.artifacts.assembly",
-    "whorl.artifacts.damage", "whorl.artifacts.label", "whorl.artifacts.lowered",
-    "whorl.store.atomic_file", "whorl.store.count_file", "whorl.store.ending",
-    "whorl.store.flight", "whorl.store.lease", "whorl.store.listing", "whorl.store.mapping",
-    "whorl.store.medium", "whorl.store.outcome", "whorl.store.stamp", "whorl.store.totals",
-    "whorl.store.unusable", "whorl.store.writing",
-)  # fmt: skip
+WARM = """
+    whorl whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
+    whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
+    whorl.fingerprint whorl.fingerprint.digest whorl.fingerprint.lookup whorl.fingerprint.names
+    whorl.fingerprint.source
+    whorl.jit whorl.jit.binding whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
+    whorl.jit.listening whorl.jit.sources whorl.jit.specialization whorl.jit.target
+    whorl.kernels whorl.kernels.compiler whorl.kernels.kernel whorl.kernels.launch
+    whorl.kernels.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
+    whorl.kernels.record whorl.kernels.runtime whorl.kernels.types
+    whorl.launch whorl.launch.callable whorl.launch.class_layout whorl.launch.image
+    whorl.launch.mapped
+    whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
+    whorl.reads.world
+    whorl.store whorl.store.cache whorl.store.default whorl.store.directory whorl.store.found
+    whorl.store.safety whorl.store.statistics
+    xxhash xxhash.version xxhash._xxhash
+    __future__ _json atexit errno mmap
+"""
+"""What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms. Whoever adds
+one knows what for, and what `bench/warmstart.py` says to it. `errno` is there where NumPy brings it.
+"""
 
 
 def run(text: str, tmp_path: Path) -> str:
@@ -68,7 +73,7 @@ def test_importing_whorl_imports_next_to_nothing(tmp_path: Path) -> None:
     assert {name for name in new if name.startswith("whorl")} == {
         "whorl", "whorl.lazy", "whorl.locks", "whorl.version",
     }  # fmt: skip
-    assert not new & set(HEAVY)
+    assert new <= set(WARM.split())
 
 
 def test_importing_whorl_opens_only_its_own_modules(tmp_path: Path) -> None:
@@ -85,7 +90,7 @@ print([path for path in opened if not any(part in path for part in own)])
     assert run(text, tmp_path).strip() == "[]"
 
 
-def test_a_warm_process_imports_no_compiler_and_no_rules(tmp_path: Path) -> None:
+def test_a_warm_process_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(KERNEL)
     text = """
 import sys, numpy
@@ -101,8 +106,7 @@ print(json.dumps([result, mine.total.stats(), sorted(new)]))
     result, stats, new = json.loads(run(text, tmp_path))
     assert result == 36.0
     assert "compiled" not in stats
-    assert not set(new) & set(HEAVY)
-    assert "ast" not in new  # NumPy has imported it, and whorl adds nothing to that
+    assert sorted(set(new) - set(WARM.split())) == ["mine"]
 
 
 def test_what_a_warm_process_has_counted_is_written_when_it_ends_without_json(
