@@ -47,8 +47,9 @@ WARM = """
     xxhash xxhash.version xxhash._xxhash
     __future__ _json atexit errno mmap
 """
-"""What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms. Whoever adds
-one knows what for, and what `bench/warmstart.py` says to it. `errno` is there where NumPy brings it.
+"""What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms.
+
+Whoever adds one knows what for, and what `bench/warmstart.py` says to it.
 """
 
 
