@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import IntEnum
+from enum import Enum, IntEnum
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +31,19 @@ library: Any = ModuleType("library")
 class Unit(IntEnum):
     METRE = 5
     MILE = 7
+
+
+class Rows(Enum):
+    FIRST = [1, 2]
+    SECOND = (3, 4)
+
+
+@whorl.kernel
+def rows_added(x):
+    for each in whorl.static(Rows.FIRST._value_):
+        x[0] += each
+    for each in whorl.static(Rows.SECOND._value_):
+        x[0] += each
 
 
 @whorl.kernel
@@ -178,3 +191,16 @@ def test_the_members_of_enums_are_followed() -> None:
     finally:
         Unit._member_map_["METRE"] = member
     assert in_python(labelled, STOP) == 0
+
+
+def test_what_is_in_the_value_of_a_member_is_followed() -> None:
+    for _ in range(5):
+        assert result(rows_added) == 10.0
+    Rows.FIRST.value.append(5)
+    try:
+        assert result(rows_added) == 15.0
+        Rows.FIRST.value[0] = 6
+        assert result(rows_added) == 20.0
+    finally:
+        Rows.FIRST.value[:] = [1, 2]
+    assert result(rows_added) == 10.0

@@ -222,7 +222,7 @@ class _Maker:
         self._before: list[list[int]] = []
         self._modules: set[str] = set()
         self._fixed: Fixed = {}
-        self._lasting: set[int] = set()  # registers with what is never replaced by an equal object
+        self._lasting: set[int] = set()  # registers with what is hardly replaced by an equal object
         self._kept: list[Any] = []
 
     def plan(self, reads: Sequence[Read]) -> None:
@@ -615,7 +615,7 @@ class _Maker:
     def _value(self, path: Path, register: int, value: Any) -> None:
         cls = type(value)
         self._mark(register, META, id(cls))
-        if register in self._lasting:
+        if register in self._lasting and is_constant(value):
             self._op("SAME", register, 0, self._address(value))
         elif cls is int and -(2**63) <= value < 2**63:
             self._mark(register, INT, value % (1 << 64))
