@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import IntEnum
+from enum import Enum, IntEnum
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +12,9 @@ import pytest
 
 import whorl
 from tests.kernels.native_calls import needs_native, warmed
+from whorl.launch import table
+from whorl.launch.enums import place_of_dict
+from whorl.launch.modules import module_scope
 
 pytestmark = needs_native
 # mypy: disable-error-code="no-untyped-def"
@@ -31,6 +34,19 @@ library: Any = ModuleType("library")
 class Unit(IntEnum):
     METRE = 5
     MILE = 7
+
+
+class Rows(Enum):
+    FIRST = [1, 2]
+    SECOND = (3, 4)
+
+
+@whorl.kernel
+def rows_added(x):
+    for each in whorl.static(Rows.FIRST._value_):
+        x[0] += each
+    for each in whorl.static(Rows.SECOND._value_):
+        x[0] += each
 
 
 @whorl.kernel
@@ -178,3 +194,73 @@ def test_the_members_of_enums_are_followed() -> None:
     finally:
         Unit._member_map_["METRE"] = member
     assert in_python(labelled, STOP) == 0
+
+
+def test_what_is_in_the_value_of_a_member_is_followed() -> None:
+    for _ in range(5):
+        assert result(rows_added) == 10.0
+    Rows.FIRST.value.append(5)
+    try:
+        assert result(rows_added) == 15.0
+        Rows.FIRST.value[0] = 6
+        assert result(rows_added) == 20.0
+    finally:
+        Rows.FIRST.value[:] = [1, 2]
+    assert result(rows_added) == 10.0
+
+
+def test_a_class_of_modules_that_changes_while_a_table_is_made_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Plain(ModuleType):
+        pass
+
+    @whorl.kernel
+    def shifted(x):
+        x[0] = whorl.static(library.amount)
+
+    plain: Any = Plain
+    library.__class__ = Plain
+
+    def changing(module: Any, step: Any) -> Any:
+        found = module_scope(module, step)
+        if module is library and step.name == "amount":  # as another thread could
+            plain.amount = property(lambda self: 400)
+            assert module.amount == 400
+        return found
+
+    for _ in range(2):
+        assert result(shifted) == 100.0
+    monkeypatch.setattr(table, "module_scope", changing)
+    for _ in range(5):
+        result(shifted)
+    assert hasattr(Plain, "amount")
+    assert result(shifted) == 400.0
+
+
+def test_an_enum_that_changes_while_a_table_is_made_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Change(IntEnum):
+        BY = 3
+
+    @whorl.kernel
+    def changed(x):
+        x[0] = whorl.static(Change.BY._value_)
+
+    kind: Any = Change
+
+    def changing(member: object, name: str) -> int:
+        found = place_of_dict(member, name)
+        if member is Change.BY and name == "_value_" and found:  # as another thread could
+            type.__setattr__(kind, "_value_", property(lambda self: 8))
+            assert kind.BY._value_ == 8
+        return found
+
+    for _ in range(2):
+        assert result(changed) == 3.0
+    monkeypatch.setattr(table, "place_of_dict", changing)
+    for _ in range(5):
+        result(changed)
+    assert hasattr(Change, "_value_")
+    assert result(changed) == 8.0

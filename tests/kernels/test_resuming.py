@@ -256,6 +256,45 @@ def test_what_replaces_resume_is_what_is_called(
     assert (solver.x[2], len(calls)) == (2.0, 1)
 
 
+def test_what_has_replaced_resume_can_be_taken_away_again() -> None:
+    @whorl.kernel
+    def counted(x, stop):
+        with whorl.checkpoint(1, yield_on=stop):
+            x[0] += 1
+
+    kernel: Any = counted
+    x, stop = np.zeros(1), np.zeros((), np.int32)
+    for _ in range(3):
+        for _ in range(10):
+            kernel.resume(x, stop, from_checkpoint=1)
+        kernel.resume = lambda *args, **kwargs: "mine"
+        assert kernel.resume(x, stop, from_checkpoint=1) == "mine"
+        del kernel.resume
+    assert kernel.resume(x, stop, from_checkpoint=1) == GraphStatus(False)
+    assert x[0] == 31
+    kernel.note = 1
+    del kernel.note
+    with pytest.raises(AttributeError, match="note"):
+        del kernel.note
+
+
+def test_a_kernel_whose_resume_was_replaced_follows_its_code() -> None:
+    @whorl.kernel
+    def counted(x):
+        x[0] += 1
+
+    def by_two(x):
+        x[0] += 2
+
+    kernel: Any = counted
+    x = np.zeros(1)
+    kernel(x)
+    kernel.resume = lambda *args, **kwargs: "mine"
+    kernel.function.__code__ = by_two.__code__
+    kernel(x)
+    assert x[0] == 3
+
+
 def test_resuming_from_within_a_launch_is_another_launch() -> None:
     class Nested:
         def __init__(self) -> None:
@@ -373,6 +412,28 @@ def test_both_are_pickled_by_their_object(solver: Solver, monkeypatch: pytest.Mo
         assert (bound.__self__, resume.__self__.__self__) == (kept, kept)
     assert copy.copy(kept.step) == kept.step
     assert copy.deepcopy(kept.step.resume) == kept.step.resume
+
+
+class Careful(Solver):
+    def step(self, add: float = 1.0) -> Any:
+        return super().step(add)
+
+    @property
+    def plainly(self) -> Any:
+        return super().step
+
+
+def test_deep_copies_call_the_same_kernel_for_a_copy_of_the_object(solver: Solver) -> None:
+    for original in (solver, Careful()):
+        bound = original.plainly if isinstance(original, Careful) else original.step
+        pair: Any = copy.deepcopy((original, bound, bound.resume))
+        assert pair[0] is not original
+        for each in (pair[1], pair[2].__self__):
+            assert type(each) is BoundKernel
+            assert each.__func__ is Solver.step
+            assert each.__self__ is pair[0]
+        pair[2](from_checkpoint=Stage.SIM)
+        assert (pair[0].x[2], original.x[2]) == (1, 0)
 
 
 def test_attributes_belong_to_the_object_that_they_were_set_on(solver: Solver) -> None:

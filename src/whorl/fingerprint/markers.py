@@ -31,6 +31,7 @@ from .lookup import (
     module_vars,
     mro,
 )
+from .syntax import syntax_tree
 
 __all__ = [
     "FieldDecorator",
@@ -225,7 +226,7 @@ def _said_in(annotation: object, cls: type) -> Marker | _Unknown | None:
     if type(annotation) is not str:
         return _marker_in(annotation)
     try:
-        tree = ast.parse(annotation.strip(), mode="eval").body
+        tree = syntax_tree(annotation.strip(), "eval").body
     except SyntaxError:
         return None
     return _said_in_tree(tree, cls)

@@ -14,6 +14,7 @@ read and one hash, not a parse.
 from __future__ import annotations
 
 import ast
+import os
 import sys
 import textwrap
 import types
@@ -23,11 +24,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from whorl.late import dataclass
-from whorl.locks import Lock
+from whorl.locks import RLock
 
 from .bytecode import bytecode_digest, nested_codes
 from .digest import hash_bytes, marshalled
 from .source import CodeDigest, code_digest
+from .syntax import syntax_tree
 
 __all__ = ["FunctionNode", "Parsed", "from_index", "source_of", "tree_digest", "tree_of"]
 
@@ -49,7 +51,9 @@ class _Entry:
     annotations: tuple[tuple[str, ast.expr], ...]
 
 
-_compiling: Final = Lock()  # warning filters belong to the whole process
+# Warning filters belong to the whole process. What the collector lets go of meanwhile may come here
+# too, in the same thread. Another lock in a forked child.
+_compiling: Final = [RLock()]
 _Key = tuple[str, int]  # the name of a function and its first line
 _Index = dict[_Key, list[_Entry]]
 _indexes: dict[bytes, _Index] = {}
@@ -145,9 +149,9 @@ class Parsed:
 
 def _parsed(text: bytes) -> Parsed:
     try:
-        with _compiling, warnings.catch_warnings():
+        with _compiling[0], warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whoever imported the file has heard them
-            module = ast.parse(text)
+            module = syntax_tree(text)
             compiled = compile(module, "<index>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return Parsed({}, {})
@@ -254,7 +258,7 @@ def tree_of(code: types.CodeType) -> FunctionNode | None:
     if found.file is None:
         return None
     private = marshalled(_private_names(code))
-    for node in _functions(ast.parse(found.file)):
+    for node in _functions(syntax_tree(found.file)):
         if (
             _key(node) == (code.co_name, code.co_firstlineno)
             and hash_bytes(tree_digest(node) + private) == found.digest
@@ -269,6 +273,14 @@ def source_of(code: types.CodeType) -> str | None:
     if text is None:
         return None
     try:
-        return ast.unparse(ast.parse(textwrap.dedent(text)))
+        return ast.unparse(syntax_tree(textwrap.dedent(text)))
     except SyntaxError:
         return text.strip()
+
+
+def _after_fork() -> None:
+    _compiling[0] = RLock()  # a thread that is not in the child may hold the old one
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -67,6 +67,12 @@ class BoundKernel(functools.partial[Any]):
     def __reduce__(self) -> Any:
         return getattr, (self.__self__, self.__func__.__name__)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> BoundKernel:
+        """The same kernel for a copy of the object, whatever that has under the kernel's name."""
+        import copy
+
+        return BoundKernel(self.func, copy.deepcopy(self.__self__, memo))
+
 
 class BoundResumption(functools.partial[Any]):
     """`solver.step.resume`, once the kernel is resumed natively: a bound method in other clothes.
@@ -109,3 +115,8 @@ class BoundResumption(functools.partial[Any]):
 
     def __reduce__(self) -> Any:
         return getattr, (self.__self__, "resume")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        import copy
+
+        return copy.deepcopy(self.__self__, memo).resume

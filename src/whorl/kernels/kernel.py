@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from . import machine, raised
     from .bound import BoundKernel
+    from .resumption import Resumption
 else:
     machine = room("whorl.kernels.machine", globals())
     raised = room("whorl.kernels.raised", globals())
@@ -272,8 +273,9 @@ class NumericKernel(Kernel):
         self._recent = None
         self.tables.drop(self)
         resumption = self.__dict__.get("resume") or getattr(self, "_resumption", None)
-        if resumption is not None:
-            resumption.tables.drop(resumption)
+        tables = getattr(resumption, "tables", None)
+        if isinstance(tables, NativeTables):  # and not what somebody has put in its place
+            tables.drop(cast("Resumption", resumption))
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.

@@ -101,7 +101,8 @@ def _class_of(kernel: NumericKernel, native: type, resumption_class: type) -> ty
         "descr_get": place_of_slot("descr_get", native, property, classmethod),
     }
     names = {"__module__": native.__module__, "__doc__": native.__doc__, "__slots__": ()}
-    cls = type(native.__name__, (native,), {**names, "resume": descriptor})
+    own = {"resume": descriptor, "__delattr__": _without}
+    cls = type(native.__name__, (native,), {**names, **own})
     cls.__qualname__ = native.__qualname__
     make_native(cls)
     record = _record(cls, native, resumption_class, partial.call)
@@ -121,6 +122,16 @@ def _class_of(kernel: NumericKernel, native: type, resumption_class: type) -> ty
     replace_slot(BoundKernel, places["getattro"], functions[GETATTR])
     replace_slot(cls, places["descr_get"], functions[GET])
     return cls
+
+
+def _without(kernel: NumericKernel, name: str) -> None:
+    """Delete an attribute of a kernel; what has replaced `resume` gives way to the kernel's own."""
+    if name == "resume":
+        from .resumption import resumption_of
+
+        setattr(kernel, LINKED, resumption_of(kernel))
+    else:
+        object.__delattr__(kernel, name)
 
 
 _NAME: Final = sys.intern("resume")

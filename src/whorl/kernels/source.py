@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from whorl.errors import KernelError
 from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.syntax import syntax_tree
 from whorl.late import dataclass
 
 __all__ = ["Source", "source_tree"]
@@ -81,7 +82,7 @@ def _parsed(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda | N
     is_indented = text[:1] in (" ", "\t")
     try:
         # An indented function is parsed inside of a block, so that columns stay as they are.
-        module = ast.parse(f"if True:\n{text}" if is_indented else text)
+        module = syntax_tree(f"if True:\n{text}" if is_indented else text)
     except SyntaxError:
         return None
     if is_indented:

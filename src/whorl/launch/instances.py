@@ -28,6 +28,7 @@ from whorl.late import NamedTuple, dataclass, replace
 __all__ = [
     "INLINE_VALUES",
     "MANAGED_DICT",
+    "PAIR",
     "DictLayout",
     "Held",
     "InstanceLayout",
@@ -42,7 +43,7 @@ __all__ = [
 
 MANAGED_DICT: Final = 1 << 4  # flags of a class
 INLINE_VALUES: Final = 1 << 2  # from Python 3.13 on
-_PAIR: Final = 16  # bytes of a name and a value
+PAIR: Final = 16  # bytes of a name and a value
 _SHIFT_OF_PAIRS, _SHIFT_OF_VALUES = 4, 3
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .instances import DictLayout, held_in_dict
+from .instances import PAIR, DictLayout, held_in_dict
 from .layout import layout
 
 __all__ = ["keys_bits", "keys_word", "own_key", "pair_of"]
@@ -31,15 +31,17 @@ def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
     No values: they stand beside the keys. No keys: it is not known where anything is, and the
     launcher looks for it each time.
     """
-    at = layout()
-    inside = at.inside
-    held = held_in_dict(scope, inside, at.instance)
-    if held is None:
-        return 0, 0, 0, 0
+    inside = layout().inside
     keys = ctypes.c_int64.from_address(scope + inside.keys).value
-    word = ctypes.c_uint64.from_address(keys + keys_word(inside)).value
+    # Another thread may exchange the keys at any moment: all that follows is about these.
+    first = keys_word(inside)
+    word = ctypes.c_uint64.from_address(keys + first).value & keys_bits(inside)
+    index_bits = word >> 8 * (inside.index_bits - first) & 0xFF
+    has_texts = word >> 8 * (inside.kind - first) & 0xFF
     values = ctypes.c_int64.from_address(scope + inside.values).value
-    return keys, word & keys_bits(inside), held.names + 16 * number, values
+    if not has_texts or (values and not layout().instance.dict):
+        return 0, 0, 0, 0
+    return keys, word, keys + inside.start + (1 << index_bits) + PAIR * number, values
 
 
 def own_key(scope: dict[Any, Any], key: str) -> str:

@@ -222,7 +222,7 @@ class _Maker:
         self._before: list[list[int]] = []
         self._modules: set[str] = set()
         self._fixed: Fixed = {}
-        self._lasting: set[int] = set()  # registers with what is never replaced by an equal object
+        self._lasting: set[int] = set()  # registers with what is hardly replaced by an equal object
         self._kept: list[Any] = []
 
     def plan(self, reads: Sequence[Read]) -> None:
@@ -366,18 +366,21 @@ class _Maker:
         before, step = _owner(path), path.steps[-1]
         if step.operation == "item" and before.steps[-1:] == (_MEMBERS,):
             cls, member = self._world.find(_owner(before)), self._world.find(path)
+            version = _version(cls) if isinstance(cls, type) else 0  # as it is when looked at
             scope = members_of(cls, step.name, member)
-            if scope is None or not _version(cls):
+            if scope is None or not version:
                 return None
             self._op("SAME", self._walk(_owner(before)), 0, self._address(cls))
         elif step.operation == "attr" and isinstance(step.name, str):
             member = self._world.find(before)
-            cls, place = type(member), place_of_dict(member, step.name)
-            if not place or not _version(cls):
+            cls = type(member)
+            version = _version(cls)
+            place = place_of_dict(member, step.name)
+            if not place or not version:
                 return None
             scope, owner = vars(member), self._walk(before)
             self._op("SAME", owner, 0, self._address(member))
-            self._op("CLASS", owner, 0, self._address(cls), _version(cls))
+            self._op("CLASS", owner, 0, self._address(cls), version)
             self._fixed[place, ALL_BITS] = id(scope)
             self._lasting.add(self._count)  # what a member holds is set once
         else:
@@ -385,7 +388,7 @@ class _Maker:
         register = self._new()
         self._global(register, scope, sys.intern(step.name))
         if step.operation == "item":
-            self._op("CLASS", register, 0, self._address(cls), _version(cls))
+            self._op("CLASS", register, 0, self._address(cls), version)
         return register
 
     def _of_module(self, before: Path, step: Step, owner: int, register: int) -> bool:
@@ -395,12 +398,13 @@ class _Maker:
         as long as its class neither has the name nor its own way to look for it.
         """
         module = self._world.find(before)
+        cls = type(module)
+        version = _version(cls)  # before it is looked at: another thread may change it meanwhile
         scope = module_scope(module, step)
-        version = _version(type(module))
         if scope is None or not version:
             return False
         self._op("SAME", owner, 0, self._address(module))
-        self._op("CLASS", owner, 0, self._address(type(module)), version)
+        self._op("CLASS", owner, 0, self._address(cls), version)
         self._global(register, scope, sys.intern(step.name))
         return True
 
@@ -615,7 +619,7 @@ class _Maker:
     def _value(self, path: Path, register: int, value: Any) -> None:
         cls = type(value)
         self._mark(register, META, id(cls))
-        if register in self._lasting:
+        if register in self._lasting and is_constant(value):
             self._op("SAME", register, 0, self._address(value))
         elif cls is int and -(2**63) <= value < 2**63:
             self._mark(register, INT, value % (1 << 64))
@@ -684,12 +688,13 @@ class _Maker:
 
     def _loaded(self) -> set[int]:
         """The registers that runs of arrays look into."""
-        return {
+        arrays = {
             struct.unpack_from("<I", entry)[0] // 8
             for run, entries in self._runs.items()
             if run.kind == "ARRAYS"
             for entry in entries
         }
+        return arrays | {run.place for run in self._runs if run.kind != "ARRAYS"}
 
     def _stays(self, rows: list[list[int]]) -> list[int]:
         """The operation that sees whether keys lead where they did, one after the other."""

@@ -30,6 +30,7 @@ from typing import Any, Final, NoReturn
 from whorl.errors import NotStatic
 from whorl.fingerprint import fingerprint
 from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 
 from .view import AbsentRead, CodeView, View
@@ -170,7 +171,7 @@ class Evaluator:
     def find(self, expression: str | ast.expr) -> Any:
         """What an expression leads to: a view where it only walks, a value otherwise."""
         if isinstance(expression, str):
-            expression = ast.parse(expression.strip(), mode="eval").body
+            expression = syntax_tree(expression.strip(), "eval").body
         return self._expression(expression, self._scope)
 
     # -- expressions --------------------------------------------------------------------
@@ -623,7 +624,7 @@ def _tree_of(function: types.FunctionType) -> tuple[ast.Lambda | ast.FunctionDef
         return None, 0
     if code.co_name != "<lambda>":
         with contextlib.suppress(SyntaxError):  # its lines alone are quicker than the file
-            for node in ast.parse(textwrap.dedent(text)).body:
+            for node in syntax_tree(textwrap.dedent(text)).body:
                 if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
                     return node, code.co_firstlineno - 1
     tree = tree_of(code)

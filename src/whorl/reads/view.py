@@ -20,6 +20,7 @@ from whorl.errors import UnsupportedRead
 from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.lookup import type_name
 from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import source_of
 
 from .aspects import Same, alias_fact, durable
@@ -304,7 +305,7 @@ class CodeView:
         if text is None:
             return None
         try:
-            module = ast.parse(text)
+            module = syntax_tree(text)
         except SyntaxError:  # part of a line: a lambda
             return text
         for node in module.body:

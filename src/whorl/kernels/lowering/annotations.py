@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from whorl.errors import KernelError
+from whorl.fingerprint.syntax import syntax_tree
 from whorl.kernels import ir, language
 from whorl.kernels.types import (
     WEAK_FLOAT,
@@ -102,7 +103,7 @@ def _meaning(frame: Frame, node: ast.expr) -> Any:
     match node:
         case ast.Constant(str(text)):
             try:
-                return _meaning(frame, ast.copy_location(ast.parse(text, mode="eval").body, node))
+                return _meaning(frame, ast.copy_location(syntax_tree(text, "eval").body, node))
             except SyntaxError:
                 return UNKNOWN
         case ast.Name() | ast.Attribute():
