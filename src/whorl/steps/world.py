@@ -247,7 +247,9 @@ class _Survey:
         """Refuse what takes something from outside of the program that nobody has declared."""
         if graph.node_of(function).tag != b"function":
             return  # not the user's: it counts by name and version
-        for found in outside_reads(function):
+        classes = [cast("type", met) for path, met in self.met.items() if path[:6] == "class:"]
+        is_root = any(function is root for root in self._roots)
+        for found in outside_reads(function, classes, with_defaults=not is_root):
             if found.kind.name in self._said.kinds or found.name in self._said.ignores:
                 continue
             if self._is_told(found, function, graph):
