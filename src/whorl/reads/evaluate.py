@@ -34,7 +34,7 @@ from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tree import tree_of
 
 from .view import AbsentRead, CodeView, View
-from .world import function_behind
+from .world import function_behind, is_callable_object
 
 __all__ = ["Evaluator", "evaluate"]
 
@@ -388,6 +388,9 @@ class Evaluator:
                 else:
                     callee.attr("__self__").value()  # what a method of it says depends on
                 return behind(*map(known, positional), **{n: known(v) for n, v in named.items()})
+            if is_callable_object(value):
+                method = callee.attr("__call__")
+                return self._call_view(method, positional, named, node, scope)
             return self._refuse(node, scope, f"{ast.unparse(node.func)} has no source to follow")
         code = callee.code()
         layer, inner = callee, value

@@ -30,6 +30,7 @@ __all__ = [
     "file_state",
     "function_behind",
     "global_path",
+    "is_callable_object",
     "operation",
     "other_modules",
     "scope_of",
@@ -113,6 +114,12 @@ def function_behind(value: Any) -> Any:
         if seen > 100:
             raise NotRecorded("it wraps itself")
     return value
+
+
+def is_callable_object(value: Any) -> bool:
+    """Whether a call of this object runs the `__call__` that its class has, written in Python."""
+    call = getattr(type(value), "__call__", None)  # noqa: B004  # which one it is, is asked
+    return isinstance(call, types.FunctionType) and "__call__" not in getattr(value, "__dict__", ())
 
 
 def _cell(value: Any, name: str) -> Any:
