@@ -20,7 +20,7 @@ from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass, field
 from whorl.lazy import load
 
-from .fact import NotRecorded, own_module
+from .fact import NotRecorded, own_module, spawned_scope
 from .trace import Path, Shape, Step
 
 __all__ = [
@@ -187,6 +187,9 @@ def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | N
     if type(loaded) is not types.ModuleType:
         started = sys.modules.get("__main__")
         if started is not None and known_module_name("__main__") == module:
+            spawned = spawned_scope()
+            if spawned is not None:
+                return spawned
             loaded = started
     return module_vars(loaded) if isinstance(loaded, types.ModuleType) else None
 
