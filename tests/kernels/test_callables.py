@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Objects that can be called are followed in kernels as their `__call__` is."""
 
 from __future__ import annotations

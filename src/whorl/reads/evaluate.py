@@ -251,7 +251,8 @@ class Evaluator:
         if isinstance(left, View) and right is None:
             return left.is_none() is not is_not  # the type says that, the value is not needed
         sides = known(left), known(right)
-        if not any(isinstance(side, bool | enum.Enum) or side is None or side is ... for side in sides):
+        plain = (bool, enum.Enum, type(None), type(...))
+        if not any(isinstance(side, plain) for side in sides):
             raise TypeError("whether two values are the same object is not a fact")
         return (sides[0] is sides[1]) is not is_not
 

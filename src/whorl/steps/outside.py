@@ -138,8 +138,8 @@ _ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES, "__subclasses__":
 """Methods that are known by their names alone, whatever they are taken from."""
 
 _CALLED: Final = (
-    "open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat", "lstat",
-    "resolve", "expanduser", "readlink",
+    "open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat",
+    "lstat", "resolve", "expanduser", "readlink",
 )  # fmt: skip
 """Methods of paths that are known by their names where they are called, and where no class of
 the user's has a method of that name."""
