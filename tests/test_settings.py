@@ -111,7 +111,6 @@ def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
         ("WHORL_CACHE_MAX_SIZE", "1e9"),
         ("WHORL_LOG", "loud"),
         ("WHORL_CACHE_DIR", "a\0b"),
-        ("WHORL_CACHE_DIR", __file__),
     ],
 )
 def test_a_bad_value_is_an_error_that_names_the_variable(name: str, value: str) -> None:
@@ -133,6 +132,7 @@ def test_a_bad_value_is_an_error_that_names_the_variable(name: str, value: str) 
         {"cache_max_size": True},
         {"cache_dir": 3},
         {"cache_dir": ""},
+        {"cache_dir": __file__},
         {"log": 10},
     ],
 )

@@ -177,6 +177,21 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
+IN_THE_WAY: Final = "a directory; there is a file of that name"
+
+
+def is_in_the_way(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something at a path that is no directory.
+
+    >>> is_in_the_way(__file__), is_in_the_way("nowhere")
+    (True, False)
+    """
+    try:
+        return not stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  # a text is sooner
+    except (OSError, ValueError):
+        return False
+
+
 def _directory(name: str, value: object) -> str:
     if not isinstance(value, str) and not isinstance(value, os.PathLike):
         raise _bad(name, value, "a directory")
@@ -192,12 +207,9 @@ def _directory(name: str, value: object) -> str:
         path = os.path.abspath(text)  # noqa: PTH100  # resolve() would follow links
     except OSError as error:
         raise _bad(name, value, f"an absolute path: {error.strerror}") from error
-    try:
-        is_file = not stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  # a text is sooner
-    except (OSError, ValueError):
-        is_file = False
-    if is_file:
-        raise _bad(name, value, "a directory; there is a file of that name")
+    # What the environment names may be anything by now: the store says so, and goes on without.
+    if name == "cache_dir" and is_in_the_way(path):
+        raise _bad(name, value, IN_THE_WAY)
     return path
 
 

@@ -74,6 +74,7 @@ def test_a_file_in_the_place_of_the_directory_is_one_line(run: Run, tmp_path: Pa
     assert ran.code == 2
     assert "there is a file of that name" in ran.err
     assert ran.err.count("\n") == 1
+    assert "there is a file in its place" in run("doctor", cache_dir=tmp_path / "file").out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")

@@ -320,7 +320,7 @@ SIGNATURES: list[tuple[str, Any, int, int, str]] = [
     ("def k(x: 'whorl.Array[3]'): pass", X, 2, 10, r"write Array\[element, dimensions\]"),
     ("def k(x: 'whorl.Array[whorl.f64, -1]'): pass", X, 2, 10, "an int of 0 or more, not -1"),
     ("def k(x: whorl.Array[whorl.f64, 2]): pass", X, 2, 7, r"as Array\[float64, 2\]"),
-    ("async def k(x): pass", 1, 1, 1, "k is a coroutine"),
+    ("async def k(x): pass", 1, 2, 1, "k is a coroutine"),
 ]
 
 

@@ -6,6 +6,7 @@ import functools
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +116,22 @@ def test_an_expression_has_its_value_and_its_reads(
     expression: str, value: Any, reads: list[str]
 ) -> None:
     assert seen(expression, cfg=Config(), n=5) == (value, reads)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("x.dtype == np.float32", True),
+        ("x.dtype != np.float64", True),
+        ("x.dtype == 'float32'", True),
+        ("x.dtype in (np.int32, np.float32)", True),
+        ("x.dtype == np.dtype('f4')", True),
+        ("np.issubdtype(x.dtype, np.integer)", False),
+        ("np.result_type(x.dtype, np.float64) == np.float64", True),
+    ],
+)
+def test_types_of_elements_can_be_compared(expression: str, value: bool) -> None:
+    assert seen(expression, x=np.zeros(2, np.float32))[0] is value
 
 
 def builtin(name: str) -> str:

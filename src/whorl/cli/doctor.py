@@ -51,7 +51,7 @@ def command(context: click.Context, as_json: bool, cache_dir: str | None) -> Non
 
 def _root(cache_dir: str | None) -> Path:
     try:
-        return cache_root(cache_dir)
+        return cache_root(cache_dir, if_a_file=True)
     except BadSetting:  # which is the first thing that will be said
         from whorl.settings import Settings
 

@@ -17,17 +17,25 @@ from .words import printable
 __all__ = ["cache_root", "opened", "said_to_be_empty"]
 
 
-def cache_root(cache_dir: str | None) -> Path:
+def cache_root(cache_dir: str | None, *, if_a_file: bool = False) -> Path:
     """The directory that is meant: by an option of the command, of `whorl`, or by the settings."""
     context = click.get_current_context(silent=True)
     if cache_dir is None and context is not None:
         cache_dir = context.find_root().obj
-    if cache_dir is None:
-        return settings.current().cache_dir.value
+    said = "--cache-dir"
     try:
-        return settings.Settings.from_environment({"WHORL_CACHE_DIR": cache_dir}).cache_dir.value
+        if cache_dir is None:
+            root, said = settings.current().cache_dir.value, "WHORL_CACHE_DIR"
+        else:
+            found = settings.Settings.from_environment({"WHORL_CACHE_DIR": cache_dir})
+            root = found.cache_dir.value
     except BadSetting as error:
-        raise Refusal(f"--cache-dir is {error.value!r}; it should be {error.wanted}.") from None
+        if cache_dir is None:
+            raise
+        raise Refusal(f"{said} is {error.value!r}; it should be {error.wanted}.") from None
+    if not if_a_file and settings.is_in_the_way(root):
+        raise Refusal(f"{said} is {str(root)!r}; it should be {settings.IN_THE_WAY}.")
+    return root
 
 
 def opened(cache_dir: str | None, *, for_writing: bool = False) -> DirectoryStore:

@@ -26,12 +26,14 @@ __all__ = [
     "Reads",
     "bytecode_digest",
     "called_methods",
+    "captured_reads",
     "empty_calls",
     "nested_codes",
     "reads_of",
 ]
 
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
+_CELL_LOADS: Final = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"))
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CALLS: Final = frozenset(("PRECALL", "CALL"))
 _CONSTANT_LOADS: Final = frozenset(dis.hasconst)
@@ -121,12 +123,34 @@ reads_of: Final[Callable[[types.CodeType], Reads]] = CodeMemo(_reads_of)
 """The names that a code object and the code nested in it take from the world."""
 
 
+def _captured_reads(code: types.CodeType) -> tuple[GlobalRead, ...]:
+    given = code.co_argcount + code.co_kwonlyargcount
+    names = {*code.co_freevars, *code.co_varnames[:given]}
+    seen: dict[GlobalRead, None] = {}
+    for inner in nested_codes(code):
+        steps = _steps(inner)
+        for i, step in enumerate(steps):
+            if step.opname in _CELL_LOADS or (inner is code and step.opname[:9] == "LOAD_FAST"):
+                # From Python 3.13 on, one instruction may load two names.
+                loaded = step.argval if type(step.argval) is tuple else (step.argval,)
+                after = _attributes_after(steps, i)
+                for name in names.intersection(loaded):
+                    seen[GlobalRead(name, after if name == loaded[-1] else ())] = None
+    return tuple(seen)
+
+
+captured_reads: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = CodeMemo(
+    _captured_reads
+)
+"""The captured variables and parameters that are used, with the attributes taken at once."""
+
+
 def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
     found: dict[GlobalRead, None] = {}
     for inner in nested_codes(code):
         steps = _steps(inner)
         for i, step in enumerate(steps):
-            if step.opname not in _GLOBAL_LOADS:
+            if step.opname not in _GLOBAL_LOADS and step.opname not in _CELL_LOADS:
                 continue
             read = GlobalRead(step.argval, _attributes_after(steps, i))
             after = i + 1 + len(read.attributes)
@@ -137,7 +161,8 @@ def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
 
 
 empty_calls: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = CodeMemo(_empty_calls)
-"""The global names, with their attributes, that are called without any argument."""
+"""The names of globals and of captured variables, with their attributes, that are called
+without any argument."""
 
 
 def _called_methods(code: types.CodeType) -> frozenset[str]:

@@ -322,6 +322,36 @@ class NumericKernel(Kernel):
         show = machine.assembly if form == "asm" else machine.optimised_text
         return show(unpacked(artifact, "llvm").decode(), artifact.metadata["level"])
 
+    def with_options(self, **options: Any) -> NumericKernel:
+        """The same function with some options of `whorl.kernel` as given.
+
+        It is a new kernel; this one stays as it is.
+
+        >>> import numpy as np, whorl
+        >>> @whorl.kernel
+        ... def pick(x, i):
+        ...     return x[i]
+        >>> pick.with_options(debug=True)(np.zeros(4), 9)
+        Traceback (most recent call last):
+        ...
+        IndexError: ...index 9 is out of bounds for axis 0 of arg:x, of size 4...
+        """
+        compiler, choices = self.compiler, self.choices
+        said = {
+            "cache": choices.cache,
+            "debug": compiler.debug,
+            "nogil": compiler.nogil,
+            "on_drift": choices.on_drift,
+            "store": self._own_cache,
+            "target": compiler.level,
+        }
+        unknown = options.keys() - said.keys()
+        if unknown:
+            raise TypeError(
+                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(said)}"
+            )
+        return kernel(**cast("Any", said | options))(self.function)
+
     def _before_compile(self) -> None:
         machine.binding()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
+import os
+import stat
 import types
 from pathlib import PurePath
 from typing import NoReturn
@@ -66,16 +69,33 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
     text = code_digest(code).text
     found = None if text is None else _parsed(text, code)
     if found is None:
+        what, remedy = _why_not(function)
         raise KernelError(
-            f"the source of {function.__qualname__} is not found",
-            "Define it in a file or in a notebook: what is typed at Python's prompt, or given to "
-            "python -c or exec(), has no source.",
+            what,
+            remedy,
             PurePath(code.co_filename).name,
             code.co_firstlineno,
             1,
             notes=tuple(f"called from {call}" for call in called_from),
         )
     return Source(found, code.co_filename, code.co_firstlineno - 1, called_from)
+
+
+def _why_not(function: types.FunctionType) -> tuple[str, str]:
+    """What is wrong where a function has no source, and what to do."""
+    name = function.__qualname__
+    if PurePath(function.__code__.co_filename).suffix == ".py":
+        with contextlib.suppress(OSError):
+            if stat.S_ISREG(os.stat(function.__code__.co_filename).st_mode):  # noqa: PTH116
+                return (
+                    f"{name} as it runs is not in its file: that was edited since it was imported",
+                    "Start the program again, or import the module again (importlib.reload).",
+                )
+    return (
+        f"the source of {name} is not found",
+        "Define it in a file or in a notebook: what is typed at Python's prompt, or given to "
+        "python -c or exec(), has no source.",
+    )
 
 
 def _parsed(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda | None:

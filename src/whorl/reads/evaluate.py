@@ -21,6 +21,7 @@ import enum
 import functools
 import math
 import operator
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 
 from .view import AbsentRead, CodeView, View
-from .world import function_behind
+from .world import function_behind, is_callable_object
 
 __all__ = ["Evaluator", "evaluate"]
 
@@ -81,6 +82,9 @@ _PURE: Final[frozenset[Any]] = frozenset(
         *(function for name, function in vars(math).items() if callable(function)),
     )
 )  # fmt: skip
+_ABOUT_TYPES: Final = ("dtype", "issubdtype", "promote_types", "result_type", "can_cast")
+"""What NumPy says about types of elements: its own code, which counts by its version."""
+_READ_MODULES: Final = ("builtins", "numpy", "numpy.dtypes")
 _CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {
     ord("s"): str,
     ord("r"): repr,
@@ -248,7 +252,8 @@ class Evaluator:
         if isinstance(left, View) and right is None:
             return left.is_none() is not is_not  # the type says that, the value is not needed
         sides = known(left), known(right)
-        if not any(isinstance(side, bool | enum.Enum) or side in (None, ...) for side in sides):
+        plain = (bool, enum.Enum, type(None), type(...))
+        if not any(isinstance(side, plain) for side in sides):
             raise TypeError("whether two values are the same object is not a fact")
         return (sides[0] is sides[1]) is not is_not
 
@@ -370,8 +375,9 @@ class Evaluator:
         scope: _Scope,
     ) -> Any:
         value = callee._value
-        if isinstance(value, type) or not callable(value):
-            if value in _PURE:
+        is_numpys = _is_of_numpy(value)
+        if isinstance(value, type) or not callable(value) or is_numpys:
+            if is_numpys or value in _PURE:
                 callee.value()
                 return value(*map(known, positional), **{n: known(v) for n, v in named.items()})
             return self._refuse(node, scope, "classes are not made at compile time")
@@ -384,6 +390,9 @@ class Evaluator:
                 else:
                     callee.attr("__self__").value()  # what a method of it says depends on
                 return behind(*map(known, positional), **{n: known(v) for n, v in named.items()})
+            if is_callable_object(value):
+                method = callee.attr("__call__")
+                return self._call_view(method, positional, named, node, scope)
             return self._refuse(node, scope, f"{ast.unparse(node.func)} has no source to follow")
         code = callee.code()
         layer, inner = callee, value
@@ -561,7 +570,7 @@ def operand(found: Any) -> Any:
     value = known(found)
     for part in value if type(value) in (list, tuple, set, frozenset) else (value,):
         cls = type(part)
-        if cls.__module__ not in ("builtins", "numpy") and not isinstance(part, enum.Enum):
+        if cls.__module__ not in _READ_MODULES and not isinstance(part, enum.Enum):
             raise TypeError(f"the operators of {cls.__qualname__} are code that is not read")
     return value
 
@@ -575,6 +584,11 @@ def parts_of(holder: Any) -> Iterator[Any]:
     if isinstance(holder, set | frozenset):  # in an order that is the same in every process
         return iter(sorted(holder, key=fingerprint))
     return iter(holder)
+
+
+def _is_of_numpy(callee: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and any(callee is getattr(numpy, name) for name in _ABOUT_TYPES)
 
 
 def _is_pure(callee: Any) -> bool:

@@ -43,6 +43,7 @@ __all__ = [
     "live_value",
     "own_module",
     "same_fact",
+    "spawned_scope",
 ]
 
 ABSENT_FACT: Final[Plain] = {"absent": True}  # no value has this fact
@@ -136,11 +137,34 @@ def own_module(function: types.FunctionType) -> str | None:
     if type(name) is not str:
         return None
     loaded = sys.modules.get(name)
-    if type(loaded) is not types.ModuleType or module_vars(loaded) is not scope:
+    if type(loaded) is not types.ModuleType:
+        return None
+    if module_vars(loaded) is not scope and not _is_spawned(name, scope, loaded):
         return None
     known = known_module_name(name)
     named = sys.modules.get(known, loaded)
     return known if named is loaded else None
+
+
+_spawned: Final[list[dict[str, Any]]] = []  # one at most
+
+
+def _is_spawned(name: str, scope: dict[str, Any], loaded: types.ModuleType) -> bool:
+    """Whether these are the globals of the program, in a process that multiprocessing began.
+
+    It runs the program's file and copies what came of that into a module. The functions go on
+    reading what they were defined in, so that is what the name of the program stands for.
+    """
+    if name != "__mp_main__":
+        return False
+    if not _spawned and scope.get("__file__") == module_vars(loaded).get("__file__"):
+        _spawned.append(scope)
+    return bool(_spawned) and _spawned[0] is scope
+
+
+def spawned_scope() -> dict[str, Any] | None:
+    """The globals of the program, if multiprocessing has begun this process and they were met."""
+    return _spawned[0] if _spawned else None
 
 
 def live_value(value: Any) -> Any:

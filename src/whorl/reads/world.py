@@ -20,7 +20,7 @@ from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass, field
 from whorl.lazy import load
 
-from .fact import NotRecorded, own_module
+from .fact import NotRecorded, own_module, spawned_scope
 from .trace import Path, Shape, Step
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "file_state",
     "function_behind",
     "global_path",
+    "is_callable_object",
     "operation",
     "other_modules",
     "scope_of",
@@ -115,6 +116,12 @@ def function_behind(value: Any) -> Any:
     return value
 
 
+def is_callable_object(value: Any) -> bool:
+    """Whether a call of this object runs the `__call__` that its class has, written in Python."""
+    call = getattr(type(value), "__call__", None)  # noqa: B004  # which one it is, is asked
+    return isinstance(call, types.FunctionType) and "__call__" not in getattr(value, "__dict__", ())
+
+
 def _cell(value: Any, name: str) -> Any:
     function = function_behind(value)
     place = function.__code__.co_freevars.index(name)
@@ -180,6 +187,9 @@ def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | N
     if type(loaded) is not types.ModuleType:
         started = sys.modules.get("__main__")
         if started is not None and known_module_name("__main__") == module:
+            spawned = spawned_scope()
+            if spawned is not None:
+                return spawned
             loaded = started
     return module_vars(loaded) if isinstance(loaded, types.ModuleType) else None
 

@@ -4,8 +4,9 @@ A file, the environment, a clock, chance: a function that reads one of these giv
 result for the same arguments, and no fingerprint of its code knows. Such a function is refused
 until its author has said what is read (`files=`, `by_content=`, `environment=`, `reads=`) or
 that it does not count (`ignores=`). What is done to find them: every name that the function or
-one that it calls takes from a module is compared with the tables below. That finds what is
-written down plainly, not what is hidden behind a local name.
+one that it calls takes from a module is compared with the tables below, whether the module is
+a global, a captured variable, a default or has got a local name. That finds what is
+written down plainly, not what is only put together while the program runs.
 
 Clocks that only measure (`time.perf_counter`, `time.monotonic`) are let through, and so is
 `print`.
@@ -13,14 +14,22 @@ Clocks that only measure (`time.perf_counter`, `time.monotonic`) are let through
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from whorl.fingerprint.bytecode import called_methods, empty_calls, nested_codes, reads_of
-from whorl.fingerprint.lookup import ABSENT, derives, module_vars
+from whorl.fingerprint.bytecode import (
+    GlobalRead,
+    called_methods,
+    captured_reads,
+    empty_calls,
+    nested_codes,
+    reads_of,
+)
+from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_vars
 from whorl.late import dataclass
 
 from .watch import function_scope
@@ -59,11 +68,12 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "io", "open FileIO"),
     (
         FILES, "os",
-        "open listdir scandir walk stat lstat getcwd readlink access fdopen",
+        "open listdir scandir walk stat lstat getcwd getcwdb readlink access fdopen",
     ),
     (
         FILES, "os.path",
-        "exists isfile isdir islink getmtime getctime getatime getsize lexists samefile realpath",
+        "exists isfile isdir islink getmtime getctime getatime getsize lexists samefile realpath "
+        "abspath relpath ismount",
     ),
     (FILES, "glob", "glob iglob"),
     (FILES, "pathlib", "Path.cwd Path.home"),
@@ -78,7 +88,8 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "numpy", "load loadtxt genfromtxt fromfile memmap"),
     (FILES, "pandas", "read_csv read_table read_json read_parquet read_excel read_pickle read_hdf"),
     (ENVIRONMENT, "os", "environ environb getenv getenvb"),
-    (CLOCK, "time", "time time_ns localtime ctime"),
+    (ENVIRONMENT, "os.path", "expanduser expandvars"),
+    (CLOCK, "time", "time time_ns localtime ctime clock_gettime clock_gettime_ns"),
     (CLOCK, "datetime", "datetime.now datetime.utcnow datetime.today date.today"),
     (
         CHANCE, "random",
@@ -126,9 +137,15 @@ _WITHOUT_ARGUMENTS: Final = {
 _ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES, "__subclasses__": MODULES}
 """Methods that are known by their names alone, whatever they are taken from."""
 
-_CALLED: Final = ("open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir")
+_CALLED: Final = (
+    "open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat",
+    "lstat", "resolve", "expanduser", "readlink",
+)  # fmt: skip
 """Methods of paths that are known by their names where they are called, and where no class of
 the user's has a method of that name."""
+
+_TABLE_SIZE: Final = 64
+"""How long a list or dict may be to be looked into: a table of functions, not data."""
 
 _ROWS: Final = tuple(
     (module, name, kind) for kind, module, names in _TABLE for name in names.split()
@@ -148,31 +165,92 @@ class Outside:
     method: str = ""  # by whose name it is known, and a class of the user's may have it
 
 
-def outside_reads(function: types.FunctionType) -> Iterator[Outside]:
-    """What a function's own code takes from outside, as far as that is written down."""
+def outside_reads(
+    function: types.FunctionType, classes: Iterable[type] = (), *, with_defaults: bool = True
+) -> Iterator[Outside]:
+    """What a function's own code takes from outside, as far as that is written down.
+
+    `classes` are those whose attributes it may take; the defaults of a cached function itself
+    are arguments, and are left out with `with_defaults=False`.
+    """
     scope, builtins = function_scope(function)
     reads = reads_of(function.__code__)
-    for read in reads.globals:
-        value = scope.get(read.name, builtins.get(read.name, ABSENT))
-        found = _known(value) or _along(value, read.attributes)
-        if found is not None:
-            yield found
-        yield from _by_attribute(read.attributes)
     names = tuple(name for code in nested_codes(function.__code__) for name in code.co_names)
+    captured = _captured(function, with_defaults=with_defaults)
+
+    def held(read: GlobalRead) -> Any:
+        found = captured.get(read.name, ABSENT)
+        return scope.get(read.name, builtins.get(read.name, ABSENT)) if found is ABSENT else found
+
+    for read in reads.globals:
+        yield from _found(scope.get(read.name, builtins.get(read.name, ABSENT)), read, names)
+        yield from _by_attribute(read.attributes)
+    for read in captured_reads(function.__code__):
+        yield from _found(captured.get(read.name, ABSENT), read, names)
     for imported in reads.imports:
         # What `import os` inside of a function is used for is told by the names of attributes.
         table = {} if imported.level else _BY_MODULE.get(imported.module, {})
-        yield from (
-            Outside(f"{imported.module}.{name}", table[name])
-            for name in imported.names or names
-            if name in table
-        )
+        yield from _in_table(imported.module, table, imported.names or names)
     yield from _by_attribute(names)
     for read in empty_calls(function.__code__):
-        value = scope.get(read.name, builtins.get(read.name, ABSENT))
-        yield from _given_nothing(value, read.attributes)
+        yield from _given_nothing(held(read), read.attributes)
     methods = called_methods(function.__code__)
     yield from (Outside(f".{name}", FILES, name) for name in _CALLED if name in methods)
+    yield from _in_classes(classes, names)
+
+
+def _captured(function: types.FunctionType, *, with_defaults: bool) -> dict[str, Any]:
+    """The values of captured variables and, for parameters, of their defaults."""
+    code = function.__code__
+    held: dict[str, Any] = {}
+    if with_defaults:
+        defaults = function.__defaults__ or ()
+        last = code.co_varnames[: code.co_argcount]
+        held.update(zip(last[len(last) - len(defaults) :], defaults, strict=True))
+        held.update(function.__kwdefaults__ or {})
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        # What makes up the default of a field runs when an object is made, not when it is used.
+        if not name.startswith(("_dflt_", "__dataclass_dflt_")):
+            with contextlib.suppress(ValueError):  # not set yet
+                held[name] = cell.cell_contents
+    return held
+
+
+def _found(value: Any, read: GlobalRead, names: tuple[str, ...]) -> Iterator[Outside]:
+    found = _known(value) or _along(value, read.attributes)
+    if found is not None:
+        yield found
+        return
+    if type(value) in (dict, list, tuple) and len(value) <= _TABLE_SIZE:
+        each = value.values() if type(value) is dict else value
+        yield from (known for known in map(_known, tuple(each)) if known is not None)
+    module = _last_module(value, read.attributes)
+    if module:  # what it is used for under another name is told by the names of attributes
+        yield from _in_table(module, _BY_MODULE.get(module, {}), names)
+
+
+def _last_module(value: Any, attributes: tuple[str, ...]) -> str:
+    """The name of the module that a way ends at, if it does."""
+    for attribute in attributes:
+        if not derives(type(value), types.ModuleType):
+            return ""
+        name = str(module_vars(value).get("__name__"))
+        value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+    return str(module_vars(value).get("__name__")) if derives(type(value), types.ModuleType) else ""
+
+
+def _in_table(module: str, table: dict[str, Kind], names: tuple[str, ...]) -> Iterator[Outside]:
+    return (Outside(f"{module}.{name}", table[name]) for name in names if name in table)
+
+
+def _in_classes(classes: Iterable[type], names: tuple[str, ...]) -> Iterator[Outside]:
+    """What an attribute of a class is, that is taken by its name: `clock = staticmethod(time)`."""
+    for cls in classes:
+        for name in names:
+            value = class_vars(cls).get(name)
+            known = _known(value.__func__ if type(value) is staticmethod else value)
+            if known is not None:
+                yield known
 
 
 def _given_nothing(value: Any, attributes: tuple[str, ...]) -> Iterator[Outside]:

@@ -45,7 +45,8 @@ from .missed import COMPARED, FIRST, miss_of
 from .outside import FILES
 from .parameters import Content
 from .progress import Progress
-from .world import EVERYTHING, Surroundings, Told, World, words, world_of
+from .spelling import spelled
+from .world import EVERYTHING, Surroundings, Told, World, world_of
 
 __all__ = ["Request", "Results", "Row"]
 
@@ -70,7 +71,8 @@ class Request:
 
     def parts(self) -> tuple[Part, ...]:
         """What the key is made of, in words."""
-        named = (Part(f"arg:{name}", words(value)) for name, value, _ in self.arguments)
+        rows = (spelled(f"arg:{name}", value, digest) for name, value, digest in self.arguments)
+        named = (Part(*row) for spelt in rows for row in spelt)
         said = (Part(name, "not there" if held is None else held) for name, held in self.said)
         return (*self.world.parts(), *named, *said)
 
@@ -79,6 +81,11 @@ OnDrift = Literal["rerun", "raise"]
 
 Row = tuple[Callable[[], bool], Kept]
 """A result in memory, and what says whether it is still right."""
+
+
+def _is_within(path: str, names: list[str]) -> bool:
+    """Whether one of the parts that differ is this one, or an item or attribute of it."""
+    return any(name == path or name.startswith((f"{path}[", f"{path}.")) for name in names)
 
 
 class Results:
@@ -335,8 +342,11 @@ class Results:
             if now_world.digest != request.world.digest:
                 before, now_parts = dict(parts), dict(now_world.parts())
                 del now_parts[EVERYTHING]
-                differ = [name for name, text in now_parts.items() if before.get(name) != text]
-                what = differ[0] if differ else "something that it reads"
+                either = (*now_parts, *before)
+                differ = [name for name in either if before.get(name) != now_parts.get(name)]
+                # What is said not to count is the whole, by the name that the function reads.
+                whole = (path for path, _ in now_world.met if _is_within(path, differ))
+                what = next(whole, "something that it reads")
                 name = what.rpartition(".")[2]
                 return (
                     f"{what} changed while it ran. If that does not count, say so "

@@ -22,7 +22,6 @@ from whorl.fingerprint.asked import Mode
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import StableDigest, hash_hex
-from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.graph import Graph
 from whorl.fingerprint.lookup import (
     ABSENT,
@@ -36,18 +35,18 @@ from whorl.fingerprint.lookup import (
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import Refused
-from whorl.fingerprint.rules.builtin import dict_node, short
-from whorl.fingerprint.source import code_digest
-from whorl.fingerprint.tokens import FORMAT, Node, is_flat, is_leaf, marshalled, unlabelled
+from whorl.fingerprint.rules.builtin import dict_node
+from whorl.fingerprint.tokens import FORMAT, Node, is_flat, marshalled, unlabelled
 from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
 from .declared import Declared
 from .outside import ENVIRONMENT, FILES, Outside, outside_reads
 from .reach import called
+from .spelling import spelled
 from .watch import Check, Watch
 
-__all__ = ["EVERYTHING", "Surroundings", "Told", "World", "surroundings_of", "words", "world_of"]
+__all__ = ["EVERYTHING", "Surroundings", "Told", "World", "surroundings_of", "world_of"]
 
 EVERYTHING: Final = "code and all that it reads"
 _ATTEMPTS: Final = 5
@@ -104,7 +103,7 @@ class World:
 
     def parts(self) -> tuple[Part, ...]:
         """What was met, in words. To be asked for while it holds."""
-        named = (Part(path, words(value)) for path, value in self.met)
+        named = (Part(*row) for path, value in self.met for row in spelled(path, value))
         return (Part(EVERYTHING, self.digest), *named)
 
 
@@ -247,7 +246,9 @@ class _Survey:
         """Refuse what takes something from outside of the program that nobody has declared."""
         if graph.node_of(function).tag != b"function":
             return  # not the user's: it counts by name and version
-        for found in outside_reads(function):
+        classes = [cast("type", met) for path, met in self.met.items() if path[:6] == "class:"]
+        is_root = any(function is root for root in self._roots)
+        for found in outside_reads(function, classes, with_defaults=not is_root):
             if found.kind.name in self._said.kinds or found.name in self._said.ignores:
                 continue
             if self._is_told(found, function, graph):
@@ -374,32 +375,3 @@ def _last_name(path: str) -> str:
     attribute = rest.partition("['")[2].partition("']")[0] if rest.startswith("['") else ""
     name = name.strip("'")
     return f"{name}.{attribute}" if name and attribute.isidentifier() else name
-
-
-def words(value: object) -> str:
-    """A value for people: as it is written if it is short, by its digest otherwise."""
-    kind = type(value)
-    if is_leaf(kind) or kind is bytes:
-        return short(value)
-    if type(value) is types.FunctionType:
-        return code_digest(value.__code__).digest.hex()[:16]
-    if (kind is tuple or kind is list) and is_flat(cast("Any", value)) and len(repr(value)) <= 60:
-        return repr(value)
-    if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value))):
-        return text
-    # A wrapper of whorl's own around an argument: where its class lives says nothing to people.
-    name = kind.__name__ if kind.__module__.startswith("whorl.steps.") else type_name(kind)
-    try:
-        return f"<{name} {fingerprint(value)[:12]}>"
-    except Exception:  # words are for people: they never stop a call
-        return f"<{name}>"
-
-
-def _short_dict(value: dict[Any, Any]) -> str:
-    """A small dict with plain items, in the order of its keys, which does not count; or nothing."""
-    if len(value) > 8 or not all(type(key) is str for key in value):
-        return ""
-    if not all(is_leaf(type(item)) for item in value.values()):
-        return ""
-    text = repr(dict(sorted(value.items())))
-    return text if len(text) <= 80 else ""

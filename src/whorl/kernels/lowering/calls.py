@@ -21,7 +21,7 @@ from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
 from whorl.reads.view import AbsentRead, View
-from whorl.reads.world import function_behind
+from whorl.reads.world import function_behind, is_callable_object
 
 from .expressions import expression, held, operands_of, parts
 from .frame import Frame, Jump, place_of
@@ -215,6 +215,8 @@ def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
         frame.refuse(node, f"{describe(callee)} cannot be called")
     behind = function_behind(value)
     if not isinstance(behind, types.FunctionType):
+        if is_callable_object(value):
+            return _follow_place(frame, node, callee.then(callee.view.attr("__call__")))
         frame.refuse(
             node,
             f"{ast.unparse(node.func)} has no Python source to follow",
@@ -419,7 +421,11 @@ def _bound(
         if name in by_place:
             frame.refuse(node, f"the parameter {name!r} is given by its place, not by its name")
         if name not in wanted:
-            frame.refuse(node, f"there is no parameter {name!r}", f"There are {', '.join(wanted)}.")
+            if arguments.kwarg is not None:
+                what = f"**{arguments.kwarg.arg} of a function is not supported in a kernel"
+                frame.refuse(node, what, f"Write {name!r} as a parameter of its own.")
+            has = f"There are {', '.join(wanted)}." if wanted else "There are none."
+            frame.refuse(node, f"there is no parameter {name!r}", has)
         if name in names:
             frame.refuse(node, f"two values for the parameter {name!r}")
         names[name] = operand

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
+import types
 from pathlib import PurePath
 from typing import Final
 
@@ -38,17 +40,29 @@ class Lowered:
     paths: tuple[Path, ...]
 
 
+def _coroutine(function: types.FunctionType) -> KernelError:
+    """The error about an async def, at the line that has these words."""
+    code = function.__code__
+    number = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)[number - 1 :]
+    below = next((i for i, line in enumerate(lines) if line.lstrip().startswith("async")), 0)
+    text = lines[below].rstrip("\n") if lines else ""
+    return KernelError(
+        f"{function.__qualname__} is a coroutine, which cannot be a kernel",
+        "Write def.",
+        PurePath(code.co_filename).name,
+        number + below,
+        len(text) - len(text.lstrip()) + 1,
+        text,
+        len("async def"),
+    )
+
+
 def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
     """Lower the function that is compiled."""
     code = inputs.function()
     if code.function.__code__.co_flags & _ASYNC:
-        raise KernelError(
-            f"{code.function.__qualname__} is a coroutine, which cannot be a kernel",
-            "Write def.",
-            PurePath(code.function.__code__.co_filename).name,
-            code.function.__code__.co_firstlineno,
-            1,
-        )
+        raise _coroutine(code.function)
     source = source_tree(code.function)
     lowering = Lowering(inputs, code.function.__name__, debug=debug)
     frame = Frame(lowering, code, source, {})

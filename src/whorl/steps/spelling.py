@@ -1,0 +1,121 @@
+"""A value in, words for people out: as it is written, by its parts, or by its digest.
+
+What a key is made of is kept in words beside it, so that a miss can say what differs. A large
+value by its digest would only say that something in it does; so its items and attributes are
+spelled out one by one, each with its path, as far as they are few.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from whorl.fingerprint.fingerprinter import fingerprint
+from whorl.fingerprint.lookup import class_vars, find, instance_dict, mro, type_name
+from whorl.fingerprint.markers import declared_markers
+from whorl.fingerprint.rules.builtin import short
+from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.tokens import is_flat, is_leaf
+
+__all__ = ["spelled", "words"]
+
+_MOST_PARTS: Final = 48
+_DEPTH: Final = 6
+_HEAP_CLASS: Final = 1 << 9  # made by a class statement
+
+
+def spelled(path: str, value: object, digest: str = "") -> list[tuple[str, str]]:
+    """The path and the words of a value, or those of its parts where these say more.
+
+    A value that counts by another `digest` than its fingerprint has parts that do not count;
+    which ones is not known here, so it is not spelled out.
+
+    >>> spelled("CONFIG", {"tile": 8})
+    [('CONFIG', "{'tile': 8}")]
+    >>> spelled("CONFIG", {"grid": {"n": [1, 2]}, "tile": 8})
+    [("CONFIG['grid']['n']", '[1, 2]'), ("CONFIG['tile']", '8')]
+    """
+    if digest and not words(value).endswith(f" {digest[:12]}>"):
+        return [(path, words(value))]
+    found: list[tuple[str, str]] = []
+    for row in _spelled(path, value, _DEPTH):
+        if row is None or len(found) == _MOST_PARTS:
+            return [(path, words(value))]
+        found.append(row)
+    return found
+
+
+def _spelled(path: str, value: object, depth: int) -> Iterator[tuple[str, str] | None]:
+    """The rows of a value; None where it is too deep to be spelled out."""
+    text = words(value)
+    parts = list(_parts(value)) if text.startswith("<") else []
+    if not parts:
+        yield path, text
+    elif depth == 0:
+        yield None
+    else:
+        for name, part in parts:
+            yield from _spelled(f"{path}{name}", part, depth - 1)
+
+
+def _parts(value: object) -> Iterator[tuple[str, object]]:
+    """The items or attributes of a value, if they are all there is to it and not many."""
+    kind = type(value)
+    if kind is dict:
+        held = cast("dict[Any, object]", value)
+        if len(held) <= _MOST_PARTS and all(type(key) in (str, int) for key in held):
+            rows = ((f"[{key!r}]", item) for key, item in held.items())
+            yield from sorted(rows, key=lambda row: row[0])  # the order does not count
+    elif kind is list or kind is tuple:
+        items = cast("list[object]", value)
+        if len(items) <= _MOST_PARTS:
+            yield from ((f"[{i}]", item) for i, item in enumerate(items))
+    elif _is_all_attributes(kind):
+        for name, item in sorted((instance_dict(value) or {}).items()):
+            if type(find(kind, name)) is not functools.cached_property:
+                yield f".{name}", item
+
+
+def _is_all_attributes(cls: type) -> bool:
+    """Whether the state of an instance is its dictionary, all of which counts in one way."""
+    *own, last = mro(cls)
+    return (
+        last is object
+        and bool(own)
+        and all(
+            type.__dict__["__flags__"].__get__(c) & _HEAP_CLASS and "__slots__" not in class_vars(c)
+            for c in own
+        )
+        and not declared_markers(cls)
+    )
+
+
+def words(value: object) -> str:
+    """A value for people: as it is written if it is short, by its digest otherwise."""
+    kind = type(value)
+    if is_leaf(kind) or kind is bytes:
+        return short(value)
+    if type(value) is types.FunctionType:
+        return code_digest(value.__code__).digest.hex()[:16]
+    if (kind is tuple or kind is list) and is_flat(cast("Any", value)) and len(repr(value)) <= 60:
+        return repr(value)
+    if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value))):
+        return text
+    # A wrapper of whorl's own around an argument: where its class lives says nothing to people.
+    name = kind.__name__ if kind.__module__.startswith("whorl.steps.") else type_name(kind)
+    try:
+        return f"<{name} {fingerprint(value)[:12]}>"
+    except Exception:  # words are for people: they never stop a call
+        return f"<{name}>"
+
+
+def _short_dict(value: dict[Any, Any]) -> str:
+    """A small dict with plain items, in the order of its keys, which does not count; or nothing."""
+    if len(value) > 8 or not all(type(key) is str for key in value):
+        return ""
+    if not all(is_leaf(type(item)) for item in value.values()):
+        return ""
+    text = repr(dict(sorted(value.items())))
+    return text if len(text) <= 80 else ""
