@@ -6,6 +6,8 @@ import functools
 import types
 from typing import TYPE_CHECKING, Any, cast
 
+from whorl.lazy import importing
+
 if TYPE_CHECKING:
     from .kernel import NumericKernel
     from .resumption import Resumption
@@ -25,7 +27,8 @@ class BoundKernel(functools.partial[Any]):
 
     @property
     def __signature__(self) -> Any:
-        import inspect
+        with importing:
+            import inspect
 
         whole = inspect.signature(self.__whorl_function__)
         return whole.replace(parameters=list(whole.parameters.values())[1:])
@@ -87,7 +90,8 @@ class BoundResumption(functools.partial[Any]):
 
     @property
     def __signature__(self) -> Any:
-        import inspect
+        with importing:
+            import inspect
 
         return inspect.signature(self._method)
 

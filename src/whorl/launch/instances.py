@@ -42,7 +42,6 @@ __all__ = [
 
 MANAGED_DICT: Final = 1 << 4  # flags of a class
 INLINE_VALUES: Final = 1 << 2  # from Python 3.13 on
-_PAIR: Final = 16  # bytes of a name and a value
 _SHIFT_OF_PAIRS, _SHIFT_OF_VALUES = 4, 3
 
 
