@@ -210,3 +210,15 @@ def test_the_default_directory_is_the_one_that_platformdirs_names(
                 monkeypatch.setenv(name, str(value))
         found = Settings.from_environment({}).cache_place.value
         assert found == user_cache_dir("whorl", appauthor=False)
+
+
+def test_a_relative_file_is_refused_where_there_is_no_directory_to_begin_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(whorl.BadSetting, match=r"WHORL_SUMMARY .* an absolute path: No such file"):
+        Settings.from_environment({"WHORL_SUMMARY": "counted"})
+    monkeypatch.chdir(tmp_path)

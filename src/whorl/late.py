@@ -21,6 +21,8 @@ from reprlib import recursive_repr
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
+from whorl.lazy import importing
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass, field, replace
@@ -232,7 +234,8 @@ def _annotations(cls: type) -> dict[str, Any]:
 
 def _described(cls: type) -> type:
     """A dataclass with the same fields, made by `dataclasses`."""
-    import dataclasses
+    with importing:
+        import dataclasses
 
     body: dict[str, Any] = {"__annotations__": _annotations(cls), "__module__": cls.__module__}
     for name, default in _fields(cls).items():
@@ -253,7 +256,8 @@ def _repr(self: Any) -> str:
 def _refuse(self: Any, name: str, doing: str) -> None:
     """A subclass that is no dataclass may have attributes of its own."""
     if "__late_fields__" in type(self).__dict__ or name in self.__match_args__:
-        from dataclasses import FrozenInstanceError
+        with importing:
+            from dataclasses import FrozenInstanceError
 
         raise FrozenInstanceError(f"cannot {doing} field {name!r}")
 

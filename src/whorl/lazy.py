@@ -15,7 +15,10 @@ lives in. Importing a module binds it in its package, whatever was bound there b
 package is given a class of its own, which leaves such names to the public ones.
 
 A child that is forked while another thread imports would find the module locked for ever. So a fork
-waits until nobody is importing here.
+waits until nobody is importing here. What is done before a fork is done in the reverse order of its
+registration, and `logging` has itself locked then. Who asks for a logger while it is imported would
+wait for the fork, and the fork for it; so the wait comes before that lock: it is registered again
+once `logging` is there.
 """
 
 from __future__ import annotations
@@ -35,30 +38,80 @@ if TYPE_CHECKING:
 
 _loading: Final[dict[int, int]] = {}  # how many of its imports each thread is in the middle of
 _guard: Final = RLock()  # held for moments, never while something is imported
+_forking: Final[list[None]] = []  # one for each time that a fork which is on its way took the guard
+_registered_after_logging: Final[list[bool]] = []
 
 
 def _before_fork() -> None:
     """Wait for the imports of other threads, but not for ever; begin none meanwhile."""
     until = monotonic() + 5
     _guard.acquire()
+    _forking.append(None)
     while _loading.keys() - {get_ident()} and monotonic() < until:
         _guard.release()
         sleep(0.001)
         _guard.acquire()
 
 
+def _after_fork_in_parent() -> None:
+    if _forking:  # otherwise this was registered while the fork was on its way
+        _forking.pop()
+        _guard.release()
+
+
 def _after_fork_in_child() -> None:
     _guard._at_fork_reinit()  # type: ignore[attr-defined] # as `threading` does
+    _forking.clear()
     for thread in _loading.keys() - {get_ident()}:
         del _loading[thread]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_guard.release,
-        after_in_child=_after_fork_in_child,
-    )
+def _register() -> None:
+    """Wait for imports before a fork, and before all that was registered until now."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=_before_fork,
+            after_in_parent=_after_fork_in_parent,
+            after_in_child=_after_fork_in_child,
+        )
+
+
+def _is_logging_there() -> bool:
+    return hasattr(sys.modules.get("logging"), "captureWarnings")  # the last of it
+
+
+_register()
+if _is_logging_there():
+    _registered_after_logging.append(True)
+
+
+class _Importing:
+    """What a thread is in the middle of while it imports, or does what no child must find begun."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        me = get_ident()
+        with _guard:
+            if not _registered_after_logging and _is_logging_there():
+                _registered_after_logging.append(True)
+                _register()
+            _loading[me] = _loading.get(me, 0) + 1
+
+    def __exit__(self, *exception: object) -> None:
+        me = get_ident()
+        with _guard:
+            _loading[me] -= 1
+            if not _loading[me]:
+                del _loading[me]
+
+
+importing: Final = _Importing()
+"""Around the imports that a function makes: a fork waits for them.
+
+    with importing:
+        from filelock import FileLock
+"""
 
 
 class _Front(ModuleType):
@@ -70,7 +123,10 @@ class _Front(ModuleType):
 
 
 class _Logger:
-    """A logger that is looked up when there is something to say."""
+    """A logger that is looked up when there is something to say.
+
+    Where no more files can be opened, nor that of `logging`, there is nobody to say it to.
+    """
 
     __slots__ = ("_name",)
 
@@ -78,7 +134,15 @@ class _Logger:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(load("logging").getLogger(self._name), attribute)
+        try:
+            logging = load("logging")
+        except (ImportError, OSError):
+            return _unsaid
+        return getattr(logging.getLogger(self._name), attribute)
+
+
+def _unsaid(*words: object, **options: object) -> None:
+    """What a logger does with which nothing can be said."""
 
 
 def logger(name: str) -> logging.Logger:
@@ -129,16 +193,8 @@ def load(module: str) -> ModuleType:
     >>> load("whorl.errors").__name__
     'whorl.errors'
     """
-    me = get_ident()
-    with _guard:
-        _loading[me] = _loading.get(me, 0) + 1
-    try:
+    with importing:
         return import_module(module)
-    finally:
-        with _guard:
-            _loading[me] -= 1
-            if not _loading[me]:
-                del _loading[me]
 
 
 def attach(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from whorl.errors import BadSetting
+from whorl.lazy import importing
 
 __all__ = ["Secret", "parsed", "size_of"]
 
@@ -72,7 +73,8 @@ def size_of(name: str, value: object) -> int:
         match = re.fullmatch(_SIZE, value.strip(), re.IGNORECASE | re.ASCII)
     size = 0
     if match is not None:
-        from decimal import Decimal
+        with importing:
+            from decimal import Decimal
 
         size = int(Decimal(match[1]) * 1024 ** " kmgtp".index(match[2].lower() or " "))
     if not 0 < size < _LARGEST:
@@ -131,7 +133,10 @@ def _file(name: str, value: object) -> str:
     text = os.fspath(value)
     if not isinstance(text, str) or "\0" in text:
         raise BadSetting(name, value, "a file")
-    return os.path.abspath(text) if text else ""  # noqa: PTH100  # resolve() would follow links
+    try:
+        return os.path.abspath(text) if text else ""  # noqa: PTH100  # resolve() would follow links
+    except OSError as error:  # the working directory is gone
+        raise BadSetting(name, value, f"an absolute path: {error.strerror}") from error
 
 
 _PARSERS: Final[dict[str, Callable[[str, object], object]]] = {

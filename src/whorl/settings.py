@@ -29,7 +29,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from whorl.late import NamedTuple, dataclass, replace
-from whorl.lazy import room
+from whorl.lazy import importing, room
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +160,8 @@ def _given(environment: Mapping[str, str]) -> Container[str]:
 
 
 def _bad(name: str, value: object, wanted: str) -> BadSetting:
-    from .errors import BadSetting  # most programs have nothing to say with it
+    with importing:
+        from .errors import BadSetting  # most programs have nothing to say with it
 
     return BadSetting(name, value, wanted)
 
@@ -218,7 +219,8 @@ def _default_directory() -> str:
     path = _cache_home()
     if os.path.isabs(path):  # noqa: PTH117  # a text is sooner
         return path
-    import tempfile
+    with importing:
+        import tempfile
 
     user = os.getuid() if sys.platform != "win32" else "user"
     try:
@@ -235,7 +237,8 @@ def _cache_home() -> str:
         if not home.strip():
             home = f"{environ['HOME'].rstrip('/')}/.cache"
         return os.path.normpath(f"{home}/whorl")
-    from platformdirs import user_cache_dir
+    with importing:
+        from platformdirs import user_cache_dir
 
     try:
         return user_cache_dir("whorl", appauthor=False)
@@ -244,7 +247,8 @@ def _cache_home() -> str:
 
 
 def _path(text: str) -> Path:
-    from pathlib import Path  # 3 ms that most processes can do without
+    with importing:
+        from pathlib import Path  # 3 ms that most processes can do without
 
     return Path(text)
 

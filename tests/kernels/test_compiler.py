@@ -29,6 +29,27 @@ def test_an_installation_without_a_list_of_its_files_is_its_version(tmp_path: Pa
     assert installed(tmp_path, None) == "1.2"
 
 
+def test_where_and_how_a_package_was_installed_is_no_part_of_its_identity(tmp_path: Path) -> None:
+    record = """package/__init__.py,sha256=aa,10
+package/core.so,sha256=bb,20
+package.libs/libz.so,sha256=cc,30
+"""
+    by_pip = """../../../bin/package,sha256={script},222
+package-1.2.dist-info/INSTALLER,sha256=pip,4
+package-1.2.dist-info/direct_url.json,sha256={url},99
+package-1.2.dist-info/RECORD,,
+package/__pycache__/__init__.cpython-311.pyc,,
+"""
+    one = installed(tmp_path / "one", by_pip.format(script="1", url="2") + record)
+    other = installed(tmp_path / "other", by_pip.format(script="3", url="4") + record)
+    in_another_order = "\n".join(reversed(record.splitlines()))
+    by_another = installed(tmp_path / "third", in_another_order + "\r\n")
+    assert one == other == by_another
+    for changed in ("aa", "bb", "cc"):
+        record_of_another = record.replace(changed, "dd")
+        assert installed(tmp_path / changed, record_of_another) != one
+
+
 def test_a_package_that_is_not_installed_has_no_version(tmp_path: Path) -> None:
     assert _installed(str(tmp_path / "package")) is None
 

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.late import dataclass
-from whorl.lazy import load
+from whorl.lazy import importing, load
 from whorl.locks import local
 
 from .digest import LEAVES, StableDigest, hash_bytes, hash_hex, is_digest, marshalled
@@ -194,7 +194,8 @@ def constant(value: object) -> object:
         return ("frozenset", tuple(sorted(marshalled((constant(x),)) for x in value)))
     if isinstance(value, slice):  # from Python 3.14 on
         return ("slice", tuple(constant(x) for x in (value.start, value.stop, value.step)))
-    from .refusal import Refused
+    with importing:
+        from .refusal import Refused
 
     raise Refused(f"a code object in it holds a constant of type {kind.__name__!r}")
 
@@ -236,7 +237,8 @@ def _text_of(filename: str) -> bytes | None:
             return _content(filename)
         except (OSError, ValueError):
             pass
-    import linecache
+    with importing:
+        import linecache
 
     lines = linecache.getlines(filename)
     return "".join(lines).encode("utf-8", "surrogatepass") if lines else None

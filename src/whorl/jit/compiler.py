@@ -11,6 +11,7 @@ from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
 from whorl.fingerprint.digest import hash_hex
 from whorl.late import dataclass
+from whorl.lazy import importing
 from whorl.reads.world import ABSENT
 
 from .target import Target, host
@@ -80,7 +81,8 @@ def check_compiler(compiler: object) -> None:
         if not callable(getattr(compiler, name, None)):
             raise TypeError(f"{type(compiler).__name__} is no compiler: it has no method {name!r}")
     declared_environment(compiler)
-    from whorl.reads.settings import declared_settings
+    with importing:
+        from whorl.reads.settings import declared_settings
 
     declared_settings(compiler)
 
@@ -103,8 +105,9 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
 
 def see_settings(compiler: object, recorder: Recorder) -> None:
     """Record what a compiler was set up with: no line of the program asks for that."""
-    from whorl.errors import UnsupportedRead
-    from whorl.reads.settings import declared_settings, setting_reads
+    with importing:
+        from whorl.errors import UnsupportedRead
+        from whorl.reads.settings import declared_settings, setting_reads
 
     recorder.asking = ""
     for read in setting_reads(compiler):
@@ -165,7 +168,8 @@ def _distribution_of(top: str) -> str:
 
 def _distributions_of(top: str) -> list[metadata.Distribution]:
     """The distributions that a package is from. One of its own name is found at once."""
-    from importlib import metadata  # slow to import, and rarely asked for
+    with importing:
+        from importlib import metadata  # slow to import, and rarely asked for
 
     with contextlib.suppress(metadata.PackageNotFoundError):
         named = metadata.distribution(top)

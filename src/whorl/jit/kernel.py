@@ -34,7 +34,7 @@ from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as, remembered_in
 from whorl.late import NamedTuple, dataclass, replace
-from whorl.lazy import load, room
+from whorl.lazy import importing, load, room
 from whorl.locks import Lock
 from whorl.reads.both import Facts, both_facts, plain_replay
 from whorl.reads.fact import is_only_here
@@ -342,7 +342,8 @@ class Kernel:
                 with contextlib.suppress(ValueError):
                     yield name, shape_of(plain)
         store, group = self._cache.store, request.program.manifests
-        from .stored import records
+        with importing:
+            from .stored import records
 
         for _, record in records(store, group, but=met):
             if isinstance(record, Manifest):
@@ -438,7 +439,8 @@ class Kernel:
         if launch is None:
             launch = self._made_callable(specialization, target)
             if not callable(launch):
-                from whorl.errors import CompilerFailed
+                with importing:
+                    from whorl.errors import CompilerFailed
 
                 raise CompilerFailed(self.compiler.name, "load", repr(launch), "a callable")
             with self._lock:
@@ -454,7 +456,8 @@ class Kernel:
 
         The call is compared with the nearest compile known here or in the store.
         """
-        from .explain import Explanation
+        with importing:
+            from .explain import Explanation
 
         if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
             self._begin_again()
@@ -499,7 +502,11 @@ _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
 
 
 def _own_errors() -> tuple[type[KernelError], type[RequiredHit]]:
-    from whorl.errors import KernelError, RequiredHit  # imported if there is an error to compare
+    with importing:
+        from whorl.errors import (  # imported if there is an error to compare
+            KernelError,
+            RequiredHit,
+        )
 
     return KernelError, RequiredHit
 

@@ -11,6 +11,7 @@ from whorl.fingerprint.digest import StableDigest, hash_hex, marshalled
 from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass
+from whorl.lazy import importing
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import own_module
 
@@ -106,7 +107,8 @@ def key_parts(
     program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
 ) -> tuple[Part, ...]:
     """The parts that the key of an artifact is made of, in words."""
-    from whorl.reads.words import words
+    with importing:
+        from whorl.reads.words import words
 
     seen = zip(shape.reads, facts, strict=True)
     return (

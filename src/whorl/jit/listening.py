@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from whorl.lazy import importing
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -40,7 +42,8 @@ def emit(what: Step, kernel: str, **detail: Any) -> None:
     >>> listeners.clear()
     """
     if listeners:
-        from .events import Event, Happened
+        with importing:
+            from .events import Event, Happened
 
         event = Event(Happened(what), kernel, detail)
         for listener in list(listeners):

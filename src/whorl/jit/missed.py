@@ -7,6 +7,7 @@ import re
 import types
 from typing import Final
 
+from whorl.lazy import importing
 from whorl.store.journal import Difference, Miss
 
 from .explain import ARCHITECTURE, EDITED, FOLLOWED, Explanation
@@ -39,7 +40,8 @@ def _line(path: str, code: types.CodeType) -> str:
     """Where the function begins whose own code is another: below its decorators."""
     if path != _CODE:
         return ""
-    import linecache
+    with importing:
+        import linecache
 
     file, first = code.co_filename, code.co_firstlineno
     lines = {number: linecache.getline(file, number).strip() for number in range(first, first + 20)}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
 from typing import TYPE_CHECKING, Any, cast
+
+from whorl.lazy import importing
 
 if TYPE_CHECKING:
     from .kernel import NumericKernel
@@ -25,7 +28,8 @@ class BoundKernel(functools.partial[Any]):
 
     @property
     def __signature__(self) -> Any:
-        import inspect
+        with importing:
+            import inspect
 
         whole = inspect.signature(self.__whorl_function__)
         return whole.replace(parameters=list(whole.parameters.values())[1:])
@@ -69,8 +73,6 @@ class BoundKernel(functools.partial[Any]):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BoundKernel:
         """The same kernel for a copy of the object, whatever that has under the kernel's name."""
-        import copy
-
         return BoundKernel(self.func, copy.deepcopy(self.__self__, memo))
 
 
@@ -93,7 +95,8 @@ class BoundResumption(functools.partial[Any]):
 
     @property
     def __signature__(self) -> Any:
-        import inspect
+        with importing:
+            import inspect
 
         return inspect.signature(self._method)
 
@@ -117,6 +120,4 @@ class BoundResumption(functools.partial[Any]):
         return getattr, (self.__self__, "resume")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        import copy
-
         return copy.deepcopy(self.__self__, memo).resume

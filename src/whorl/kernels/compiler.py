@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whorl.fingerprint.digest import hash_hex
 from whorl.jit.target import Target
 from whorl.late import dataclass
-from whorl.lazy import room
+from whorl.lazy import importing, room
 from whorl.settings import current
 
 from .launch import Parts, parts_of
@@ -61,7 +61,8 @@ class KernelCompiler:
 
     def compile(self, program: Program, inputs: Inputs) -> Artifact:
         """Lower, run the passes, and let LLVM make machine code."""
-        from .pipeline import compiled  # a process that finds everything needs none of it
+        with importing:
+            from .pipeline import compiled  # a process that finds everything needs none of it
 
         inputs.asking(_first_line(program.function.__code__))
         return compiled(inputs, nogil=self.nogil)
@@ -88,7 +89,8 @@ class KernelCompiler:
 
 def _first_line(code: types.CodeType) -> str:
     """Where a function begins, for people: file, number, text."""
-    from linecache import getline
+    with importing:
+        from linecache import getline
 
     text = getline(code.co_filename, code.co_firstlineno).strip()
     return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: `{text}`"
@@ -106,7 +108,8 @@ def _toolchain() -> str:
         return f"whorl {own}, no llvmlite"
     llvmlite = _installed(found.submodule_search_locations[0])
     if llvmlite is None:
-        from importlib.metadata import version
+        with importing:
+            from importlib.metadata import version
 
         llvmlite = version("llvmlite")
     return f"whorl {own}, llvmlite {llvmlite}"
@@ -125,8 +128,9 @@ def _texts(directory: str) -> Iterator[bytes]:
 def _installed(package: str) -> str | None:
     """The version of an installed package, and which of all that are called so.
 
-    What an installer writes beside a package lists the digest of every file. Finding it by
-    `importlib.metadata` takes 20 ms.
+    What an installer writes beside a package lists the digest of every file. Those of the package
+    count; scripts and notes are others in every environment. Finding it by `importlib.metadata`
+    takes 20 ms.
     """
     beside, name = os.path.split(package)
     for entry in os.listdir(beside):
@@ -134,9 +138,16 @@ def _installed(package: str) -> str | None:
             version = entry.removesuffix(".dist-info").partition("-")[2]
             try:
                 with open(os.path.join(beside, entry, "RECORD"), "rb") as file:
-                    return f"{version} {hash_hex(file.read())[:8]}"
-            except OSError:  # some installers write none
+                    rows = file.read().splitlines()
+            except FileNotFoundError:  # some installers write none
                 return version
+            notes = entry.encode()
+            own = [
+                row
+                for row in rows
+                if not row.startswith((b"..", notes)) and not row.endswith(b",,")
+            ]
+            return f"{version} {hash_hex(b'/'.join(sorted(own)))[:8]}"
     return None
 
 

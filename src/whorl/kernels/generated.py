@@ -17,8 +17,10 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.late import replace
+from whorl.lazy import importing
 from whorl.reads import Path, World
 from whorl.reads.trace import Plain
+from whorl.reads.world import walk
 
 from .launch import RESULTS, Changed, Parts, entry_of, fits, names_of, record_of
 from .raised import not_packed
@@ -102,7 +104,8 @@ def _scope(parts: Parts, function: types.FunctionType, names: tuple[str, ...]) -
 
 
 def _ended(checkpoints: Plain, number: int, world: World) -> Any:
-    from .labels import status_of
+    with importing:
+        from .labels import status_of
 
     return status_of(checkpoints, number, world)
 
@@ -212,8 +215,6 @@ def _fits_quickly(name: str, type: Scalar | ArrayType, scope: dict[str, Any]) ->
 
 
 def _walk(path: Path, value: Any) -> Any:
-    from whorl.reads.world import walk
-
     for step in path.steps:
         value = walk(value, step)
     return value

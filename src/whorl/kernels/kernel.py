@@ -17,7 +17,7 @@ from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.listening import audits, listeners
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.late import NamedTuple
-from whorl.lazy import room
+from whorl.lazy import importing, room
 from whorl.settings import Settings, current
 from whorl.store import Cache
 
@@ -46,7 +46,8 @@ ANY_NUMBER: Final = 0x04 | 0x08  # flags of code: *args, **kwargs
 @cache
 def _bound_class() -> type[BoundKernel]:
     """The class of bound kernels, for whoever has checkpoints. An import each time takes 1 µs."""
-    from .bound import BoundKernel
+    with importing:
+        from .bound import BoundKernel
 
     return BoundKernel
 
@@ -103,7 +104,8 @@ class NumericKernel(Kernel):
         cls = type(instance)
         found = self._reaching.get(cls)
         if found is None:
-            from .reach import reached
+            with importing:
+                from .reach import reached
 
             found = self._reaching[cls] = reached(self.function, (instance,)).has_checkpoints
         return found
@@ -137,7 +139,8 @@ class NumericKernel(Kernel):
 
     def _read_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call whose members change while it looks at them: each is read once, and launched."""
-        from .tables import Once, live_facts
+        with importing:
+            from .tables import Once, live_facts
 
         for _ in range(TRIES):
             values, target = self._binding.bind(*args, **kwargs), self.compiler.target()
@@ -200,7 +203,8 @@ class NumericKernel(Kernel):
         >>> x.tolist()
         [1.0, 2.0, 1.0]
         """
-        from .resumption import resumption_of
+        with importing:
+            from .resumption import resumption_of
 
         # From now on the attribute is an object that can become native.
         made = self.__dict__.setdefault("resume", resumption_of(self))
@@ -287,20 +291,23 @@ class NumericKernel(Kernel):
         >>> double.interpret(21)
         42
         """
-        from .reach import reached
+        with importing:
+            from .reach import reached
 
         with np.errstate(all="ignore"):
             found = reached(self.function, (*args, *kwargs.values()))
             if not found.graph:
                 return _as_python(self.function(*args, **kwargs))
-            from .interpreter import interpreted  # graphs are walked
+            with importing:
+                from .interpreter import interpreted  # graphs are walked
 
             return _as_python(interpreted(self.function, args, kwargs, found, self._name))
 
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
-        from .interpreter import interpreted
-        from .reach import reached
+        with importing:
+            from .interpreter import interpreted
+            from .reach import reached
 
         with np.errstate(all="ignore"):
             found = reached(self.function, (*args, *kwargs.values()))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whorl.artifacts import Artifact
 from whorl.late import dataclass
 from whorl.launch import Image, Unmappable, map_image
-from whorl.lazy import room
+from whorl.lazy import importing, room
 from whorl.reads.trace import Path, Plain, Step
 
 from .record import ENTRY, words_of
@@ -157,7 +157,8 @@ def _loaded(artifact: Artifact, level: str) -> tuple[int, object]:
 
 def unpacked(artifact: Artifact, name: str) -> bytes:
     """A payload that is kept small."""
-    from zlib import decompress
+    with importing:
+        from zlib import decompress
 
     return decompress(artifact.payloads[name])
 
@@ -180,7 +181,8 @@ RESULTS: Final = {
 
 def fits(value: Any, type: Scalar | ArrayType) -> bool:
     """Whether a value is of a slot's type."""
-    from whorl.reads.signature import NoSignature, array_signature
+    with importing:
+        from whorl.reads.signature import NoSignature, array_signature
 
     if isinstance(type, Scalar):
         return is_scalar_value(value) and scalar_of_value(value) == type

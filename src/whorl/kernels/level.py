@@ -12,6 +12,8 @@ import platform
 from importlib import import_module
 from typing import Final
 
+from whorl.lazy import importing
+
 __all__ = ["X86_LEVELS", "can_run", "check_level", "host_level"]
 
 X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -54,7 +56,8 @@ def can_run(level: str) -> bool:
 def check_level(level: str) -> str:
     """A level that exists; `BadSetting` otherwise."""
     if level not in (*X86_LEVELS, "generic"):
-        from whorl.errors import BadSetting
+        with importing:
+            from whorl.errors import BadSetting
 
         raise BadSetting("target", level, f"host, generic, or one of {', '.join(X86_LEVELS)}")
     return level

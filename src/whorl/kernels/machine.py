@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from whorl.lazy import importing
 from whorl.locks import Lock
 
 from .level import host_level
@@ -21,16 +22,19 @@ __all__ = [
     "optimised",
 ]
 
-_lock: Final = Lock()  # LLVM's pass managers are not for two threads at once
+# LLVM's pass managers are not for two threads at once. A fork waits for who has this as it does for
+# who imports: the child would find LLVM's own locks taken for ever.
+_lock: Final = Lock()
 
 
 @functools.cache
 def binding() -> Any:
     """LLVM, imported when it is first needed: that takes as long as NumPy."""
-    import llvmlite.binding as llvm
+    with importing:
+        import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
     return llvm
 
 
@@ -82,19 +86,19 @@ def optimised(text: str, level: str, effort: int = 3) -> llvm.ModuleRef:
 
 def machine_code(text: str, level: str, effort: int = 3) -> bytes:
     """The object file of a module's text."""
-    with _lock:
+    with importing, _lock:
         return bytes(_machine(level).emit_object(optimised(text, level, effort)))
 
 
 def assembly(text: str, level: str) -> str:
     """The assembly of a module's text."""
-    with _lock:
+    with importing, _lock:
         return str(_machine(level).emit_assembly(optimised(text, level)))
 
 
 def optimised_text(text: str, level: str) -> str:
     """A module's text after LLVM's passes."""
-    with _lock:
+    with importing, _lock:
         return str(optimised(text, level))
 
 
@@ -109,7 +113,7 @@ def load_functions(
 ) -> tuple[dict[str, int], object]:
     """The addresses of functions of an object file, and what keeps it in memory."""
     llvm = binding()
-    with _lock:
+    with importing, _lock:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from whorl.late import NamedTuple, dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.launch.class_layout import NotKnown
-from whorl.lazy import logger
+from whorl.lazy import logger, room
 from whorl.settings import Settings, on_change
 
 from .plain_launch import PlainLaunch
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
     from whorl.launch.table import Table
     from whorl.reads import World
 
+    from . import tables
     from .kernel import NumericKernel
     from .launch import Parts
     from .resumption import Resumption
 
     Called: TypeAlias = NumericKernel | Resumption
+else:  # for kernels that are called more than twice
+    tables = room("whorl.kernels.tables", globals())
 
 __all__ = ["NativeTables", "native_classes"]
 
@@ -108,13 +111,13 @@ class NativeTables:
             return
         self._packed.add(specialization)
         try:
-            from . import tables  # what follows is for kernels that are called more than twice
-
             python = specialization.loaded[device]
             if isinstance(python, PlainLaunch):
                 python, parts = python.generated()
                 self.parts[specialization] = parts
             made = tables.packed_for(kernel, parts, python)
+        except (ImportError, OSError):  # no more files can be opened: then another time
+            self._packed.discard(specialization)
         except Exception:  # a call that has its result already must not fail for this
             log.warning("%s is launched through ctypes", kernel._name, exc_info=True)
         else:
@@ -134,16 +137,18 @@ class NativeTables:
         parts = self.parts.get(specialization)
         if classes is None or parts is None:
             return False
-        from . import tables
-
+        try:
+            not_native = tables.NotNative
+        except (ImportError, OSError):  # no more files can be opened: then another time
+            return False
         try:
             once = tables.Once(world)
             table = tables.table_for(known.shape, once, parts, number, given)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(tables.live_facts(known.shape, cast("World", once))) is not found:
-                raise tables.NotNative("what it reads has changed meanwhile")
+                raise not_native("what it reads has changed meanwhile")
             found_routines = tables.routines_for(kernel)
-        except tables.NotNative as reason:
+        except not_native as reason:
             log.debug("%s is launched in Python: %s", kernel._name, reason)
             return False
         except Exception:  # a call that has its result already must not fail for this
@@ -167,8 +172,6 @@ class NativeTables:
 
     def enter(self, kernel: Called, classes: Classes) -> None:
         """Let a kernel's calls enter natively, though there is no table for any of them yet."""
-        from . import tables
-
         found = tables.routines_for(kernel)
         if type(kernel) is classes.python and found is not None and found.launch is not None:
             self._address = found.launch
@@ -187,17 +190,17 @@ class NativeTables:
         slow = self._slow
         if slow is None:
             slow = self._slow = _Slow(kernel)
-        from .tables import NO_MARKS, api_of_all, header_of
-
-        api = api_of_all()
+        api = tables.api_of_all()
         shown = None
         while shown is not self._tables:  # another thread may change them meanwhile
             shown = self._tables
             count = shown[0].arguments if shown else 0
             # Marks are about given arguments, as many as all tables have.
             is_even = all(table.arguments == count for table in shown)
-            marked = [(table.address, table.marks if is_even else NO_MARKS) for table in shown]
-            header = header_of(ctypes.addressof(api), id(slow), count, marked)
+            marked = [
+                (table.address, table.marks if is_even else tables.NO_MARKS) for table in shown
+            ]
+            header = tables.header_of(ctypes.addressof(api), id(slow), count, marked)
             made = _Shown(header, shown, api, slow)
             set_entry(kernel, self._address, header.address)
             self._shown.append(made)

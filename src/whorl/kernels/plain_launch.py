@@ -51,9 +51,13 @@ class PlainLaunch:
         if self._generated is not None:
             return self._generated(*values)
         self._calls += 1
-        if self._calls > FEW:
-            return self.generated()[0](*values)
-        return self._launched(values)
+        if self._calls <= FEW:
+            return self._launched(values)
+        try:
+            launch, _ = self.generated()
+        except (ImportError, OSError):  # no more files can be opened, nor that of a module
+            return self._launched(values)
+        return launch(*values)
 
     def generated(self) -> tuple[Callable[..., Any], Parts]:
         """The same in straight lines, and the parts with it."""

@@ -35,7 +35,7 @@ from whorl.launch.instances import slot_offset
 from whorl.launch.layout import layout
 from whorl.launch.mapped import Unmappable
 from whorl.launch.routine import functions_with
-from whorl.lazy import logger
+from whorl.lazy import importing, logger
 from whorl.locks import Lock
 
 from .bound import BoundKernel, BoundResumption
@@ -127,7 +127,8 @@ def _class_of(kernel: NumericKernel, native: type, resumption_class: type) -> ty
 def _without(kernel: NumericKernel, name: str) -> None:
     """Delete an attribute of a kernel; what has replaced `resume` gives way to the kernel's own."""
     if name == "resume":
-        from .resumption import resumption_of
+        with importing:
+            from .resumption import resumption_of
 
         setattr(kernel, LINKED, resumption_of(kernel))
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
+from whorl.lazy import importing
 from whorl.settings import current
 
 from .labels import labels_of, number_of
@@ -66,7 +67,8 @@ class Resumption:
                 is_made = kernel.make_native(self, self.tables, number, args)
             self.tables.tried(self._calls, is_made=is_made)
             if is_made:
-                from .resuming import let_resume
+                with importing:
+                    from .resuming import let_resume
 
                 let_resume(kernel, self)
         return result

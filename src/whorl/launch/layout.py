@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from whorl.late import dataclass
+from whorl.lazy import importing
 
 from .class_layout import Marked, NotKnown, class_layout, offset_of, words_of
 
@@ -68,7 +69,8 @@ def _flat(value: Any) -> str:
 @cache
 def layout() -> Layout:
     """Where things are in this process; `NotKnown` if something is not where it should be."""
-    from .instances import descriptor_layout, dict_layout, instance_layout
+    with importing:
+        from .instances import descriptor_layout, dict_layout, instance_layout
 
     of_classes = class_layout()
     inside = dict_layout()

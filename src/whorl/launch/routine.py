@@ -17,7 +17,7 @@ import numpy as np
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.late import NamedTuple
-from whorl.lazy import logger
+from whorl.lazy import importing, logger
 from whorl.locks import Lock
 from whorl.store import Cache
 
@@ -155,7 +155,8 @@ def _compiled(
     key = StableDigest(hash_hex(repr(("launcher 2", name, level, text)).encode()))
 
     def produce() -> Entry:
-        from whorl.store.required import is_hit_required
+        with importing:
+            from whorl.store.required import is_hit_required
 
         if is_hit_required():
             raise Unmappable("the launcher is not in the cache, and nothing may be compiled")

@@ -33,7 +33,6 @@ __all__ = [
 ]  # fmt: skip
 
 META, INT, IDENTITY, SLOT, ATTRIBUTE = 0, 1, 2, 3, 4
-LOOK_WORDS: Final = 8  # argument, kind, class, where, where inline, name, numbers, nothing
 HEADER_WORDS: Final = 9
 INSIDE: Final = 2  # the word that counts the calls which are using a header
 MOST_MARKS: Final = 4

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from whorl import reads  # whose names are imported when they are asked for
 from whorl.fingerprint.lookup import derives, type_name
 from whorl.fingerprint.source import code_digest
+from whorl.lazy import room
 
 from .fact import (
     _SIMPLE,
@@ -31,7 +31,9 @@ from .trace import Aspect, Plain
 from .world import function_behind
 
 if TYPE_CHECKING:
-    from .signature import NoSignature
+    from . import signature as signatures
+else:
+    signatures = room("whorl.reads.signature", globals())
 
 __all__ = [
     "LIVE",
@@ -70,24 +72,16 @@ def _recorded(take: Callable[[Any], Any], value: Any) -> Any:
 
 def _signature(value: Any) -> Plain:
     try:
-        return reads.signature(value)
-    except _no_signature() as error:
+        return signatures.signature(value)
+    except signatures.NoSignature as error:
         raise NotRecorded(error.reason) from error
 
 
 def _array(value: Any) -> Plain:
-    from .signature import array_signature
-
     try:
-        return array_signature(value)
-    except _no_signature() as error:
+        return signatures.array_signature(value)
+    except signatures.NoSignature as error:
         raise NotRecorded(error.reason) from error
-
-
-def _no_signature() -> type[NoSignature]:
-    from .signature import NoSignature
-
-    return NoSignature
 
 
 def _code(value: Any) -> Plain:

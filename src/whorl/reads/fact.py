@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import dtype_text, known_module_name
+from whorl.lazy import importing
 
 from .library import library_name
 
@@ -113,7 +114,8 @@ def _by_digest(value: Any) -> Plain:
     known = library_name(value)
     if known is not None:
         return known
-    from .digested import by_digest  # which brings the rules of the fingerprint along
+    with importing:
+        from .digested import by_digest  # which brings the rules of the fingerprint along
 
     return by_digest(value)
 

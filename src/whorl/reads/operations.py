@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.fingerprint.lookup import derives, find
+from whorl.lazy import importing, room
 
 from .world import function_behind
+
+if TYPE_CHECKING:
+    from . import item as keys
+else:
+    keys = room("whorl.reads.item", globals())
 
 __all__ = ["OPERATIONS", "item"]
 
@@ -27,19 +33,19 @@ def item(value: Any, key: Any) -> Any:
 
 def _keyed_item(value: Any, code: Any) -> Any:
     """The same for a key as plain data."""
-    from .item import key_of
-
-    return item(value, key_of(code))
+    return item(value, keys.key_of(code))
 
 
 def _names_held(compiler: object, name: object) -> tuple[str, ...]:
-    from .settings import names_held
+    with importing:
+        from .settings import names_held
 
     return names_held(compiler)
 
 
 def _in_order(members: Any) -> list[Any]:
-    from whorl.fingerprint import fingerprint
+    with importing:
+        from whorl.fingerprint import fingerprint
 
     return sorted(members, key=fingerprint)
 

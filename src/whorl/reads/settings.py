@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from whorl.lazy import importing
+
 from .trace import Aspect, Path, Read, Step
 
 if TYPE_CHECKING:
@@ -49,7 +51,8 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
     declared = declared_settings(compiler)
     if declared is not None:
         return tuple(map(_setting, declared))
-    from whorl.fingerprint.layout import has_hidden_state, layout_of
+    with importing:
+        from whorl.fingerprint.layout import has_hidden_state, layout_of
 
     if has_hidden_state(type(compiler)):  # part of it is seen by nobody but a fingerprint
         return (Read(Path("compiler", ""), Aspect.VALUE),)
@@ -61,7 +64,8 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
 
 def names_held(compiler: object) -> tuple[str, ...]:
     """The names of the attributes that an instance holds and that count."""
-    from whorl.fingerprint.layout import layout_of, state_of
+    with importing:
+        from whorl.fingerprint.layout import layout_of, state_of
 
     held = state_of(layout_of(type(compiler)), compiler)
     return tuple(sorted(name for name in held if type(name) is str))
@@ -71,7 +75,8 @@ def _none_other(layout: Layout) -> tuple[Read, ...]:
     """How many there are says that there are no others; where some do not count, their names."""
     if not layout.has_dict:
         return ()
-    from whorl.fingerprint.layout import layout_of
+    with importing:
+        from whorl.fingerprint.layout import layout_of
 
     if layout.hidden == layout_of(object).hidden:
         return (Read(Path("compiler", "__dict__"), Aspect.LEN),)

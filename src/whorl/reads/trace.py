@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from whorl.late import NamedTuple, dataclass
+from whorl.lazy import importing
 
 __all__ = ["ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
@@ -59,7 +60,8 @@ class Step(NamedTuple):
             case "item":
                 return f"[{self.name!r}]"
             case "keyed":
-                from .item import key_words
+                with importing:
+                    from .item import key_words
 
                 return f"[{key_words(self.name)}]"
             case operation:

@@ -15,6 +15,7 @@ from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.tokens import dumps
 from whorl.jit.explain import Explanation
 from whorl.jit.listening import emit, listeners
+from whorl.lazy import importing
 from whorl.store import Cache, Store
 
 from .arguments import PLAIN, SHORT, Arguments
@@ -415,7 +416,8 @@ def cached(
                 "asked for and cannot be kept. Cache a function that returns a list"
             )
         if inspect.iscoroutinefunction(function):
-            from .coroutine import CachedCoroutine
+            with importing:
+                from .coroutine import CachedCoroutine
 
             return CachedCoroutine(function, options)
         return CachedFunction(function, options)

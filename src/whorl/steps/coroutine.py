@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from whorl.fingerprint.markers import exclude
 from whorl.jit.listening import emit, listeners
+from whorl.lazy import importing
 from whorl.store import Ending
 from whorl.store.lease import Held, Lease
 
@@ -40,7 +41,8 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         self._flights: dict[tuple[int, str], asyncio.Future[Kept | None]] = {}
         # How asyncio and inspect know a coroutine function that is not a plain function.
         self._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
-        import inspect
+        with importing:
+            import inspect
 
         mark = getattr(inspect, "markcoroutinefunction", None)  # from Python 3.12 on
         if mark is not None:

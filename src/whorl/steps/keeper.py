@@ -19,6 +19,7 @@ from whorl.artifacts.label import label_end, peek_label
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.late import dataclass
+from whorl.lazy import importing
 from whorl.store import Cache, DirectoryStore, Ending, Found, default_cache
 from whorl.store.found import check_key
 
@@ -132,7 +133,8 @@ class Written:
     @property
     def is_off(self) -> bool:
         """Whether `WHORL_CACHE` is off."""
-        from whorl.store import NullStore
+        with importing:
+            from whorl.store import NullStore
 
         return isinstance(self.flights.store, NullStore)
 
@@ -202,7 +204,8 @@ class Written:
 
     def forget(self, key: Digest) -> bool:
         """Remove an entry."""
-        from whorl.store import Stored
+        with importing:
+            from whorl.store import Stored
 
         check_key(key)
         assert isinstance(key, StableDigest)

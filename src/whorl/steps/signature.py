@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from whorl import settings
+from whorl.lazy import importing
 
 __all__ = ["is_signed", "signed"]
 
@@ -32,7 +33,8 @@ def signed(purpose: bytes, data: bytes | memoryview) -> str:
     >>> is_signed(b"pickle", b"Data", signed(b"pickle", b"data"))
     False
     """
-    import hmac
+    with importing:
+        import hmac
 
     made = hmac.new(_key(), purpose + b"\0", "sha256")
     made.update(data)
@@ -41,7 +43,8 @@ def signed(purpose: bytes, data: bytes | memoryview) -> str:
 
 def is_signed(purpose: bytes, data: bytes | memoryview, signature: str) -> bool:
     """Whether a signature was made with our key, for these bytes and this purpose."""
-    import hmac
+    with importing:
+        import hmac
 
     return hmac.compare_digest(signed(purpose, data).encode(), signature.encode("utf-8", "replace"))
 
@@ -67,7 +70,8 @@ def _kept(file: Path) -> bytes:
 
 
 def _read(file: Path) -> bytes | None:
-    from whorl.store.safety import danger
+    with importing:
+        from whorl.store.safety import danger
 
     try:
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -85,7 +89,8 @@ def _read(file: Path) -> bytes | None:
 
 def _written(file: Path) -> bool:
     """Put a new key in place, whole, unless another process was faster; whether there is one."""
-    from whorl.store.atomic_file import make_directory
+    with importing:
+        from whorl.store.atomic_file import make_directory
 
     beside = file.with_name(f"{_FILE}.{os.getpid()}.{threading.get_ident()}")
     try:

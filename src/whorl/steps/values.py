@@ -38,6 +38,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from whorl.fingerprint.lookup import module_name, qualname
 from whorl.fingerprint.names import known_module_name
 from whorl.late import dataclass
+from whorl.lazy import importing
 
 from .plain_reader import NotRestored, Reader
 from .plain_types import NotPlain
@@ -153,7 +154,8 @@ def is_constant(record: object) -> bool:
 
 
 def _by_pickle(value: object) -> Encoded:
-    from .pickled import main_name, pickled
+    with importing:
+        from .pickled import main_name, pickled
 
     try:
         data = pickled(value)
@@ -170,7 +172,8 @@ def _purpose(main: str) -> bytes:
 def _from_pickle(
     data: memoryview, main: str, signature: str, scope: Mapping[str, Mapping[str, Any]]
 ) -> Any:
-    from .pickled import unpickled
+    with importing:
+        from .pickled import unpickled
 
     if not is_signed(_purpose(main), data, signature):
         raise NotRestored("it is a pickle that was not signed with our key")

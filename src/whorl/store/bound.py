@@ -28,10 +28,11 @@ from whorl.artifacts import FORMAT, Damaged
 from whorl.artifacts.entry import PAGE
 from whorl.artifacts.label import label_end, peek_label
 from whorl.late import NamedTuple, dataclass
-from whorl.lazy import logger
+from whorl.lazy import importing, logger
 
 from .atomic_file import append_small, write_small
 from .ending import Ending
+from .file_lock import locked
 from .stamp import last_used
 from .statistics import Statistics
 from .totals import compact
@@ -174,24 +175,16 @@ class Bound:
     @contextlib.contextmanager
     def _alone(self, patience: float) -> Iterator[bool]:
         """The right to collect, if it can be had; where files cannot be locked it always can."""
-        from filelock import FileLock, Timeout
-
         if not os.path.isdir(self._home):  # nothing to collect, and nothing to make for that
             yield True
             return
-        lock = FileLock(
-            f"{self._home}{os.sep}collecting",
-            thread_local=False,
-            mode=0o600,
-            fallback_to_soft=False,
-        )
         try:
-            lock.acquire(timeout=patience)
-        except Timeout:
-            yield False
-            return
+            lock = locked(f"{self._home}{os.sep}collecting", patience)
         except (OSError, NotImplementedError):
             yield True
+            return
+        if lock is None:
+            yield False
             return
         try:
             yield True
@@ -283,7 +276,8 @@ class Bound:
                         os.unlink(file.path)
         self.trim_quarantine()
         _remove_empty(f"{self._home}{os.sep}groups")
-        from pathlib import Path
+        with importing:
+            from pathlib import Path
 
         compact(Path(self.root, "statistics"))
 

@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 
 from whorl import settings
 from whorl.errors import BadSetting
-from whorl.lazy import load
+from whorl.lazy import importing, load
 
 from .atomic_file import append_small, make_directory
 from .statistics import Counts
@@ -46,9 +46,10 @@ def flushed(counts: Counts, before: Counts, directory: str | os.PathLike[str] | 
         if directory is not None:
             size = _append(os.fspath(directory), line)
             if size >= COMPACT_AT:
-                from pathlib import Path  # which a process that counts has no need of
+                with importing:
+                    from pathlib import Path  # which a process that counts has no need of
 
-                from .totals import compact
+                    from .totals import compact
 
                 compact(Path(directory))
         written = counts.copied()

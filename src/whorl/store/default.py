@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from whorl import settings as _settings
-from whorl.lazy import logger
+from whorl.lazy import importing, logger
 from whorl.locks import Lock
 from whorl.settings import Settings
 
@@ -41,20 +41,23 @@ def open_cache(settings: Settings) -> Cache:
         log.warning("%s", error)
         return _no_cache()
     if mode == "readonly":
-        from .wrappers import ReadOnly
+        with importing:
+            from .wrappers import ReadOnly
 
         return Cache(ReadOnly(directory))
     return Cache(directory)
 
 
 def _unsafe() -> type[UnsafeDirectory]:
-    from whorl.errors import UnsafeDirectory  # imported if there is an error to compare with it
+    with importing:
+        from whorl.errors import UnsafeDirectory  # imported if there is an error to compare with it
 
     return UnsafeDirectory
 
 
 def _no_cache() -> Cache:
-    from .memory import NullStore
+    with importing:
+        from .memory import NullStore
 
     return Cache(NullStore())
 

@@ -26,13 +26,12 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
 from whorl.artifacts.entry import names_of
 from whorl.fingerprint.digest import StableDigest
-from whorl.lazy import logger, room
+from whorl.lazy import importing, logger, room
 from whorl.settings import DEFAULT_MAX_SIZE
 
 from .found import ABSENT, Absent, Found, check_key
@@ -42,10 +41,12 @@ from .statistics import Statistics
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from . import bound as bounds
     from . import listing, mapping, stamp, unusable, writing
     from . import outcome as outcomes
     from .bound import Bound, Collected
 else:  # what a hit has no need of
+    bounds = room("whorl.store.bound", globals())
     listing = room("whorl.store.listing", globals())
     mapping = room("whorl.store.mapping", globals())
     outcomes = room("whorl.store.outcome", globals())
@@ -112,6 +113,7 @@ class DirectoryStore:
         self.incoming = f"{home}{os.sep}incoming"
         self.sync = sync
         self._said: set[object] = set()
+        self._bound: Bound | None = None
         # Until when it is not necessary to look at a file again, and what names it has to have.
         self._looked_at: dict[str, tuple[float, bytes]] = {}
         self._private_until = 0.0  # until when nobody else can have entered the directory
@@ -119,16 +121,18 @@ class DirectoryStore:
     @property
     def root(self) -> Path:
         """The directory."""
-        from pathlib import Path
+        with importing:
+            from pathlib import Path
 
         return Path(self.place)
 
-    @cached_property
+    @property
     def bound(self) -> Bound:
         """What keeps it from growing."""
-        from .bound import Bound
-
-        return Bound(self.place, self.max_size, self.statistics)
+        bound = self._bound
+        if bound is None:
+            bound = self._bound = bounds.Bound(self.place, self.max_size, self.statistics)
+        return bound
 
     def for_reading(self) -> DirectoryStore:
         """The same directory, not changed in any way: not even tidied up."""

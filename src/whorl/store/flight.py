@@ -28,6 +28,7 @@ from .ending import Ending
 from .lease import HELD, Held, Lease, Leases, NoLeases
 from .outcome import Failed, Found, Put, Skipped, Stored
 from .statistics import Statistics
+from .status_line import StatusLine
 
 if TYPE_CHECKING:
     from .cache import Cache
@@ -200,8 +201,6 @@ class Flights:
 
     def _wait_for(self, theirs: _Production[T], begun: float, what: str) -> bool:
         """Whether another thread has come to an end within the lease."""
-        from .status_line import StatusLine
-
         with StatusLine(f"another thread to make {what}") as line:
             while not theirs.done.wait(_LONGEST_PAUSE):
                 if time.monotonic() - begun > self._lease:
@@ -249,8 +248,6 @@ class Flights:
         """The lease when it is free, or what is found meanwhile; still held when that took long."""
         begun = looked = time.monotonic()
         pause = _FIRST_PAUSE
-        from .status_line import StatusLine
-
         with StatusLine(f"{leases.holder(name)} to make {what}") as line:
             while True:
                 now = time.monotonic()

@@ -14,9 +14,10 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from .atomic_file import make_directory, write_small
+from .file_lock import locked
 
 if TYPE_CHECKING:
-    from filelock import BaseFileLock
+    from .file_lock import Lock
 
 __all__ = ["HELD", "NO_LEASES", "Held", "Lease", "Leases", "NoLeases"]
 
@@ -36,7 +37,7 @@ NO_LEASES: Final = NoLeases()
 class Lease:
     """The right to make one entry, until it is released."""
 
-    def __init__(self, lock: BaseFileLock, path: str) -> None:
+    def __init__(self, lock: Lock, path: str) -> None:
         self._lock = lock
         self._path = path
 
@@ -76,19 +77,15 @@ class Leases:
 
     def take(self, name: str) -> Lease | Held | NoLeases:
         """The lease, if nobody has it."""
-        from filelock import FileLock, Timeout
-
         path = f"{self._directory}{os.sep}{name}"
-        # Reentrance is by lock object, and each of ours is used once: threads exclude each other.
-        lock = FileLock(path, thread_local=False, mode=0o600, fallback_to_soft=False)
         try:
             if not os.path.isdir(self._directory):
                 make_directory(self._directory)
-            lock.acquire(timeout=0)
-        except Timeout:
-            return HELD
+            lock = locked(path)
         except (OSError, NotImplementedError):
             return NO_LEASES
+        if lock is None:
+            return HELD
         with contextlib.suppress(OSError):
             write_small(f"{path}.holder", str(os.getpid()))
         return Lease(lock, path)

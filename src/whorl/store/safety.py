@@ -11,6 +11,8 @@ import stat
 import sys
 from typing import Final
 
+from whorl.lazy import importing
+
 __all__ = ["check_directory", "danger", "is_private"]
 
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -51,6 +53,7 @@ def check_directory(directory: str) -> None:
         else f"Run `chmod go-w {directory}` if you trust what is in it (or remove it if not), "
         "or let WHORL_CACHE_DIR name another directory."
     )
-    from whorl.errors import UnsafeDirectory
+    with importing:
+        from whorl.errors import UnsafeDirectory
 
     raise UnsafeDirectory(directory, reason, remedy)

@@ -18,6 +18,7 @@ from whorl.late import dataclass, field, replace
 
 from .atomic_file import write_small
 from .ending import Ending
+from .file_lock import locked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,16 +199,14 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 def compact(directory: Path) -> None:
     """Replace the lines of long files by their sums, unless another process does."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(
-        directory / "compacting", thread_local=False, mode=0o600, fallback_to_soft=False
-    )
-    with contextlib.suppress(OSError, Timeout, NotImplementedError):
-        if directory.is_dir():
-            with lock.acquire(timeout=0):
+    with contextlib.suppress(OSError, NotImplementedError):
+        lock = locked(f"{directory / 'compacting'}") if directory.is_dir() else None
+        if lock is not None:
+            try:
                 for path in _files(directory):
                     _compact_file(path)
+            finally:
+                lock.release()
 
 
 def _compact_file(path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from whorl.artifacts import HINT, Damaged, Entry
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass
-from whorl.lazy import logger
+from whorl.lazy import importing, logger
 
 from .directory import DirectoryStore
 from .medium import Store
@@ -147,7 +147,8 @@ class Verifying:
     ) -> None:
         if not 0 <= sample <= 1:
             raise ValueError(f"sample is a share between 0 and 1, not {sample!r}")
-        from random import Random
+        with importing:
+            from random import Random
 
         self.inner = inner
         self._sample = sample
