@@ -841,3 +841,10 @@ def test_a_kernel_is_pickled_by_name() -> None:
 
 @whorl.jit(Looking(lambda inputs: 1), store=Cache(MemoryStore()))
 def at_the_top() -> None: ...
+
+
+def test_a_function_with_builtins_of_its_own_is_refused() -> None:
+    scope: dict[str, Any] = {"__builtins__": {"abs": lambda x: 7}}
+    exec("def own(x): return abs(x)", scope)
+    with pytest.raises(TypeError, match="own has builtins of its own"):
+        whorl.kernel(scope["own"])

@@ -17,6 +17,7 @@ call, so nothing has to be promised, invalidated or declared.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import os
@@ -25,7 +26,7 @@ import types
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import shape_of, shape_plain
@@ -133,6 +134,11 @@ class Kernel:
         choices: Choices,
         cache: Cache | None = None,
     ) -> None:
+        if vars(builtins) is not cast("Any", function).__builtins__:  # which compilers look in
+            raise TypeError(
+                f"{function.__qualname__} has builtins of its own, by `exec` with `__builtins__`: "
+                "only what is defined with Python's can be compiled"
+            )
         functools.update_wrapper(self, function)
         self.function = function
         self.compiler = compiler
