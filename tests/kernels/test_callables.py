@@ -128,3 +128,29 @@ def test_a_keyword_that_there_is_no_parameter_for(function: Any, said: str) -> N
 
     with pytest.raises(whorl.KernelError, match=said):
         calls(1.0)
+
+
+class Base:
+    def shape(self, x):
+        return x + 1
+
+
+class Above(Base):
+    def shape(self, x):
+        return super().shape(x)
+
+
+class Named(Base):
+    def shape(self, x):
+        return 10 * Base.shape(self, x)
+
+
+@whorl.kernel
+def shaped(of, x):
+    return of.shape(x)
+
+
+def test_super_is_refused_with_what_to_write_and_that_works() -> None:
+    with pytest.raises(whorl.KernelError, match=r"whose method is meant: Base\.method\(self"):
+        shaped(Above(), 1.0)
+    assert shaped(Named(), 1.0) == 20.0

@@ -201,15 +201,21 @@ def _may_be_local(frame: Frame, node: ast.expr) -> bool:
 # -- following --------------------------------------------------------------------------
 
 
+_INSTEAD_OF_MAKING: Final[dict[type, str]] = {
+    reversed: "Count down: range(n - 1, -1, -1).",
+    super: "Name the class whose method is meant: Base.method(self, ...).",
+}
+
+
 def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
     value = callee.view.peek()
     if isinstance(value, type):
         frame.refuse(
             node,
             f"{value.__name__} objects are not made in a kernel",
-            "Count down: range(n - 1, -1, -1)."
-            if value is reversed
-            else "Make it outside and pass it in; tuples can be made and returned.",
+            _INSTEAD_OF_MAKING.get(
+                value, "Make it outside and pass it in; tuples can be made and returned."
+            ),
         )
     if not callable(value):
         frame.refuse(node, f"{describe(callee)} cannot be called")
