@@ -10,7 +10,7 @@ import ctypes
 import struct
 import types
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import Artifact
@@ -126,8 +126,11 @@ def names_of(function: types.FunctionType) -> tuple[str, ...]:
 
 def record_of(parts: Parts, results: list[str]) -> struct.Struct:
     """How a kernel's record is packed, with room for results of these formats."""
-    formats = "".join(format_of(type) for _, type in parts.slots)
-    return struct.Struct("<8q" + formats + "8x" * len(results))
+    formats = "".join([format_of(type) for _, type in parts.slots])
+    return _record("<8q" + formats + "8x" * len(results))
+
+
+_record: Final = lru_cache(256)(struct.Struct)  # many kernels are called alike
 
 
 def entry_of(parts: Parts) -> Callable[[Any], None]:
