@@ -33,7 +33,7 @@ from harness import (
 import whorl
 import whorl.testing
 
-IN_PYTHON, IN_CTYPES = "whorl in Python", "whorl in ctypes"
+IN_PYTHON = "whorl in Python"
 EMPTY = "empty function"
 NUMBA = "numba"
 TAICHI, QUADRANTS = "taichi", "quadrants"
@@ -306,12 +306,6 @@ def in_python(kernel: Any, row: Row) -> harness.Task:
     return calls(kernel.call_in_python, row)
 
 
-def in_ctypes(kernel: Any, row: Row) -> harness.Task:
-    """Calls of which nothing is native but the kernel itself, as the first ones are."""
-    kernel.tables.try_at = sys.maxsize
-    return in_python(kernel, row)
-
-
 def timed(tasks: Tasks, settings: Settings) -> dict[tuple[str, str], Outcome]:
     """Every task in turn; never in a child, because a fork drops what is native."""
     slow = [key for key, task in tasks.items() if isinstance(task, NotNative)]
@@ -388,7 +382,6 @@ def measure_arrays(texts: Texts, modules: Modules, settings: Settings) -> Iterat
     tasks: Tasks = {(THREE, SUBJECT): native(texts.of(SUBJECT).add, row)}
     tasks[THREE, EMPTY] = calls(empty, row)
     tasks[THREE, IN_PYTHON] = in_python(texts.of(SUBJECT).add, row)
-    tasks[THREE, IN_CTYPES] = in_ctypes(texts.of(SUBJECT).add, row)
     absent: dict[str, Outcome] = {}
     for name in (NUMBA, TAICHI, QUADRANTS):
         module = modules[name]

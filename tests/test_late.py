@@ -241,7 +241,7 @@ def tuples(named: Any) -> dict[str, Any]:
             """Another place."""
             return self._replace(x=self.x + by)
 
-    class Nothing(named):  # type: ignore[misc]
+    class Nothing(named):  # type: ignore[misc]  # as above
         """Without fields."""
 
     return {"Place": Place, "Nothing": Nothing}

@@ -25,7 +25,7 @@ def _fresh(fresh_cache: Path) -> None:
 def captured_module() -> Callable[[], object]:
     import time as clock
 
-    return lambda: clock.time()  # noqa: PLW0108
+    return lambda: clock.time()  # noqa: PLW0108  # the lambda is the case
 
 
 def captured_function() -> Callable[[], object]:
@@ -38,7 +38,7 @@ def captured_and_passed_on() -> Callable[[], object]:
     import os as system
 
     def inner() -> object:
-        return [name for name in system.environ]  # noqa: C416
+        return [name for name in system.environ]  # noqa: C416  # so is the loop
 
     return inner
 
@@ -86,7 +86,7 @@ def in_a_class() -> object:
 
 
 def home() -> object:
-    return os.path.expanduser("~")  # noqa: PTH111
+    return os.path.expanduser("~")  # noqa: PTH111  # what is refused
 
 
 def resolved() -> object:

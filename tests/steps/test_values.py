@@ -287,7 +287,7 @@ def test_a_member_whose_value_became_something_else_is_not_restored(
 def test_where_no_key_can_be_kept_there_is_one_for_this_process(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     whorl.configure(cache_dir=tmp_path / "file" / "cache")
-    make = whorl.cached(lambda x: Plain(x))  # noqa: PLW0108
+    make = whorl.cached(lambda x: Plain(x))  # noqa: PLW0108  # a class alone is no function
     assert make(1) == make(1) == Plain(1)
     written = encoded(Plain(1))
     assert read(written.record, {n: bytes(p) for n, p in written.payloads.items()}) == Plain(1)

@@ -84,6 +84,7 @@ class NativeTables:
         self._tables: tuple[Table, ...] = ()  # another one after each change
         self._shown: list[_Shown] = []  # the last is what calls find; others are still used
         self._slow: Any = None
+        self._address = 0  # of the launcher: known before anything is shown
         self.parts: weakref.WeakKeyDictionary[Specialization, Parts]  # of what is loaded
         self.parts = weakref.WeakKeyDictionary()
         self._packed: weakref.WeakSet[Specialization] = weakref.WeakSet()

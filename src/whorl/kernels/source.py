@@ -86,7 +86,8 @@ def _why_not(function: types.FunctionType) -> tuple[str, str]:
     name = function.__qualname__
     if PurePath(function.__code__.co_filename).suffix == ".py":
         with contextlib.suppress(OSError):
-            if stat.S_ISREG(os.stat(function.__code__.co_filename).st_mode):  # noqa: PTH116
+            file = function.__code__.co_filename
+            if stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116  # a text is sooner
                 return (
                     f"{name} as it runs is not in its file: that was edited since it was imported",
                     "Start the program again, or import the module again (importlib.reload).",
