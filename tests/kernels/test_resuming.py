@@ -96,6 +96,21 @@ def solver() -> Iterator[Solver]:
 # -- what is called ------------------------------------------------------------------------
 
 
+def one_step() -> Any:
+    """A class of its own, with a kernel of its own that has one checkpoint."""
+
+    class OneStep:
+        def __init__(self) -> None:
+            self.x, self.stop = np.zeros(1), np.zeros((), np.int32)
+
+        @whorl.kernel
+        def step(self):
+            with whorl.checkpoint(1, yield_on=self.stop):
+                self.x[0] += 1
+
+    return OneStep
+
+
 def test_a_native_resume_runs_from_its_label_on(solver: Solver) -> None:
     for _ in range(100):
         assert solver.step.resume(from_checkpoint=Stage.SIM) == GraphStatus(False)
@@ -328,14 +343,7 @@ def test_where_nothing_binds_natively_all_goes_through_python(
     assert classes is not None
     monkeypatch.setitem(resuming._made, classes.native, None)
 
-    class Plain:
-        def __init__(self) -> None:
-            self.x, self.stop = np.zeros(1), np.zeros((), np.int32)
-
-        @whorl.kernel
-        def step(self):
-            with whorl.checkpoint(1, yield_on=self.stop):
-                self.x[0] += 1
+    Plain = one_step()
 
     plain = Plain()
     for _ in range(10):
@@ -564,14 +572,7 @@ def test_cycles_through_bound_kernels_are_collected(*, is_collected_before: bool
 
 def test_a_kernel_that_was_resumed_is_collected() -> None:
     def made() -> Any:
-        class Local:
-            def __init__(self) -> None:
-                self.x, self.stop = np.zeros(1), np.zeros((), np.int32)
-
-            @whorl.kernel
-            def step(self):
-                with whorl.checkpoint(1, yield_on=self.stop):
-                    self.x[0] += 1
+        Local = one_step()
 
         local = Local()
         for _ in range(8):
