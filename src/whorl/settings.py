@@ -22,13 +22,14 @@ for whorl's own options.
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 import sys
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
-from whorl.late import NamedTuple, dataclass, replace
+from whorl.late import NamedTuple
 from whorl.lazy import importing, room
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ OPTIONS: Final[dict[str, tuple[str, object]]] = {
     "summary": ("WHORL_SUMMARY", ""),
 }
 """The variable and the default of each option, in the order of the fields of `Settings`; the
-defaults of `cache_dir` and `threads` are found out."""
+defaults of `cache_dir` and `threads` are found out when they are needed."""
 
 T = TypeVar("T")
 
@@ -91,8 +92,7 @@ class Setting(NamedTuple, Generic[T]):
         return f"{self.value} (from {self.origin})"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Every option of whorl's own.
 
     >>> Settings.from_environment({"WHORL_CACHE_MAX_SIZE": "5G"}).cache_max_size
@@ -103,7 +103,7 @@ class Settings:
     cache_place: Setting[str]  # an absolute path: a text is there sooner than a Path
     cache_max_size: Setting[int]
     log: Setting[Literal["off", "error", "warning", "why", "info", "debug"]]
-    threads: Setting[int]
+    thread_limit: Setting[int | None]
     target: Setting[str]
     debug: Setting[bool]
     interpret: Setting[bool]
@@ -119,19 +119,25 @@ class Settings:
         """The directory of the cache."""
         return Setting(_path(self.cache_place.value), self.cache_place.origin)
 
+    @property
+    def threads(self) -> Setting[int]:
+        """How many threads a parallel loop may use: by default one for each processor."""
+        limit, origin = self.thread_limit
+        return Setting(_processors() if limit is None else limit, origin)
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
         environment = os.environ if environment is None else environment
-        given = _given(environment)
-        settings: list[Any] = []
-        for option, (variable, default) in OPTIONS.items():
-            text = environment.get(variable, "") if variable in given else ""
-            if text and not text.isspace():
-                settings.append(Setting(_parsed(option, variable, text), variable))
-            else:
-                find = _FOUND_OUT.get(option)
-                settings.append(Setting(default if find is None else find(), _DEFAULT))
+        table = raw_environment() if environment is os.environ else None
+        settings = [*_DEFAULTS]
+        for place, (option, variable, raw) in enumerate(_VARIABLES):
+            given = environment.get(variable) if table is None else table.get(raw)
+            if given and not given.isspace():
+                text = os.fsdecode(given)
+                settings[place] = Setting(_parsed(option, variable, text), variable)
+        if settings[_CACHE_PLACE] is None:
+            settings[_CACHE_PLACE] = Setting(_default_directory(), _DEFAULT)
         return cls(*settings)
 
     def changed(self, **options: object) -> Settings:
@@ -142,21 +148,39 @@ class Settings:
                 f"whorl has no option {unknown[0]!r}; it has {', '.join(sorted(OPTIONS))}"
             )
         given = {
-            "cache_place" if name == "cache_dir" else name: Setting(
-                _parsed(name, name, value), "whorl.configure"
-            )
+            _FIELDS.get(name, name): Setting(_parsed(name, name, value), "whorl.configure")
             for name, value in options.items()
             if value is not None
         }
-        return replace(self, **cast("dict[str, Any]", given))
+        return self._replace(**cast("dict[str, Any]", given))
 
 
-def _given(environment: Mapping[str, str]) -> Container[str]:
-    """The variables to ask for: most are not there, and asking for those takes longest."""
-    if environment is os.environ and os.supports_bytes_environ:
-        prefix = b"WHORL_"
-        return {os.fsdecode(name) for name in os.environb if name.startswith(prefix)}
-    return environment
+_FIELDS: Final = {"cache_dir": "cache_place", "threads": "thread_limit"}
+"""Options whose fields have other names: what is asked for under theirs is found out."""
+_VARIABLES: Final = [
+    (option, variable, variable.encode("ascii")) for option, (variable, _) in OPTIONS.items()
+]
+_CACHE_PLACE: Final = 1  # of `Settings`, and so of `OPTIONS`
+_DEFAULTS: Final[list[Any]] = [
+    None if place == _CACHE_PLACE else Setting(default, _DEFAULT)
+    for place, (_, default) in enumerate(OPTIONS.values())
+]
+
+
+def raw_environment() -> Mapping[bytes, bytes] | None:
+    """The table behind `os.environ`, which takes 2 us to ask for a variable; None if it has none.
+
+    A lookup in a new process asks for a dozen of them. Windows has no bytes there, and a program
+    may have put anything in the place of `os.environ`.
+    """
+    environment: Any = os.environ
+    if os.supports_bytes_environ and type(environment) is _USUAL_ENVIRONMENT:
+        table: dict[bytes, bytes] = environment._data
+        return table
+    return None
+
+
+_USUAL_ENVIRONMENT: Final[Any] = type(os.environb) if os.supports_bytes_environ else None
 
 
 def _bad(name: str, value: object, wanted: str) -> BadSetting:
@@ -171,8 +195,9 @@ def _parsed(option: str, name: str, value: object) -> object:
     return _directory(name, value) if option == "cache_dir" else values.parsed(option, name, value)
 
 
+@functools.cache
 def _processors() -> int:
-    """How many processors this process may use."""
+    """How many processors this process may use; asked once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -193,6 +218,16 @@ def is_in_the_way(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def absolute(path: str) -> str:
+    """A path from the root on, links and all. As `os.path.abspath` says it, sooner.
+
+    >>> absolute("/a/../b//c/"), absolute("x") == os.path.abspath("x")
+    ('/b/c', True)
+    """
+    is_usual = os.sep == "/" and path[:1] == "/"
+    return os.path.normpath(path) if is_usual else os.path.abspath(path)  # noqa: PTH100
+
+
 def _directory(name: str, value: object) -> str:
     if not isinstance(value, str) and not isinstance(value, os.PathLike):
         raise _bad(name, value, "a directory")
@@ -205,7 +240,7 @@ def _directory(name: str, value: object) -> str:
         except RuntimeError:
             raise _bad(name, value, "a directory; there is no home for ~ here") from None
     try:
-        path = os.path.abspath(text)  # noqa: PTH100  # resolve() would follow links
+        path = absolute(text)
     except OSError as error:
         raise _bad(name, value, f"an absolute path: {error.strerror}") from error
     # What the environment names may be anything by now: the store says so, and goes on without.
@@ -251,12 +286,6 @@ def _path(text: str) -> Path:
         from pathlib import Path  # 3 ms that most processes can do without
 
     return Path(text)
-
-
-_FOUND_OUT: Final[dict[str, Callable[[], object]]] = {
-    "cache_dir": _default_directory,
-    "threads": _processors,
-}
 
 
 def variables() -> tuple[str, ...]:

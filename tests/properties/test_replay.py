@@ -222,7 +222,7 @@ def test_what_is_known_by_identity_is_looked_at_once() -> None:
 
     shape = Shape((Read(Path("arg", "a", (Step("attr", "x"),)), Aspect.VALUE),))
     world = World(FUNCTION, {"a": Making(), "b": None})
-    (live,), ((_, durable),), _ = both_facts(shape, world, by_identity=True)
+    (live,), ((_, durable),), _, _ = both_facts(shape, world, by_identity=True)
     assert isinstance(live, Same)
     assert live is durable
 

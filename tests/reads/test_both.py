@@ -13,6 +13,7 @@ import pytest
 
 from whorl.fingerprint.class_table import ClassTable
 from whorl.reads import Aspect, Path, Read, Shape, World, signature
+from whorl.reads.aspects import durable
 from whorl.reads.both import both_facts
 from whorl.reads.replay import facts_now, live_facts
 
@@ -38,6 +39,7 @@ def local_class() -> type:
 def test_a_class_is_known_by_the_same_facts_before_signatures_are_imported(
     cls: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert signature(cls) == durable(Aspect.TYPE, cls)  # who needs the module has it now
     monkeypatch.delitem(sys.modules, "whorl.reads.signature")
     found = both_facts(A_CLASS, world(cls))
     assert "whorl.reads.signature" not in sys.modules

@@ -211,15 +211,16 @@ class Entry:
     @property
     def payloads(self) -> tuple[Payload, ...]:
         """Where each payload lies."""
+        table, all_bytes = [], len(self.data)
         try:
-            rows = self._read_label()["payloads"]
-            table = tuple(Payload(str(n), int(at), int(size), str(d)) for n, at, size, d in rows)
+            for name, at, size, digest in self._read_label()["payloads"]:
+                place = Payload(str(name), int(at), int(size), str(digest))
+                if not 0 <= place.offset <= place.offset + place.size <= all_bytes:
+                    raise Damaged.unreadable(f"payload {name!r} lies outside")
+                table.append(place)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise Damaged.unreadable(repr(error)) from error
-        for place in table:
-            if not 0 <= place.offset <= place.offset + place.size <= len(self.data):
-                raise Damaged.unreadable(f"payload {place.name!r} lies outside")
-        return table
+        return tuple(table)
 
     def payload(self, name: str) -> memoryview:
         """One payload, not copied; KeyError if the entry has none of this name."""
@@ -235,16 +236,17 @@ class Entry:
     def _read_label(self) -> dict[str, Any]:
         fields = self._fields
         if fields is None:
-            fields, self._others = line_of(self._label_bytes(), 0)
+            fields, self._others = self._line(0)
             self._fields = fields
         return fields
 
     def _read_others(self) -> dict[str, Any]:
         self._read_label()
-        return line_of(self._label_bytes(), self._others)[0]
+        return self._line(self._others)[0]
 
-    def _label_bytes(self) -> bytes:
-        return bytes(self.data[HEAD : HEAD + sizes_in(self.data)[1]])
+    def _line(self, begin: int) -> tuple[dict[str, Any], int]:
+        size = SIZES.unpack_from(self.data, _SIZES_AT)[1]
+        return line_of(bytes(self.data[HEAD : HEAD + size]), begin)
 
 
 def names_of(key: StableDigest, under: StableDigest | None) -> bytes:

@@ -49,6 +49,7 @@ __all__ = [
 
 
 DOUBLE: Final = struct.Struct(">d")
+_NO_TRACE: Final = Trace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +99,11 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     try:
         match entry.record:
             case ["artifact", list(metadata)]:
+                view = memoryview(entry.data)
                 return Artifact(
-                    {place.name: entry.view(place) for place in entry.payloads},
-                    dict(restored(metadata)),
-                    _trace_in(entry.more) if with_trace else Trace(),
+                    {name: view[at : at + size] for name, at, size, _ in entry.payloads},
+                    dict(restored(metadata)) if metadata else {},
+                    _trace_in(entry.more) if with_trace else _NO_TRACE,
                 )
             case ["manifest", str(program), list(shapes)]:
                 return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
@@ -134,17 +136,16 @@ def shape_of(plain: object) -> Shape:
 
 
 def _shape_in(plain: list[Any]) -> Shape:
-    """Hot in a new process: most reads are of one path without steps, and are made at once."""
-    reads: list[Read] = []
-    for row in plain:
-        if len(row) == 2 and len(row[1]) == 2 and row[0] != _ALIAS:
-            aspect, (root, name) = row
-            if root not in ROOTS or type(name) is not str:
-                raise ValueError(f"no path begins like {row!r}")
-            path = _new(Path, (root, name, ()))
-            reads.append(_new(Read, (path, _ASPECTS[aspect], ())))
-        else:
-            reads.append(_read_in(row))
+    """Hot in a new process: most reads are of one path without steps, and are made at once.
+
+    What is no root or no name fails as it is looked up or added to.
+    """
+    reads = [
+        _new(Read, (_new(Path, (_ROOTS[row[1][0]], row[1][1] + "", ())), _OF_ONE[row[0]], ()))
+        if len(row) == 2 and len(row[1]) == 2
+        else _read_in(row)
+        for row in plain
+    ]
     return Shape(tuple(reads))
 
 
@@ -164,6 +165,8 @@ def _read_in(plain: list[Any]) -> Read:
 
 _ALIAS: Final = Aspect.ALIAS.value
 _ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
+_OF_ONE: Final = {name: aspect for name, aspect in _ASPECTS.items() if name != _ALIAS}
+_ROOTS: Final = {root: root for root in ROOTS}
 
 
 def _path_in(plain: list[Any]) -> Path:

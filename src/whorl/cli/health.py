@@ -61,10 +61,9 @@ def _settings() -> Iterator[Check]:
     except BadSetting as error:
         yield Check("settings", str(error.name), "broken", str(error))
         return
-    for field in current.__slots__:
-        setting = getattr(current, field)
-        name = "cache_dir" if field == "cache_place" else field
-        value = words.size(setting.value) if field == "cache_max_size" else setting.value
+    for name in settings.OPTIONS:
+        setting = getattr(current, name)
+        value = words.size(setting.value) if name == "cache_max_size" else setting.value
         shown = "-" if value == "" else value
         state = "note" if (name, setting.value) in _WORTH_KNOWING else "ok"
         yield Check("settings", name, state, f"{shown} (from {setting.origin})")

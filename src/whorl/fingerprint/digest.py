@@ -19,6 +19,7 @@ __all__ = [
     "Digest",
     "ProcessDigest",
     "StableDigest",
+    "digest_of",
     "dumps",
     "hash_bytes",
     "hash_hex",
@@ -86,6 +87,17 @@ class StableDigest(Digest):
     """
 
     __slots__ = ()
+
+
+def digest_of(*parts: Any) -> StableDigest:
+    """The digest of plain data: types, bits and order count.
+
+    >>> digest_of(1, 2) == digest_of(1, 2), digest_of(1, 2) == digest_of(2, 1)
+    (True, False)
+    >>> digest_of(1) == digest_of(True)
+    False
+    """
+    return str.__new__(StableDigest, xxh3_128_hexdigest(dumps(parts, 2)))
 
 
 class ProcessDigest(Digest):

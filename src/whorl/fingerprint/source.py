@@ -20,11 +20,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from whorl.late import dataclass
+from whorl.late import NamedTuple
 from whorl.lazy import importing, load
 from whorl.locks import local
 
-from .digest import LEAVES, StableDigest, hash_bytes, hash_hex, is_digest, marshalled
+from .digest import LEAVES, StableDigest, digest_of, hash_bytes, is_digest, marshalled
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -77,8 +77,7 @@ class CodeMemo:
         return result
 
 
-@dataclass(frozen=True, slots=True)
-class CodeDigest:
+class CodeDigest(NamedTuple):
     """What stands for a function's own code, and where it was taken from."""
 
     origin: str
@@ -145,7 +144,7 @@ def remembered_as(code: types.CodeType) -> StableDigest | None:
     if text is None:
         return None
     parts = (_MEMORY, sys.version, __debug__, digest, code.co_name, code.co_firstlineno)
-    key = StableDigest(hash_hex(marshalled((*parts, raw_digest(code)))))
+    key = digest_of(*parts, raw_digest(code))
     lent.keys[id(code)] = code, key
     return key
 

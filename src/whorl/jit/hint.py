@@ -15,14 +15,13 @@ he did not know is found the long way, and written again.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass, field
+from whorl.late import NamedTuple
 from whorl.store import Found
 
 from .key import plain_shape_key
@@ -36,8 +35,7 @@ ROWS_KEPT: Final = 64
 SHAPES_KEPT: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """Rows about sources by key, and shapes as they are kept by theirs.
 
     >>> shape = plain_shape_key([])
@@ -45,8 +43,8 @@ class Hint:
     ['b', 'a']
     """
 
-    rows: Mapping[str, object] = field(default_factory=dict)
-    shapes: Mapping[StableDigest, object] = field(default_factory=dict)
+    rows: Mapping[str, object]
+    shapes: Mapping[StableDigest, object]
 
     @classmethod
     def of(cls, store: Store, key: StableDigest) -> Hint:
@@ -60,8 +58,10 @@ class Hint:
             return NO_HINT
         match record:
             case ["hint", dict(rows), [*shapes]]:
-                with contextlib.suppress(ValueError):  # too deep
+                try:
                     return cls(rows, {plain_shape_key(shape): shape for shape in shapes})
+                except ValueError:  # too deep
+                    pass
         return NO_HINT
 
     def keep(self, store: Store, key: StableDigest, toolchain: str) -> None:
@@ -81,4 +81,4 @@ class Hint:
         )
 
 
-NO_HINT: Final = Hint()
+NO_HINT: Final = Hint({}, {})

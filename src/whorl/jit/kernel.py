@@ -18,13 +18,12 @@ call, so nothing has to be promised, invalidated or declared.
 from __future__ import annotations
 
 import builtins
-import contextlib
 import functools
 import os
 import sys
 import types
 import weakref
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -38,16 +37,15 @@ from whorl.late import NamedTuple, dataclass, replace
 from whorl.lazy import importing, load, room
 from whorl.locks import Lock
 from whorl.reads.both import Facts, both_facts, plain_replay
-from whorl.reads.fact import is_only_here
 from whorl.reads.trace import Plain, Shape
-from whorl.reads.world import World, environment_variable
+from whorl.reads.world import Variables, World, variables_now
 from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
 from .compiler import Compiler, declared_environment, target_of
 from .hint import NO_HINT, Hint
-from .key import ProgramKey, artifact_key, function_name, hint_key, outside_parts, shape_key
+from .key import ProgramKey, artifact_key, function_name, hint_key, outside_pairs, shape_key
 from .listening import audits, emit, listeners
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Specialization
@@ -96,7 +94,7 @@ class Start(NamedTuple):
     """Where the lookups of a kernel begin: its program, and the hint that is kept for it."""
 
     program: ProgramKey
-    variables: tuple[str | None, ...]
+    variables: Variables
     toolchain: str
     hint_key: StableDigest | None  # None: the code has no file
     hint: Hint
@@ -146,7 +144,7 @@ class Kernel:
         self._own_cache = cache
         self._environment = dict(declared_environment(compiler))
         self._name = function_name(function)
-        self._counts: Counter[str] = Counter()
+        self._counts: defaultdict[str, int] = defaultdict(int)
         self._lock = Lock()
         self._forget()
         _ALIVE.add(self)
@@ -157,7 +155,7 @@ class Kernel:
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
-        self._starts: dict[tuple[str | None, ...], Start] = {}  # by environment
+        self._starts: dict[Variables, Start] = {}  # by environment
         self._shapes = Generations()
         # What is in no generation any more is gone from these as well.
         self._only_here: weakref.WeakSet[Specialization] = weakref.WeakSet()
@@ -292,13 +290,12 @@ class Kernel:
 
     def _start(self, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on the environment."""
-        declared = self._environment.items()
-        variables = tuple(environment_variable(name, default) for name, default in declared)
+        variables = variables_now(self._environment)
         starts = self._starts  # before the code: one of an older code is not put among new ones
         start = starts.get(variables)
         if start is None:
             cache, code = self._cache, self._code
-            outside = outside_parts(self.function, self.compiler)
+            outside = outside_pairs(self.function, self.compiler)
             toolchain = dict(outside)["toolchain"]
             cache.uses(toolchain)
             source = None if self.choices.cache == "process" else remembered_as(code)
@@ -319,7 +316,7 @@ class Kernel:
             return None
         for name, shape in self._known_shapes(request, in_memory=in_memory):
             facts = both_facts(shape, request.world)
-            if is_only_here(facts.durable):
+            if facts.is_only_here:
                 continue
             key = artifact_key(request.program, request.target, name, facts.durable)
             specialization = self._by_key.get(key)
@@ -336,17 +333,22 @@ class Kernel:
         self, request: Request, *, in_memory: bool
     ) -> Iterator[tuple[StableDigest, Shape]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
-        with self._lock:
-            known = self._shapes.named(request.target.architecture)
-        yield from known.items()
+        met: set[StableDigest] = set()
+        if self._shapes.young:
+            with self._lock:
+                known = self._shapes.named(request.target.architecture)
+            yield from known.items()
+            met.update(known)
         if in_memory:
             return
-        met = set(known)
         for name, plain in request.start.hint.shapes.items():
             if name not in met:
                 met.add(name)
-                with contextlib.suppress(ValueError):
-                    yield name, shape_of(plain)
+                try:
+                    shape = shape_of(plain)
+                except ValueError:
+                    continue
+                yield name, shape
         store, group = self._cache.store, request.program.manifests
         with importing:
             from .stored import records
@@ -386,7 +388,8 @@ class Kernel:
         if count:
             self._counts["found"] += 1
             cache.statistics.found(self._name, got.entry.seconds)
-        emit("found", self._name, key=key)
+        if listeners:
+            emit("found", self._name, key=key)
         architecture = request.target.architecture
         made = Specialization(key, architecture, artifact, facts, "found", got.entry)
         return self._keep(made, request)

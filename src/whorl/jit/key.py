@@ -7,10 +7,10 @@ import types
 from whorl.artifacts import FORMAT, Part
 from whorl.artifacts.record import shape_plain
 from whorl.fingerprint.digest import FORMAT as TOKENS
-from whorl.fingerprint.digest import StableDigest, hash_hex, marshalled
+from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.late import dataclass
+from whorl.late import NamedTuple
 from whorl.lazy import importing
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import own_module
@@ -26,53 +26,56 @@ __all__ = [
     "function_name",
     "hint_key",
     "key_parts",
-    "outside_parts",
+    "outside_pairs",
     "plain_shape_key",
     "shape_key",
 ]
 
 
-def _digest(*parts: object) -> StableDigest:
-    """The digest of plain data: types, bits and order count."""
-    return StableDigest(hash_hex(marshalled(parts)))
+Pair = tuple[str, str]
+"""What a part of a key is while it need not be shown: its name and its text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramKey:
+class ProgramKey(NamedTuple):
     """What stands for a program: the function's own code, the compiler, its toolchain."""
 
-    parts: tuple[Part, ...]
+    pairs: tuple[Pair, ...]
     digest: StableDigest
 
     @classmethod
-    def of(cls, outside: tuple[Part, ...], code: types.CodeType) -> ProgramKey:
+    def of(cls, outside: tuple[Pair, ...], code: types.CodeType) -> ProgramKey:
         """The key of a function's own code, and of all else that counts."""
         found = code_digest(code)
-        parts = (*outside, Part("code", f"{found.digest.hex()} ({found.origin})"))
-        return cls(parts, _digest("program", *(list(part) for part in parts[1:])))
+        pairs = (*outside, ("code", f"{found.digest.hex()} ({found.origin})"))
+        return cls(pairs, digest_of("program", pairs[1:]))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the key, in words."""
+        return tuple(Part(*pair) for pair in self.pairs)
 
     @property
     def manifests(self) -> StableDigest:
         """The group that the program's manifests are in."""
-        return _digest("manifests", str(self.digest))
+        return digest_of("manifests", str(self.digest))
 
 
-def outside_parts(function: types.FunctionType, compiler: Compiler) -> tuple[Part, ...]:
+def outside_pairs(function: types.FunctionType, compiler: Compiler) -> tuple[Pair, ...]:
     """What counts of a function and a compiler beside the function's own code."""
     return (
-        Part("function", function_name(function)),  # for people: the first is not in the digest
-        Part("name", function.__name__),
-        Part("module", own_module(function) or "apart"),
-        Part("compiler", f"{compiler.name} {compiler.version}"),
-        Part("compiler class", class_label(type(compiler))),
-        Part("toolchain", toolchain_of(compiler)),
-        Part("record format", f"{FORMAT}.{TOKENS}"),
+        ("function", function_name(function)),  # for people: the first is not in the digest
+        ("name", function.__name__),
+        ("module", own_module(function) or "apart"),
+        ("compiler", f"{compiler.name} {compiler.version}"),
+        ("compiler class", class_label(type(compiler))),
+        ("toolchain", toolchain_of(compiler)),
+        ("record format", f"{FORMAT}.{TOKENS}"),
     )
 
 
-def hint_key(outside: tuple[Part, ...], source: StableDigest) -> StableDigest:
+def hint_key(outside: tuple[Pair, ...], source: StableDigest) -> StableDigest:
     """The key of the hint for a program whose code is remembered under a key of its own."""
-    return _digest("hint", str(source), *(list(part) for part in outside[1:]))
+    return digest_of("hint", str(source), outside[1:])
 
 
 def function_name(function: types.FunctionType) -> str:
@@ -82,7 +85,7 @@ def function_name(function: types.FunctionType) -> str:
 
 def function_group(function: types.FunctionType) -> StableDigest:
     """The group in which the programs of a function of this name are listed."""
-    return _digest("function", function_name(function))
+    return digest_of("function", function_name(function))
 
 
 def shape_key(shape: Shape) -> StableDigest:
@@ -92,7 +95,7 @@ def shape_key(shape: Shape) -> StableDigest:
 
 def plain_shape_key(plain: object) -> StableDigest:
     """The same, of what the shape is kept as."""
-    return StableDigest(hash_hex(marshalled(plain)))
+    return digest_of(plain)
 
 
 def artifact_key(
@@ -100,7 +103,7 @@ def artifact_key(
 ) -> StableDigest:
     """The key of an artifact; the shape is known by its own."""
     parts = (str(program.digest), target.architecture, str(shape), list(facts))
-    return _digest("artifact", *parts)
+    return digest_of("artifact", *parts)
 
 
 def key_parts(
@@ -120,4 +123,4 @@ def key_parts(
 
 def flight_name(program: ProgramKey, target: Target, coarse: list[Plain]) -> str:
     """What calls that are likely to need the same compile produce under."""
-    return str(_digest("flight", str(program.digest), target.architecture, coarse))
+    return str(digest_of("flight", str(program.digest), target.architecture, coarse))

@@ -18,9 +18,9 @@ from whorl.fingerprint.source import code_digest
 from whorl.lazy import room
 
 from .fact import (
-    _SIMPLE,
     LAYOUT_FLAGS,
     SEQUENCES,
+    SIMPLE,
     NotRecorded,
     _hashable,
     exact,
@@ -31,7 +31,7 @@ from .trace import Aspect, Plain
 from .world import function_behind
 
 if TYPE_CHECKING:
-    from . import signature as signatures
+    import whorl.reads.signature as signatures  # the package has a function of this name
 else:
     signatures = room("whorl.reads.signature", globals())
 
@@ -146,7 +146,7 @@ def live(aspect: Aspect, value: Any) -> Any:
 def live_type(value: Any) -> Any:
     """The class where that says it all, else as much as the signature does."""
     cls = type(value)
-    if type(cls) is type and cls in _SIMPLE:
+    if type(cls) is type and cls in SIMPLE:
         return cls
     if cls is np.ndarray:
         return (value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS)

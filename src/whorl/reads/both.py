@@ -12,7 +12,6 @@ before its first hit, with all of this code cold, so the usual reads come first 
 
 from __future__ import annotations
 
-import os
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -33,10 +32,11 @@ from .fact import (
     Unmatched,
     array_signature_of,
     exact,
+    has_identity,
     own_module,
 )
 from .trace import Aspect, Plain, Read, Shape
-from .world import ABSENT, World, environment_variable, file_state, other_modules, scope_of
+from .world import ABSENT, World, file_state, other_modules, scope_of, variable_now
 
 if TYPE_CHECKING:
     from .replay import Replay
@@ -52,6 +52,7 @@ class Facts(NamedTuple):
     live: tuple[Any, ...]
     durable: tuple[Plain, ...]
     kept: tuple[object, ...]
+    is_only_here: bool  # whether one of them means nothing in another process
 
 
 def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Facts:
@@ -59,34 +60,55 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
     live: list[Any] = []
     durable: list[Plain] = []
     kept: list[object] = []
-    own = own_module(world.function)
-    others = other_modules(shape, own)
-    scopes = [scope_of(world.function, name) for name in others]
+    here = False
+    function, arguments = world.function, world.arguments
+    own, scope = own_module(function), function.__globals__
+    others = {module: scope_of(function, module) for module in other_modules(shape, own)}
     for read in shape.reads:
         (root, name, steps), aspect, _ = read
-        if root == "env" and aspect is _VALUE:
-            text = environment_variable(name, world.environment.get(name))
-            live.append(None if text is None else os.fsencode(text))
-            durable.append(exact(text))
+        value: Any = ABSENT  # what `world.find` finds, sooner
+        if steps:
+            pass
+        elif root == "arg":
+            value = arguments.get(name, ABSENT)
+        elif root == "env" and aspect is _VALUE:
+            raw, text = variable_now(name, world.environment.get(name))
+            live.append(raw)
+            durable.append(text if text is None or len(text) <= facts_of.LONG else exact(text))
             continue
-        # What `world.find` finds, sooner.
-        value: Any = ABSENT
-        if root == "arg" and not steps:
-            value = world.arguments.get(name, ABSENT)
-        elif root == "global" and not steps:
+        elif root == "global":
             module, _, short = name.rpartition(".")
             if module == own:
-                value = world.function.__globals__.get(short, ABSENT)
+                value = scope.get(short, ABSENT)
+        # What is looked at most is told at once; `_BOTH` says the same of it, and of all else.
+        cls = type(value)  # which may refuse to be hashed
         if value is ABSENT:
             value = world.find(read.path)
+        elif aspect is _ARRAY and cls is np.ndarray:
+            dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
+            live += (dtype, dimensions, flags & facts_of.LAYOUT_FLAGS)
+            durable.append(array_signature_of(dtype, dimensions, flags))
+            continue
+        elif aspect is _VALUE and (cls is int or cls is str or value is None):
+            live.append(value)  # these stand for themselves: see `live_value`
+            durable.append(value if cls is not str else exact(value))
+            continue
+        elif aspect is _VALUE and cls is float:
+            live.append(facts_of.pack(value))
+            durable.append(value)
+            continue
+        elif aspect is _CODE and cls is types.FunctionType:
+            one, other = _code(value, kept)
+            live.append(one)
+            durable.append(other)
+            continue
+        elif aspect is _TYPE and type(cls) is type and cls in facts_of.SIMPLE:
+            live.append(cls)
+            durable.append((cls.__name__,))
+            continue
         if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
             live.append(None)
             durable.append(ABSENT_FACT if value is ABSENT else exact(value))
-            continue
-        cls = type(value)  # which may refuse to be hashed
-        if aspect is _VALUE and (cls is int or cls is str or value is None) and root != "option":
-            live.append(value)  # these stand for themselves: see `live_value`
-            durable.append(exact(value))
             continue
         one, other = _both(read, value, world, by_identity, kept)
         if aspect is _ARRAY:  # three parts, as in a generated replay
@@ -94,10 +116,11 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
         else:
             live.append(one)
         durable.append(other)
-    for name, scope in zip(others, scopes, strict=True):
-        live.append(id(scope) if scope_of(world.function, name) is scope else Unmatched())
-        kept.append(scope)
-    return Facts(tuple(live), tuple(durable), tuple(kept))
+        here = here or has_identity(other)
+    for name, before in others.items():
+        live.append(id(before) if scope_of(function, name) is before else Unmatched())
+        kept.append(before)
+    return Facts(tuple(live), tuple(durable), tuple(kept), here)
 
 
 def _both(read: Read, value: Any, world: World, by_identity: bool, kept: list[object]) -> Pair:
@@ -156,7 +179,7 @@ def _code(value: Any, kept: list[object]) -> Pair:
 
 def _type(value: Any) -> Pair:
     cls = type(value)
-    if type(cls) is type and cls in facts_of._SIMPLE:
+    if type(cls) is type and cls in facts_of.SIMPLE:
         return cls, (cls.__name__,)
     if cls is type and "whorl.reads.signature" not in sys.modules:  # so nobody has registered one
         fact = ("class", class_label(value))  # an annotation, mostly
@@ -208,7 +231,8 @@ def _aspects() -> types.ModuleType:
     return load("whorl.reads.aspects")
 
 
-_VALUE, _ARRAY = Aspect.VALUE, Aspect.ARRAY  # found at once, not in a class
+_ARRAY, _CODE, _TYPE, _VALUE = Aspect.ARRAY, Aspect.CODE, Aspect.TYPE, Aspect.VALUE
+"""Found at once, not in a class."""
 _BOTH: Final[dict[Aspect, Callable[[Any], Pair]]] = {
     Aspect.TYPE: _type,
     Aspect.VALUE: _value,

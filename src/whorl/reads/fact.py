@@ -53,9 +53,9 @@ LAYOUT_FLAGS: Final = _C | _F | _ALIGNED | _WRITEABLE
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _TEXTS: Final = (str, bytes)
 SEQUENCES: Final = (list, tuple)
-_LONG: Final = 256  # a longer text is kept as its digest
-_SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
-_pack: Final = struct.Struct("<d").pack
+LONG: Final = 256  # a longer text is kept as its digest
+SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
+pack: Final = struct.Struct("<d").pack
 
 
 class NotRecorded(Exception):
@@ -96,7 +96,7 @@ def is_only_here(facts: tuple[Plain, ...]) -> bool:
 def exact(value: Any) -> Plain:
     """A value as plain data that no other value has."""
     cls = type(value)
-    if type(cls) is type and cls in _SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
+    if type(cls) is type and cls in SIMPLE and not (cls in _TEXTS and len(value) > LONG):
         return value
     try:
         if cls is tuple:
@@ -125,7 +125,8 @@ def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Pla
     layout = "C" if flags & _C else "F" if flags & _F else "strided"
     if not flags & _ALIGNED:
         layout = "unaligned"
-    return ("array", dtype_text(dtype), dimensions, layout, "rw" if flags & _WRITEABLE else "r")
+    name = dtype.str if dtype.isbuiltin == 1 else dtype_text(dtype)
+    return ("array", name, dimensions, layout, "rw" if flags & _WRITEABLE else "r")
 
 
 def own_module(function: types.FunctionType) -> str | None:
@@ -178,7 +179,7 @@ def live_value(value: Any) -> Any:
     if cls is int or cls is str or value is None:
         return value
     if cls is float:
-        return _pack(value)
+        return pack(value)
     if cls is bool or cls is bytes:
         return (cls, value)
     if cls is tuple:
@@ -198,7 +199,7 @@ def is_constant(value: Any) -> bool:
         return not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
     if cls is tuple:
         return all(map(is_constant, value))
-    return type(cls) is type and cls in _SIMPLE
+    return type(cls) is type and cls in SIMPLE
 
 
 def _hashable(plain: Plain) -> Any:
@@ -212,9 +213,9 @@ def _hashable(plain: Plain) -> Any:
         pairs = cast("dict[Any, Any]", plain).items()
         return ("d", *((_hashable(key), _hashable(held)) for key, held in pairs))
     if cls is float:
-        return _pack(plain)
+        return pack(plain)
     if cls is complex:
-        return ("c", _pack(plain.real), _pack(plain.imag))
+        return ("c", pack(plain.real), pack(plain.imag))
     return (cls, plain)
 
 

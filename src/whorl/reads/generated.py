@@ -30,6 +30,8 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from whorl.settings import raw_environment
+
 from . import aspects
 from . import fact as facts_of
 from .both import plain_replay
@@ -37,7 +39,7 @@ from .fact import own_module
 from .operations import item
 from .replay import Replay, is_annotation
 from .trace import Aspect, Path, Read, Shape, Step
-from .world import file_state, operation, other_modules
+from .world import file_state, operation, other_modules, variable_now
 
 __all__ = ["compiled_replay", "replay_source"]
 
@@ -79,7 +81,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "LAYOUT": facts_of.LAYOUT_FLAGS,
     "MODULES": sys.modules,
     "SEQUENCES": frozenset(facts_of.SEQUENCES),
-    "SIMPLE": facts_of._SIMPLE,
+    "SIMPLE": facts_of.SIMPLE,
     "alias_fact": aspects.alias_fact,
     "file_state": file_state,
     "HOLDERS": frozenset((dict, list, tuple)),  # looking for an item of these inserts none
@@ -91,6 +93,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "live_value": facts_of.live_value,
     "ndarray": np.ndarray,
     "os": os,
+    "variable_now": variable_now,
 }
 
 
@@ -185,10 +188,12 @@ class _Source:
         return f"{done_by}({before}, {self.constant(step.name)})"
 
     def variable(self, name: str) -> str:
+        default = self.environment.get(name)
+        if raw_environment() is None:
+            return f"variable_now({name!r}, {default!r})[0]"
         if not self._uses_environment:
             self._uses_environment = True
             self.lines.append("env = os.environ._data")
-        default = self.environment.get(name)
         raw = None if default is None else os.fsencode(default)
         return f"env.get({os.fsencode(name)!r}, {raw!r})"
 

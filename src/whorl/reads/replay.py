@@ -6,7 +6,6 @@ made it. `generated` does the same in a function that is written for one shape.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ from .aspects import Same, alias_fact, durable, live
 from .both import plain_replay
 from .fact import ABSENT_FACT, NotRecorded, OnlyHere, Unmatched, is_constant, own_module
 from .trace import Aspect, Path, Plain, Read, Shape
-from .world import ABSENT, World, file_state, other_modules, scope_of
+from .world import ABSENT, World, file_state, other_modules, scope_of, variable_now
 
 __all__ = [
     "Replay",
@@ -74,7 +73,7 @@ def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tupl
 
 def _live(read: Read, world: World, by_identity: bool) -> Any:
     if read.path.root == "env":
-        return _raw_variable(read.path.name, world.environment.get(read.path.name))
+        return variable_now(read.path.name, world.environment.get(read.path.name))[0]
     if read.path.root == "option":
         return None  # a kernel has one set of options
     if read.path.root == "file":
@@ -100,11 +99,6 @@ def is_annotation(path: Path) -> bool:
     same object was written in one way.
     """
     return bool(path.steps) and path.steps[-1].operation == "annotation"
-
-
-def _raw_variable(name: str, default: str | None) -> bytes | None:
-    found = os.environ.get(name, default)
-    return None if found is None else os.fsencode(found)
 
 
 def samples_of(shape: Shape, world: World) -> dict[Path, Any]:

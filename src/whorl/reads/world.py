@@ -11,22 +11,23 @@ import functools
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.late import dataclass, field
+from whorl.late import dataclass
 from whorl.lazy import load
+from whorl.settings import raw_environment
 
 from .fact import NotRecorded, own_module, spawned_scope
 from .trace import Path, Shape, Step
 
 __all__ = [
     "ABSENT",
+    "Variables",
     "World",
-    "environment_variable",
     "file_state",
     "function_behind",
     "global_path",
@@ -34,6 +35,8 @@ __all__ = [
     "operation",
     "other_modules",
     "scope_of",
+    "variable_now",
+    "variables_now",
     "walk",
     "walk_or_error",
 ]
@@ -52,6 +55,9 @@ ABSENT: Final = _Absent()
 _BUILTINS: Final = vars(builtins)
 
 
+_NOTHING: Final[Mapping[str, Any]] = types.MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """Everything that one call of a function offers to a compile.
@@ -61,10 +67,27 @@ class World:
 
     function: types.FunctionType
     arguments: Mapping[str, Any]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    environment: Mapping[str, str | None] = field(default_factory=dict)
-    target: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = _NOTHING
+    environment: Mapping[str, str | None] = _NOTHING
+    target: Mapping[str, Any] = _NOTHING
     compiler: object = None
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        arguments: Mapping[str, Any],
+        options: Mapping[str, Any] = _NOTHING,
+        environment: Mapping[str, str | None] = _NOTHING,
+        target: Mapping[str, Any] = _NOTHING,
+        compiler: object = None,
+    ) -> None:
+        put = object.__setattr__  # by hand: one is made for every call that is not recalled
+        put(self, "function", function)
+        put(self, "arguments", arguments)
+        put(self, "options", options)
+        put(self, "environment", environment)
+        put(self, "target", target)
+        put(self, "compiler", compiler)
 
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT: an operation that raises leads to nothing."""
@@ -236,12 +259,33 @@ def file_state(function: types.FunctionType, name: str) -> Any:
 
 
 def _environment(world: World, name: str) -> Any:
-    return environment_variable(name, world.environment.get(name))
+    return variable_now(name, world.environment.get(name))[1]
 
 
-def environment_variable(name: str, default: str | None = None) -> str | None:
-    """A variable as it is now; one that is not set is the same as its default."""
-    return os.environ.get(name, default)
+Variables = tuple[bytes | str | None, ...]
+
+
+def variables_now(names: Iterable[str]) -> Variables:
+    """Variables as they are now, to be compared with how they were; None for what is not set."""
+    table = raw_environment()
+    if table is None:
+        return tuple([os.environ.get(name) for name in names])
+    return tuple([table.get(name.encode(*_ENCODING)) for name in names])
+
+
+def variable_now(name: str, default: str | None) -> tuple[bytes | None, str | None]:
+    """A variable as the system has it, and in words; one that is not set is as its default."""
+    table = raw_environment()
+    if table is None:
+        text = os.environ.get(name, default)
+        return None if text is None else os.fsencode(text), text
+    raw = table.get(name.encode(*_ENCODING))
+    if raw is not None:
+        return raw, raw.decode(*_ENCODING)
+    return None if default is None else default.encode(*_ENCODING), default
+
+
+_ENCODING: Final = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
 
 
 def _compiler(world: World, name: str) -> Any:

@@ -32,7 +32,7 @@ from whorl.artifacts import FORMAT, Damaged, Entry
 from whorl.artifacts.entry import names_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import importing, logger, room
-from whorl.settings import DEFAULT_MAX_SIZE
+from whorl.settings import DEFAULT_MAX_SIZE, absolute
 
 from .found import ABSENT, Absent, Found, check_key
 from .safety import check_directory, danger, is_private
@@ -99,8 +99,8 @@ class DirectoryStore:
         statistics: Statistics | None = None,
     ) -> None:
         # Texts, not paths, and no more than a hit needs: every new process does this.
-        self.place = os.path.abspath(root)
-        check_directory(self.place)
+        self.place = absolute(os.fspath(root))
+        is_closed = check_directory(self.place)
         home = f"{self.place}{os.sep}v{FORMAT}"
         self.max_size = max_size
         self.read_only = read_only
@@ -116,7 +116,8 @@ class DirectoryStore:
         self._bound: Bound | None = None
         # Until when it is not necessary to look at a file again, and what names it has to have.
         self._looked_at: dict[str, tuple[float, bytes]] = {}
-        self._private_until = 0.0  # until when nobody else can have entered the directory
+        # Until when nobody else can have entered the directory.
+        self._private_until = time.monotonic() + _TRUSTED_FOR if is_closed else 0.0
 
     @property
     def root(self) -> Path:
@@ -151,11 +152,12 @@ class DirectoryStore:
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> outcomes.Got:
         """The entry of a key, checked. Hot: see `bench/store.py`."""
-        if type(key) is StableDigest and under is None:
-            path = f"{self._entries}{key[:2]}{os.sep}{key[2:]}"  # the same as below, sooner
-        else:
+        if type(key) is not StableDigest or (under is not None and type(under) is not StableDigest):
             check_key(key, under)
-            path = self.path(key, under)
+        if under is None:
+            path = f"{self._entries}{key[:2]}{os.sep}{key[2:]}"  # as `path` says, sooner
+        else:
+            path = f"{self._groups}{under[:2]}{os.sep}{under[2:]}{os.sep}{key}"
         try:
             file = os.open(path, _READ)
         except (FileNotFoundError, NotADirectoryError):

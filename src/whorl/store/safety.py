@@ -38,15 +38,18 @@ def is_private(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
-def check_directory(directory: str) -> None:
-    """Raise `UnsafeDirectory` if somebody else may write to it; one that is not there may pass."""
+def check_directory(directory: str) -> bool:
+    """Raise `UnsafeDirectory` if somebody else may write to it; one that is not there may pass.
+
+    Tells whether nobody else can even get into it.
+    """
     try:
         status = os.stat(directory)
     except OSError:
-        return
+        return False
     reason = danger(status)
     if reason is None:
-        return
+        return is_private(status)
     remedy = (
         "Let WHORL_CACHE_DIR name a directory of your own."
         if "belongs" in reason

@@ -74,7 +74,7 @@ class Statistics:
         # A signal handler may count too; after a fork, another thread may hold the old one.
         self._lock = RLock()
         self._counts: Counts = Counts()
-        self._flushed: Counts = Counts()
+        self._flushed: Counts | None = None  # what was written down, if anything was
         self._programs: dict[str, list[float]] = self._counts.programs
         self._hits: int = 0
         self._hit_bytes: int = 0
@@ -174,7 +174,8 @@ class Statistics:
             do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
-            self._flushed = flushed(self._gathered(), self._flushed, self._directory)
+            before = self._flushed or Counts()
+            self._flushed = flushed(self._gathered(), before, self._directory)
 
 
 _ALIVE: Final[weakref.WeakSet[Statistics]] = weakref.WeakSet()
