@@ -80,12 +80,12 @@ def _name_of_file(file: str) -> str:
 
 def resolve(module: str, dotted: str) -> object:
     """What `module.dotted` is bound to, found without running any code, or ABSENT."""
-    found: object = sys.modules.get(module, ABSENT)
+    found: Any = sys.modules.get(module, ABSENT)
     for part in dotted.split("."):
         if derives(type(found), types.ModuleType):
-            found = module_attribute(cast("types.ModuleType", found), part)
+            found = module_attribute(found, part)
         elif derives(type(found), type):
-            found = class_vars(cast("type", found)).get(part, ABSENT)
+            found = class_vars(found).get(part, ABSENT)
         else:
             return ABSENT
     return found
@@ -99,10 +99,9 @@ def importable(cls: type) -> bool:
     dotted, module = qualname(cls), module_name(cls)
     if "<locals>" in dotted:
         return False
-    found = resolve(module, dotted)
-    if not derives(type(found), type):
+    named: Any = resolve(module, dotted)
+    if not derives(type(named), type):
         return False
-    named = cast("type", found)
     return named is cls or (qualname(named) == dotted and module_name(named) == module)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass, field
+from whorl.late import dataclass
 from whorl.reads import Plain, Shape, Trace
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Generations", "KnownShape", "Specialization"]
 
+_NUMBER = count()
 PLAIN_USES = 2  # of a shape, before code is generated for it
 
 # Room of one generation of a kernel's table; there are two, so twice that is in memory at most.
@@ -34,9 +35,28 @@ class Specialization:
     artifact: Artifact
     facts: tuple[Plain, ...]
     origin: str  # compiled, found
-    entry: Entry | None = None
-    loaded: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    number: int = field(default_factory=count().__next__)  # the later it came to be, the higher
+    entry: Entry | None
+    loaded: dict[str, Callable[..., Any]]
+    number: int  # the later it came to be, the higher
+
+    def __init__(
+        self,
+        key: StableDigest | None,
+        architecture: str,
+        artifact: Artifact,
+        facts: tuple[Plain, ...],
+        origin: str,
+        entry: Entry | None = None,
+    ) -> None:
+        put = object.__setattr__  # by hand: every process makes a few
+        put(self, "key", key)
+        put(self, "architecture", architecture)
+        put(self, "artifact", artifact)
+        put(self, "facts", facts)
+        put(self, "origin", origin)
+        put(self, "entry", entry)
+        put(self, "loaded", {})
+        put(self, "number", next(_NUMBER))
 
     @property
     def trace(self) -> Trace:

@@ -100,7 +100,7 @@ def exact(value: Any) -> Plain:
         return value
     try:
         if cls is tuple:
-            return tuple(exact(item) for item in value)
+            return tuple([exact(item) for item in value])
         if cls is list:
             return ["list", *(exact(item) for item in value)]
         if cls is dict:  # whoever has the value can see the order
