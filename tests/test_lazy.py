@@ -131,6 +131,13 @@ def test_a_room_is_the_module_that_type_checkers_see(module: str, tree: ast.Modu
         for place in ["." * node.level + (node.module or "")]
         for alias in node.names
     }
+    seen |= {
+        alias.asname: alias.name
+        for node in block.body
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.asname
+    }
     there = {
         ast.unparse(node.targets[0]): ast.literal_eval(node.value.args[0])
         for node in block.orelse

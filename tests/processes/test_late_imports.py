@@ -124,7 +124,7 @@ def count():
 
 def describe():
     import dataclasses
-    assert dataclasses.fields(whorl.Settings)
+    assert dataclasses.fields(whorl.Artifact)
     assert repr(whorl.settings.current())
     assert whorl.fingerprint([whorl.settings.current().cache.value])
 

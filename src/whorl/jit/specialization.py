@@ -47,6 +47,8 @@ class Specialization:
         facts: tuple[Plain, ...],
         origin: str,
         entry: Entry | None = None,
+        loaded: dict[str, Callable[..., Any]] | None = None,
+        number: int | None = None,
     ) -> None:
         put = object.__setattr__  # by hand: every process makes a few
         put(self, "key", key)
@@ -55,8 +57,8 @@ class Specialization:
         put(self, "facts", facts)
         put(self, "origin", origin)
         put(self, "entry", entry)
-        put(self, "loaded", {})
-        put(self, "number", next(_NUMBER))
+        put(self, "loaded", {} if loaded is None else loaded)
+        put(self, "number", next(_NUMBER) if number is None else number)
 
     @property
     def trace(self) -> Trace:
