@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -158,12 +160,30 @@ def _distribution_of(top: str) -> str:
     found = _DISTRIBUTIONS.get(top)
     if found is None:
         parts = []
-        for distribution in _distributions_of(top):
+        for distribution in _distributions_of(top) if _may_be_installed(top) else ():
             name = distribution.metadata["Name"]
             record = distribution.read_text("RECORD") or ""
             parts.append(f"{name} {distribution.version} {hash_hex(record.encode())[:8]}")
         found = _DISTRIBUTIONS[top] = ", ".join(parts)
     return found
+
+
+def _may_be_installed(top: str) -> bool:
+    """Whether a package lies where distributions are: looking through those takes 80 ms.
+
+    Of a checkout, or of the program itself, nothing is known but the compiler's own version.
+    """
+    module = sys.modules.get(top)
+    file = getattr(module, "__file__", None)
+    places = [os.path.dirname(file)] if file else []
+    packages = getattr(module, "__path__", None)
+    if packages is not None:
+        places = [os.path.dirname(place) for place in packages]
+    try:
+        names = [name for place in places for name in os.listdir(place or os.curdir)]
+    except OSError:  # inside of an archive
+        return True
+    return any(name.endswith((".dist-info", ".egg-info")) for name in names)
 
 
 def _distributions_of(top: str) -> list[metadata.Distribution]:
@@ -175,8 +195,11 @@ def _distributions_of(top: str) -> list[metadata.Distribution]:
         named = metadata.distribution(top)
         if any(file.parts[0] in (top, f"{top}.py") for file in named.files or ()):
             return [named]
-    names = metadata.packages_distributions().get(top, ())
-    return [metadata.distribution(name) for name in sorted(set(names))]
+    found = []
+    for name in sorted(set(metadata.packages_distributions().get(top, ()))):
+        with contextlib.suppress(metadata.PackageNotFoundError):  # named as no installer would
+            found.append(metadata.distribution(name))
+    return found
 
 
 _DISTRIBUTIONS: dict[str, str] = {}
