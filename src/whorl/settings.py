@@ -121,7 +121,7 @@ class Settings(NamedTuple):
 
     @property
     def threads(self) -> Setting[int]:
-        """How many threads a parallel loop may use: by default one for each processor."""
+        """How many threads a parallel loop may use: by default as many as can run at once."""
         limit, origin = self.thread_limit
         return Setting(_processors() if limit is None else limit, origin)
 
@@ -197,10 +197,11 @@ def _parsed(option: str, name: str, value: object) -> object:
 
 @functools.cache
 def _processors() -> int:
-    """How many processors this process may use; asked once."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many threads of this process can run at once; asked once."""
+    with importing:
+        from .processors import processors
+
+    return processors()
 
 
 IN_THE_WAY: Final = "a directory; there is a file of that name"

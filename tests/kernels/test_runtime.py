@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -39,3 +42,38 @@ def test_without_a_runtime_loops_are_serial_and_that_is_said_once(
 def test_a_number_of_threads_that_is_none_is_refused(threads: object) -> None:
     with pytest.raises(whorl.BadSetting, match="threads"):
         whorl.configure(threads=threads)  # type: ignore[arg-type] # on purpose
+
+
+LOADED = """
+import os
+from whorl.kernels.runtime import find_runtime
+
+print(find_runtime().name, os.environ.get("GOMP_SPINCOUNT"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "spins", "left"),
+    [
+        ({}, "5000", "None"),
+        ({"GOMP_SPINCOUNT": "7"}, "7", "7"),
+        ({"OMP_WAIT_POLICY": "passive"}, "0", "None"),
+    ],
+)
+def test_waiting_threads_soon_sleep_unless_somebody_wants_it_otherwise(
+    said: dict[str, str], spins: str, left: str
+) -> None:
+    runtime_found = runtime.find_runtime()
+    if runtime_found is None or "gomp" not in runtime_found.name:
+        pytest.skip("there is no runtime of GNU's")
+    quiet = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    others = {name: text for name, text in os.environ.items() if name not in quiet}
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        env={**others, **said, "OMP_DISPLAY_ENV": "verbose"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"GOMP_SPINCOUNT = '{spins}'" in run.stderr
+    assert run.stdout.split() == [runtime_found.name, left]

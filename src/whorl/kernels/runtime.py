@@ -3,6 +3,11 @@
 Parallel loops run on the OpenMP runtime of the machine, through the one entry that all of them
 have. Where none is found, and in a child that was forked after threads were used, they run on
 one thread; that is said once.
+
+Threads that wait for others spin for a while before they sleep. For how long, the runtimes decide
+for machines that do nothing else: GNU's spins for 10 ms. Where other programs run, that takes the
+time of the very threads that are waited for: the demo took 12.5 s beside three busy programs, and
+takes 6 with 0.2 ms of spinning. What the environment says of it is left as it is.
 """
 
 from __future__ import annotations
@@ -36,12 +41,27 @@ class Runtime:
         self.address = address
 
 
+_SPINS: Final = "5000"  # looks at what is waited for: 0.2 ms
+_SAID_BY: Final = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+
+
+def _loaded(name: str) -> ctypes.CDLL:
+    """A runtime; GNU's spins for a short while only, unless somebody has said for how long."""
+    if any(variable in os.environ for variable in _SAID_BY):
+        return ctypes.CDLL(name)
+    os.environ["GOMP_SPINCOUNT"] = _SPINS  # read while the library is loaded, and never again
+    try:
+        return ctypes.CDLL(name)
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
 @cache
 def find_runtime() -> Runtime | None:
     """The OpenMP runtime of this machine, if there is one."""
     for name in _NAMES.get(sys.platform, ()):
         try:
-            library = ctypes.CDLL(name)
+            library = _loaded(name)
             entry = ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
         except (OSError, AttributeError):
             continue
