@@ -25,6 +25,7 @@ from whorl.lazy import importing, load
 from whorl.locks import local
 
 from .digest import LEAVES, StableDigest, digest_of, hash_bytes, is_digest, marshalled
+from .lookup import module_vars
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -240,7 +241,20 @@ def _text_of(filename: str) -> bytes | None:
         import linecache
 
     lines = linecache.getlines(filename)
-    return "".join(lines).encode("utf-8", "surrogatepass") if lines else None
+    return "".join(lines).encode("utf-8", "surrogatepass") if lines else _packed(filename)
+
+
+def _packed(filename: str) -> bytes | None:
+    """The text of a module in an archive, or wherever else its loader has it from."""
+    for module in list(sys.modules.values()):
+        stored = module_vars(module) if type(module) is types.ModuleType else {}
+        get = getattr(getattr(stored.get("__spec__"), "loader", None), "get_data", None)
+        if get is not None and stored.get("__file__") == filename:
+            try:
+                return bytes(get(filename))
+            except Exception:  # the loader is somebody else's
+                return None
+    return None
 
 
 def _content(filename: str) -> bytes:
