@@ -114,6 +114,7 @@ CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
     ("x.y = 1", 1, 1, 5, "attributes of objects are read in a kernel, never written"),
     ("return x.nope", 1, 1, 12, "without an attribute 'nope'"),
     ("return Point.nope", 1, 1, 12, "without an attribute 'nope'"),
+    ("return whorl.nope(x)", 1, 1, 12, "is a module without an attribute 'nope'"),
     ("return getattr(x, 'nope')", 1, 1, 12, "there is no arg:x.nope"),
     ("return TABLE['b']", 1, 1, 12, "has no item 'b'"),
     ("return TABLE[x]", 1, 1, 12, "is indexed by a value of the run"),

@@ -13,6 +13,7 @@ Unset       a name that has no value, or no single one, and why
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -161,7 +162,7 @@ def fingerprint_or_id(value: Any) -> Any:
 
 def kind_of(value: object) -> str:
     """What a value is an instance of, with its article."""
-    name = type(value).__name__
+    name = "module" if isinstance(value, types.ModuleType) else type(value).__name__
     return f"an {name}" if name[:1].lower() in "aeio" or name == "ndarray" else f"a {name}"
 
 
