@@ -301,7 +301,8 @@ def variables() -> tuple[str, ...]:
 # -- the settings of this process -------------------------------------------------------
 
 _current: Settings | None = None
-_listeners: list[Callable[[Settings], None]] = []
+_applied: list[Settings] = []  # the last that were, also when they are to be read again
+_listeners: list[Callable[[Settings, Settings], None]] = []
 _told: list[bool] = []  # whether whorl's loggers were told a level
 
 
@@ -355,8 +356,8 @@ def restore(settings: Settings) -> None:
     _apply(settings)
 
 
-def on_change(listener: Callable[[Settings], None]) -> None:
-    """Call this when `configure` was called."""
+def on_change(listener: Callable[[Settings, Settings], None]) -> None:
+    """Call this with the settings before and after, when there are others than there were."""
     _listeners.append(listener)
 
 
@@ -367,5 +368,7 @@ def _apply(settings: Settings) -> None:
     elif _told:  # by default the program's own levels are its own
         _told.clear()
         log_level.restore()
-    for listener in _listeners:
-        listener(settings)
+    before, _applied[:] = _applied[:], [settings]
+    for earlier in before:
+        for listener in _listeners:
+            listener(earlier, settings)

@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -309,6 +310,18 @@ def test_an_entry_that_grows_large_is_read_whole(store: DirectoryStore) -> None:
         store.put(entry_of(1, bytes(size)))
         for _ in range(3):
             assert len(code(store, 1)) == size
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
+def test_closing_a_directory_does_not_make_what_was_put_there_before_safe(
+    store: DirectoryStore,
+) -> None:
+    store.put(entry_of(1))
+    path_of(store, 1).chmod(0o666)
+    store.root.chmod(0o700)
+    got = DirectoryStore(store.root).get(key_of(1))
+    assert isinstance(got, Failed)
+    assert got.ending is Ending.UNSAFE
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives away")

@@ -120,6 +120,11 @@ def _is_heap_class(cls: type) -> bool:
 
 def class_label(cls: type) -> str:
     """The name of a class in every process. Local classes of one name are not told apart."""
+    if type(cls) is type:  # most are found where they say, and have no metaclass to be asked
+        module, name = cls.__module__, cls.__qualname__
+        found = sys.modules.get(module) if type(module) is str else None
+        if type(found) is types.ModuleType and module_vars(found).get(name) is cls:
+            return f"{known_module_name(module)}:{name}"
     if not known_by_name(cls):
         return f"local {module_name(cls)}:{qualname(cls)}"
     return f"{known_module_name(module_name(cls))}:{qualname(cls)}"

@@ -528,17 +528,14 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
-_place: list[tuple[str, str]] = []  # the cache that kernels have been using
 
-
-def _on_settings(settings: Settings) -> None:
+def _on_settings(before: Settings, after: Settings) -> None:
     """With another cache, begin again: what is in memory is from the old one."""
-    place = (settings.cache.value, settings.cache_place.value)
-    if _place and _place[0] != place:
+    is_other = before.cache_place.value != after.cache_place.value
+    if is_other or before.cache.value != after.cache.value:
         for kernel in list(_ALIVE):
             if kernel._own_cache is None:
                 kernel._begin_again()
-    _place[:] = [place]
 
 
 on_change(_on_settings)

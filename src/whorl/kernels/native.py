@@ -256,7 +256,7 @@ def _drop_all() -> None:
         kernel.tables.drop(kernel)
 
 
-def _on_settings(settings: Settings) -> None:
+def _on_settings(before: Settings, after: Settings) -> None:
     _drop_all()
 
 

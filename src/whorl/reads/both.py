@@ -97,6 +97,10 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
             live.append(facts_of.pack(value))
             durable.append(value)
             continue
+        elif aspect is _VALUE and cls is tuple and (items := facts_of.live_items(value)):
+            live.append(items)
+            durable.append(value)
+            continue
         elif aspect is _CODE and cls is types.FunctionType:
             one, other = _code(value, kept)
             live.append(one)

@@ -41,6 +41,7 @@ __all__ = [
     "has_identity",
     "is_constant",
     "is_only_here",
+    "live_items",
     "live_value",
     "own_module",
     "same_fact",
@@ -185,6 +186,24 @@ def live_value(value: Any) -> Any:
     if cls is tuple:
         return ("tuple", *map(live_value, value))
     return ("exactly", _hashable(exact(value)))  # which has the class in it
+
+
+def live_items(value: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The same of a tuple that is its own fact, as most are, in one call; None for others.
+
+    >>> live_items((1, "a")) == live_value((1, "a")), live_items((1, (2,)))
+    (True, None)
+    """
+    live: list[Any] = ["tuple"]
+    for item in value:
+        kind = type(item)
+        if kind is float:
+            live.append(pack(item))
+        elif kind is int or item is None or (kind is str and len(item) <= LONG):
+            live.append(item)
+        else:
+            return None
+    return tuple(live)
 
 
 def is_constant(value: Any) -> bool:

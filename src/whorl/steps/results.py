@@ -464,14 +464,15 @@ def name_of(function: Any) -> str:
 
 
 _epoch: Final[list[object]] = [object()]
-_place: Final[list[tuple[object, ...]]] = []
 
 
-def _on_settings(now: settings.Settings) -> None:
-    place = (now.cache.value, now.cache_place.value, now.cache_salt.value)
-    if _place and _place[0] != place:
+def _on_settings(before: settings.Settings, after: settings.Settings) -> None:
+    if _place(before) != _place(after):
         _epoch[0] = object()
-    _place[:] = [place]
+
+
+def _place(given: settings.Settings) -> tuple[str, str, str]:
+    return given.cache.value, given.cache_place.value, given.cache_salt.value
 
 
 settings.on_change(_on_settings)

@@ -75,12 +75,12 @@ def default_cache() -> Cache:
     return cache
 
 
-def _reopen(settings: Settings) -> None:
+def _reopen(before: Settings, after: Settings) -> None:
     global _cache
     with _lock:
-        before, _cache = _cache, None
-    if before is not None:
-        before.statistics.flush()
+        cache, _cache = _cache, None
+    if cache is not None:
+        cache.statistics.flush()
 
 
 _settings.on_change(_reopen)

@@ -175,7 +175,10 @@ class DirectoryStore:
             if status.st_size > self.max_size:
                 return unusable.too_large()
             names = names_of(key, under)
-            contents = _contents(file, status, self.place)
+            size = status.st_size
+            contents: bytes | memoryview = os.read(file, size) if size <= _AT_ONCE else b""
+            if len(contents) != size or not stat.S_ISREG(status.st_mode):
+                contents = _contents(file, status, self.place)
             entry = Entry.checked(contents, key, under, names)
             return self._looked(path, status, names) or Found(entry)
         except Damaged as damaged:
@@ -270,12 +273,7 @@ class DirectoryStore:
 
 
 def _contents(file: int, status: os.stat_result, root: str) -> bytes | memoryview:
-    """All of a file; a large one is mapped where that is safe."""
-    size = status.st_size
+    """All of a file that is large, or of which not all was read; mapped where that is safe."""
     if not stat.S_ISREG(status.st_mode):
         raise Damaged.not_a_file()
-    if size <= _AT_ONCE:
-        data = os.read(file, size)
-        if len(data) == size:
-            return data
-    return mapping.contents(file, size, root)
+    return mapping.contents(file, status.st_size, root)
