@@ -224,8 +224,8 @@ def other_modules(shape: Shape, own: str | None) -> list[str]:
     go on reading the old one.
     """
     reads = shape.reads
-    names = {name.rpartition(".")[0]: None for (root, name, _), _, _ in reads if root == "global"}
-    return [name for name in names if name != own]
+    names = {name.rpartition(".")[0] for (root, name, _), _, _ in reads if root == "global"}
+    return sorted(names - {own})
 
 
 def global_path(path: Path, function: types.FunctionType, name: str) -> Path:
