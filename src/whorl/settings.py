@@ -128,13 +128,17 @@ class Settings(NamedTuple):
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
+        table = raw_environment() if environment is None else None
         environment = os.environ if environment is None else environment
-        table = raw_environment() if environment is os.environ else None
         settings = [*_DEFAULTS]
         for place, (option, variable, raw) in enumerate(_VARIABLES):
-            given = environment.get(variable) if table is None else table.get(raw)
-            if given and not given.isspace():
-                text = os.fsdecode(given)
+            if table is None:
+                text = environment.get(variable, "")
+            elif raw in table:
+                text = table[raw].decode(*ENCODING)
+            else:
+                continue
+            if text and not text.isspace():
                 settings[place] = Setting(_parsed(option, variable, text), variable)
         if settings[_CACHE_PLACE] is None:
             settings[_CACHE_PLACE] = Setting(_default_directory(), _DEFAULT)
@@ -181,6 +185,8 @@ def raw_environment() -> Mapping[bytes, bytes] | None:
 
 
 _USUAL_ENVIRONMENT: Final[Any] = type(os.environb) if os.supports_bytes_environ else None
+ENCODING: Final = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+"""Of names and values in the table behind `os.environ`."""
 
 
 def _bad(name: str, value: object, wanted: str) -> BadSetting:
@@ -310,8 +316,11 @@ def current() -> Settings:
     """The settings of this process, read from the environment when first asked for."""
     global _current  # noqa: PLW0603  # one process, one set of options
     if _current is None:
-        _current = Settings.from_environment()
-        _apply(_current)
+        _current = settings = Settings.from_environment()
+        if _applied or settings.log.origin != _DEFAULT:  # not the first, or not as usual
+            _apply(settings)
+        else:
+            _applied.append(settings)
     return _current
 
 

@@ -240,8 +240,7 @@ def test_stats_add_up_what_is_kept_and_what_was_counted(
     statistics = Statistics(store.root / "statistics")
     statistics.count(Ending.ABSENT, 2)
     for _ in range(3):
-        statistics.hit(100, 0.5)
-        statistics.found("solver.step", 0.5)
+        statistics.hit(100, 0.5, "solver.step")
     statistics.made("solver.step", 0.25, "first compile")
     statistics.flush()
     told = run("stats", "--json").json

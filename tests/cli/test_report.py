@@ -29,8 +29,7 @@ def page(run: Run, store: DirectoryStore, tmp_path: Path) -> Path:
         for variant in range(3):
             store.put(artifact_of(name, variant, made=now - 1000 * i, size=100 * 4**i))
     statistics = Statistics(store.root / "statistics")
-    statistics.found("solver.step", 2.5)
-    statistics.hit(10, 2.5)
+    statistics.hit(10, 2.5, "solver.step")
     statistics.made(HOSTILE, 0.5, "first compile")
     statistics.flush()
     difference = Difference("global:solver.SCALE", "2.0", "3.0", f"solver.py:7: `{HOSTILE}`")

@@ -208,7 +208,7 @@ def test_both_spellings_at_once_are_those_of_the_plain_ways(
 ) -> None:
     given = dict(zip(NAMES, held, strict=True))
     world = World(FUNCTION, given, {}, VARIABLES, {"lanes": 4}, COMPILER)
-    facts = both_facts(shape, world, by_identity=by_identity)
+    facts = both_facts(shape.reads, world, by_identity=by_identity)
     expected = live_facts(shape, world, by_identity=by_identity)
     assert comparable(facts.live) == comparable(expected)
     assert repr(facts.durable) == repr(facts_now(shape, world))
@@ -222,7 +222,7 @@ def test_what_is_known_by_identity_is_looked_at_once() -> None:
 
     shape = Shape((Read(Path("arg", "a", (Step("attr", "x"),)), Aspect.VALUE),))
     world = World(FUNCTION, {"a": Making(), "b": None})
-    (live,), ((_, durable),), _, _ = both_facts(shape, world, by_identity=True)
+    (live,), ((_, durable),), _, _ = both_facts(shape.reads, world, by_identity=True)
     assert isinstance(live, Same)
     assert live is durable
 
@@ -247,10 +247,10 @@ def test_a_module_that_is_replaced_meanwhile_matches_nothing(
         )
     )
     world = World(FUNCTION, {"a": Replacing(), "b": None})
-    facts = both_facts(shape, world)
+    facts = both_facts(shape.reads, world)
     assert facts.live[:2] == (1, False)
     assert isinstance(facts.live[2], Unmatched)
-    after = both_facts(shape, world)
+    after = both_facts(shape.reads, world)
     assert after.live == live_facts(shape, world) == (1, False, id(vars(modules[1])))
     assert any(held is vars(modules[1]) for held in after.kept)
 

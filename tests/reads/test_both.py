@@ -41,7 +41,7 @@ def test_a_class_is_known_by_the_same_facts_before_signatures_are_imported(
 ) -> None:
     assert signature(cls) == durable(Aspect.TYPE, cls)  # who needs the module has it now
     monkeypatch.delitem(sys.modules, "whorl.reads.signature")
-    found = both_facts(A_CLASS, world(cls))
+    found = both_facts(A_CLASS.reads, world(cls))
     assert "whorl.reads.signature" not in sys.modules
     assert found.durable == (signature(cls),) == facts_now(A_CLASS, world(cls))
     assert found.live == live_facts(A_CLASS, world(cls))
@@ -51,7 +51,7 @@ def test_a_class_is_known_by_the_same_facts_before_signatures_are_imported(
 def test_how_many_there_are_is_the_same_in_both_ways(held: Any) -> None:
     shape = Shape((Read(Path("arg", "held"), Aspect.LEN),))
     call = World(cast("FunctionType", world), {"held": held})
-    found = both_facts(shape, call)
+    found = both_facts(shape.reads, call)
     assert found.durable == facts_now(shape, call)
     assert found.live == live_facts(shape, call)
 
@@ -59,4 +59,4 @@ def test_how_many_there_are_is_the_same_in_both_ways(held: Any) -> None:
 def test_a_signature_that_is_registered_for_classes_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = ClassTable({type: lambda cls: cls.__name__})
     monkeypatch.setattr(sys.modules["whorl.reads.signature"], "_registered", table)
-    assert both_facts(A_CLASS, world(int)).durable == (("own", "builtins:type", "int"),)
+    assert both_facts(A_CLASS.reads, world(int)).durable == (("own", "builtins:type", "int"),)

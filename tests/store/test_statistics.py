@@ -117,18 +117,17 @@ def test_programs_and_causes_add_up_and_survive_being_added_up(
     monkeypatch.setattr(module, "COMPACT_FROM", 1)
     for _ in range(5):
         statistics = Statistics(tmp_path)
-        statistics.found("m.f", 0.5)
+        statistics.hit(10, 0.5, "m.f")
         statistics.made("m.f", 0.25, "first compile")
         statistics.made("m.g", 1.0)
-        statistics.hit(10, 0.5)
         statistics.flush()
-        statistics.found("m.f", 0.0)
+        statistics.hit(10, 0.0, "m.f")
         statistics.flush()
         assert statistics.totals.programs["m.f"] == ProgramTotals(2, 1, 0.5, 0.25)
     before, days = Totals.of(tmp_path), Totals.by_day(tmp_path)
     assert before.programs["m.f"] == ProgramTotals(found=10, made=5, saved=2.5, spent=1.25)
     assert before.causes == {"first compile": 5}
-    assert sum(day.hits for day in days.values()) == 5
+    assert sum(day.hits for day in days.values()) == 10
     module.compact(tmp_path)
     assert Totals.of(tmp_path) == before
     assert {day: sums.hits for day, sums in Totals.by_day(tmp_path).items() if sums.hits} == {
@@ -171,7 +170,7 @@ def test_few_programs_are_kept_of_very_many(
     statistics = Statistics(tmp_path)
     for i in range(10):
         for _ in range(i + 1):
-            statistics.found(f"m.f{i}", 0.1)
+            statistics.hit(1, 0.1, f"m.f{i}")
     statistics.flush()
     module.compact(tmp_path)
     assert set(Totals.of(tmp_path).programs) == {"m.f9", "m.f8", "m.f7"}
@@ -183,8 +182,7 @@ def test_a_summary_gets_the_same_lines(tmp_path: Path) -> None:
         settings.configure(summary=tmp_path / "summary.jsonl")
         for directory in (tmp_path / "statistics", None):
             statistics = Statistics(directory)
-            statistics.found("m.f", 0.5)
-            statistics.hit(1, 0.5)
+            statistics.hit(1, 0.5, "m.f")
             statistics.flush()
             statistics.flush()
     finally:
@@ -200,8 +198,7 @@ def test_files_that_grow_are_added_up_without_anybody_collecting(
     monkeypatch.setattr(count_file, "COMPACT_AT", 2000)
     for i in range(200):
         statistics = Statistics(tmp_path / "statistics")
-        statistics.hit(1, 0.5)
-        statistics.found(f"m.f{i % 3}", 0.5)
+        statistics.hit(1, 0.5, f"m.f{i % 3}")
         statistics.flush()
     assert Totals.of(tmp_path / "statistics").hits == 200
     assert Totals.of(tmp_path / "statistics").programs["m.f0"].found == 67

@@ -222,6 +222,18 @@ class Entry:
             raise Damaged.unreadable(repr(error)) from error
         return tuple(table)
 
+    def views(self) -> dict[str, memoryview]:
+        """Every payload by its name, not copied. Hot: every hit takes them."""
+        found, whole, all_bytes = {}, memoryview(self.data), len(self.data)
+        try:
+            for name, at, size, _ in self._read_label()["payloads"]:
+                if not 0 <= at <= at + size <= all_bytes:
+                    raise Damaged.unreadable(f"payload {name!r} lies outside")
+                found[name] = whole[at : at + size]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise Damaged.unreadable(repr(error)) from error
+        return found
+
     def payload(self, name: str) -> memoryview:
         """One payload, not copied; KeyError if the entry has none of this name."""
         for place in self.payloads:
@@ -236,17 +248,15 @@ class Entry:
     def _read_label(self) -> dict[str, Any]:
         fields = self._fields
         if fields is None:
-            fields, self._others = self._line(0)
+            size = SIZES.unpack_from(self.data, _SIZES_AT)[1]
+            fields, self._others = line_of(bytes(self.data[HEAD : HEAD + size]), 0)
             self._fields = fields
         return fields
 
     def _read_others(self) -> dict[str, Any]:
         self._read_label()
-        return self._line(self._others)[0]
-
-    def _line(self, begin: int) -> tuple[dict[str, Any], int]:
         size = SIZES.unpack_from(self.data, _SIZES_AT)[1]
-        return line_of(bytes(self.data[HEAD : HEAD + size]), begin)
+        return line_of(bytes(self.data[HEAD : HEAD + size]), self._others)[0]
 
 
 def names_of(key: StableDigest, under: StableDigest | None) -> bytes:

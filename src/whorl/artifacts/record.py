@@ -25,9 +25,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass, field
+from whorl.late import dataclass
 from whorl.lazy import room
-from whorl.reads.trace import ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
+from whorl.reads.trace import ASPECTS, ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
 from .entry import Damaged, Entry, Label
 
@@ -42,6 +42,7 @@ __all__ = [
     "Record",
     "decode",
     "encode",
+    "read_of",
     "restored",
     "shape_of",
     "shape_plain",
@@ -65,9 +66,20 @@ class Artifact:
     True
     """
 
-    payloads: Mapping[str, bytes | memoryview] = field(default_factory=dict)
-    metadata: Mapping[str, Plain] = field(default_factory=dict)
-    trace: Trace = field(default_factory=Trace)
+    payloads: Mapping[str, bytes | memoryview]
+    metadata: Mapping[str, Plain]
+    trace: Trace
+
+    def __init__(
+        self,
+        payloads: Mapping[str, bytes | memoryview] | None = None,
+        metadata: Mapping[str, Plain] | None = None,
+        trace: Trace = _NO_TRACE,
+    ) -> None:
+        put = object.__setattr__  # by hand: every hit makes one
+        put(self, "payloads", {} if payloads is None else payloads)
+        put(self, "metadata", {} if metadata is None else metadata)
+        put(self, "trace", trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +111,8 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     try:
         match entry.record:
             case ["artifact", list(metadata)]:
-                view = memoryview(entry.data)
                 return Artifact(
-                    {name: view[at : at + size] for name, at, size, _ in entry.payloads},
+                    entry.views(),
                     dict(restored(metadata)) if metadata else {},
                     _trace_in(entry.more) if with_trace else _NO_TRACE,
                 )
@@ -136,37 +147,26 @@ def shape_of(plain: object) -> Shape:
 
 
 def _shape_in(plain: list[Any]) -> Shape:
-    """Hot in a new process: most reads are of one path without steps, and are made at once.
-
-    What is no root or no name fails as it is looked up or added to.
-    """
-    reads = [
-        _new(Read, (_new(Path, (_ROOTS[row[1][0]], row[1][1] + "", ())), _OF_ONE[row[0]], ()))
-        if len(row) == 2 and len(row[1]) == 2
-        else _read_in(row)
-        for row in plain
-    ]
-    return Shape(tuple(reads))
-
-
-_new: Final[Any] = tuple.__new__  # a named tuple without its own way of being made
+    return Shape(tuple([read_of(row) for row in plain]))
 
 
 def _trace_in(plain: list[Any]) -> Trace:
-    return Trace(tuple(Seen(_read_in(read), restored(fact), line) for read, fact, line in plain))
+    return Trace(tuple(Seen(read_of(read), restored(fact), line) for read, fact, line in plain))
 
 
-def _read_in(plain: list[Any]) -> Read:
+def read_of(plain: list[Any]) -> Read:
+    """One read of a shape that is kept; an error that says little if it is none.
+
+    >>> str(read_of(["type", ["arg", "n"]]))
+    'arg:n type'
+    """
     aspect, path, *beside = plain
     if aspect == _ALIAS and not beside:
         raise ValueError("one path alone is no alias")
-    return Read(_path_in(path), _ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())
+    return Read(_path_in(path), ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())
 
 
 _ALIAS: Final = Aspect.ALIAS.value
-_ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
-_OF_ONE: Final = {name: aspect for name, aspect in _ASPECTS.items() if name != _ALIAS}
-_ROOTS: Final = {root: root for root in ROOTS}
 
 
 def _path_in(plain: list[Any]) -> Path:

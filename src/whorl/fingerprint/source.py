@@ -5,7 +5,7 @@ the annotations of local names, which bytecode has not. What of it counts, and h
 in `tree`. Where no tree can be found (REPL, exec, frozen, edited since), the instructions
 themselves are the code.
 
-Who has a place that outlives the process lends it with `remembered_in`; what is found there is by
+Who has a place that outlives the process lends it as a `SourceMemory`; what is found there is by
 the same bytes of the file, the same code and the same Python. A process that finds its kernels in
 the cache finds all of its code there, and parses nothing.
 """
@@ -17,7 +17,6 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.late import NamedTuple
@@ -28,32 +27,21 @@ from .digest import LEAVES, StableDigest, digest_of, hash_bytes, is_digest, mars
 from .lookup import module_vars
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from .tree import Parsed
-
-    class SourceMemory(Protocol):
-        """A place that outlives the process: rows of plain data by digest."""
-
-        def get(self, key: StableDigest) -> object:
-            """The row of a key, or None."""
-
-        def put(self, key: StableDigest, row: list[object]) -> None:
-            """Keep a row."""
-
 
 __all__ = [
     "CodeDigest",
     "CodeMemo",
+    "SourceMemory",
     "code_digest",
     "constant",
     "raw_digest",
     "remembered_as",
-    "remembered_in",
 ]
 
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_MEMORY: Final = "source index 3"  # raise when what is remembered changes its meaning
+# What is remembered is so of this Python; raise the number when its meaning changes.
+_MEMORY: Final = ("source index 4", sys.version, __debug__)
 
 
 class CodeMemo:
@@ -96,37 +84,41 @@ class CodeDigest(NamedTuple):
         return b"".join(found).decode("utf-8", "replace")
 
 
-class _Lent:
-    """A memory that is lent for a while, and what was read and parsed meanwhile."""
+class SourceMemory:
+    """A place that outlives the process, lent to this thread while a `with` block runs.
 
-    __slots__ = ("before", "keys", "memory", "parsed", "texts")
+    It holds rows of plain data by digest, and what was read and parsed meanwhile.
+    """
 
-    def __init__(self, memory: SourceMemory) -> None:
-        self.memory = memory
+    __slots__ = ("_before", "keys", "parsed", "texts")
+
+    def __init__(self) -> None:
         self.texts: dict[str, tuple[bytes | None, bytes]] = {}  # with their digests
         self.keys: dict[int, tuple[types.CodeType, StableDigest]] = {}  # by address
         self.parsed: dict[bytes, Parsed] = {}
-        self.before: _Lent | None = None
+
+    def get(self, key: StableDigest) -> object:
+        """The row of a key, or None."""
+        raise NotImplementedError
+
+    def put(self, key: StableDigest, row: list[object]) -> None:
+        """Keep a row."""
+        raise NotImplementedError
 
     def __enter__(self) -> None:
-        self.before, _here.lent = _here.lent, self
+        self._before, _here.lent = _here.lent, self
 
     def __exit__(self, *raised: object) -> None:
-        _here.lent = self.before
+        _here.lent = self._before
 
 
 class _Here(local):
     """What is lent to this thread."""
 
-    lent: _Lent | None = None
+    lent: SourceMemory | None = None
 
 
 _here: Final = _Here()
-
-
-def remembered_in(memory: SourceMemory) -> AbstractContextManager[None]:
-    """Let what this thread finds out about sources be remembered there while the block runs."""
-    return _Lent(memory)
 
 
 def remembered_as(code: types.CodeType) -> StableDigest | None:
@@ -144,38 +136,37 @@ def remembered_as(code: types.CodeType) -> StableDigest | None:
     text, digest = lent.texts[filename]
     if text is None:
         return None
-    parts = (_MEMORY, sys.version, __debug__, digest, code.co_name, code.co_firstlineno)
-    key = digest_of(*parts, raw_digest(code))
+    key = digest_of(_MEMORY, digest, code.co_name, code.co_firstlineno, _raw(code))
     lent.keys[id(code)] = code, key
     return key
 
 
 def raw_digest(code: types.CodeType) -> bytes:
     """The digest of a code object as it is, docstring and all: quick, and good for one file."""
-    constants = [
-        held
-        if type(held) in LEAVES
-        else ("code", raw_digest(held))
-        if isinstance(held, types.CodeType)
-        else constant(held)
-        for held in code.co_consts
-    ]
-    return hash_bytes(
-        marshalled(
-            (
-                code.co_code,
-                constants,
-                code.co_names,
-                code.co_varnames,
-                code.co_freevars,
-                code.co_cellvars,
-                code.co_argcount,
-                code.co_posonlyargcount,
-                code.co_kwonlyargcount,
-                code.co_flags,
-                code.co_exceptiontable,
-            )
-        )
+    return hash_bytes(marshalled(_raw(code)))
+
+
+def _raw(code: types.CodeType) -> tuple[object, ...]:
+    constants = []
+    for held in code.co_consts:
+        if type(held) in LEAVES:
+            constants.append(held)
+        elif isinstance(held, types.CodeType):
+            constants.append(("code", raw_digest(held)))
+        else:
+            constants.append(constant(held))
+    return (
+        code.co_code,
+        constants,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_flags,
+        code.co_exceptiontable,
     )
 
 
@@ -208,13 +199,13 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
     text = lent.texts[code.co_filename][0]
     if key is None:
         return _found(code, text, lent.parsed)
-    match lent.memory.get(key):
+    match lent.get(key):
         case [str(origin), str(digest), int(first), int(last), dict(written)] if is_digest(digest):
             file, lines = text if last else None, (first, last)
             return CodeDigest(origin, bytes.fromhex(digest), file, lines, tuple(written.items()))
     found = _found(code, text, lent.parsed)
     row = [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)]
-    lent.memory.put(key, row)
+    lent.put(key, row)
     return found
 
 
@@ -232,11 +223,30 @@ code_digest: Final[Callable[[types.CodeType], CodeDigest]] = _code_memo
 
 
 def _text_of(filename: str) -> bytes | None:
-    if not filename.startswith("<"):
-        try:
-            return _content(filename)
-        except (OSError, ValueError):
-            pass
+    """All of a file. By its number: a buffered file takes as long to make as this does."""
+    if filename[:1] == "<":
+        return _told_of(filename)
+    try:
+        file = os.open(filename, _READ)
+    except (OSError, ValueError):
+        return _told_of(filename)
+    try:
+        size = os.fstat(file).st_size
+        text = os.read(file, size)
+        while len(text) != size or not size:  # not all of it, or nobody knows how much there is
+            part = os.read(file, 1 << 16)
+            if not part:
+                break
+            text += part
+        return text
+    except OSError:
+        return _told_of(filename)
+    finally:
+        os.close(file)
+
+
+def _told_of(filename: str) -> bytes | None:
+    """What a file that cannot be read is said to hold."""
     with importing:
         import linecache
 
@@ -255,19 +265,3 @@ def _packed(filename: str) -> bytes | None:
             except Exception:  # the loader is somebody else's
                 return None
     return None
-
-
-def _content(filename: str) -> bytes:
-    """All of a file. By its number: a buffered file takes as long to make as this does."""
-    file = os.open(filename, _READ)
-    try:
-        size = os.fstat(file).st_size
-        text = os.read(file, size)
-        while len(text) != size or not size:  # not all of it, or nobody knows how much there is
-            part = os.read(file, 1 << 16)
-            if not part:
-                break
-            text += part
-        return text
-    finally:
-        os.close(file)

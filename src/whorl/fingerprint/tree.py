@@ -112,7 +112,7 @@ def _entries_of(text: bytes, key: _Key, kept: dict[bytes, Parsed] | None) -> lis
     """What the index of a file says of one function.
 
     Where rows are remembered one by one, only those that are asked for are made; the parsed file
-    is kept for as long as a block of `remembered_in` runs.
+    is kept for as long as a memory of sources is lent.
     """
     digest = hash_bytes(text)
     if kept is None or digest in _indexes:

@@ -100,7 +100,7 @@ def _compile(kernel: Kernel, request: Request) -> Specialization:
             log.warning("%s is compiled again for every call: %s", kernel._name, reason)
             return made
     shape = trace.shape
-    facts = both_facts(shape, request.world, by_identity=kernel._by_identity)
+    facts = both_facts(shape.reads, request.world, by_identity=kernel._by_identity)
     changes = changes_between(trace, made.facts, facts.durable)
     if changes:
         log.warning(
@@ -116,10 +116,8 @@ def _compile(kernel: Kernel, request: Request) -> Specialization:
     else:
         name = shape_key(shape)
         made = _stored(kernel, made, name, request, seconds)
-        kernel._hint(request, name, shape)
-    made = kernel._keep(made, request)
-    kernel._remember(name, shape, request, facts, made)
-    return made
+        kernel._hint(request, name, shape.reads)
+    return kernel._remember(name, shape.reads, request, facts, made)
 
 
 def _compiled(kernel: Kernel, request: Request, recorder: Recorder) -> tuple[Artifact, float]:

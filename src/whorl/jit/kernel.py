@@ -28,32 +28,31 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
-from whorl.artifacts.record import shape_of, shape_plain
+from whorl.artifacts.record import read_of, shape_plain
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import remembered_as, remembered_in
+from whorl.fingerprint.source import remembered_as
 from whorl.late import NamedTuple, dataclass, replace
-from whorl.lazy import importing, load, room
+from whorl.lazy import importing, room
 from whorl.locks import Lock
-from whorl.reads.both import Facts, both_facts, plain_replay
+from whorl.reads.both import Facts, Rows, both_facts
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import Variables, World, variables_now
-from whorl.settings import Settings, on_change
+from whorl.settings import ENCODING, Settings, on_change
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
-from .compiler import Compiler, declared_environment, target_of
+from .compiler import Compiler, declared_environment, target_of, toolchain_of
 from .hint import NO_HINT, Hint
 from .key import ProgramKey, artifact_key, function_name, hint_key, outside_pairs, shape_key
 from .listening import audits, emit, listeners
 from .sources import StoredSources
-from .specialization import Generations, KnownShape, Specialization
+from .specialization import Generations, KnownShape, Replays, Specialization
 from .target import Target
 
 if TYPE_CHECKING:
     from whorl.errors import KernelError, RequiredHit
-    from whorl.reads.replay import Replay
 
     from . import compiling, decorator, telling
     from .explain import Explanation
@@ -104,7 +103,7 @@ class Request(NamedTuple):
     """One call on its way: what is asked, for which target, of which table."""
 
     program: ProgramKey
-    table: object  # the kernel's, by key: it is another once the kernel has begun again
+    table: object  # the kernel's: it is another once the kernel has begun again
     world: World
     target: Target
     start: Start
@@ -115,8 +114,8 @@ class Request(NamedTuple):
 # that it has copied from the function count there, if at all.
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
-    "_binding", "_by_key", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock",
-    "_module", "_name", "_only_here", "_own_cache", "_shapes", "_starts",
+    "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock", "_module",
+    "_name", "_own_cache", "_replays", "_shapes", "_starts", "_variables",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -143,6 +142,7 @@ class Kernel:
         self.choices = choices
         self._own_cache = cache
         self._environment = dict(declared_environment(compiler))
+        self._variables = [name.encode(*ENCODING) for name in self._environment]
         self._name = function_name(function)
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._lock = Lock()
@@ -155,13 +155,12 @@ class Kernel:
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
+        self._replays = Replays(
+            self.function, self._binding.names, self._environment, self._by_identity, self.compiler
+        )
         self._starts: dict[Variables, Start] = {}  # by environment
-        self._shapes = Generations()
-        # What is in no generation any more is gone from these as well.
-        self._only_here: weakref.WeakSet[Specialization] = weakref.WeakSet()
         self._drift_told: tuple[tuple[str, str, str], ...] = ()
-        self._by_key: weakref.WeakValueDictionary[StableDigest, Specialization]
-        self._by_key = weakref.WeakValueDictionary()  # the last: see `_request`
+        self._shapes = Generations()  # the last: see `_request`
 
     def __repr__(self) -> str:
         return f"<kernel {self._name} by {self.compiler.name}>"
@@ -252,7 +251,7 @@ class Kernel:
         """
         sources = StoredSources(self._cache.store)
         try:
-            with remembered_in(sources):
+            with sources:
                 request = self._request(values, target, sources)
                 return self._find(request) or self._make(request)
         except _own_errors() as error:
@@ -261,7 +260,7 @@ class Kernel:
             raise error.with_traceback(None) from (None if is_own else cause)
 
     def _request(self, values: tuple[Any, ...], target: Target, sources: StoredSources) -> Request:
-        table = self._by_key  # before the program: who has the new table has the new program
+        table = self._shapes  # before the program: who has the new table has the new program
         start = self._start(sources)
         return Request(start.program, table, self.world(values, target), target, start, sources)
 
@@ -290,13 +289,13 @@ class Kernel:
 
     def _start(self, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on the environment."""
-        variables = variables_now(self._environment)
+        variables = variables_now(self._environment, self._variables)
         starts = self._starts  # before the code: one of an older code is not put among new ones
         start = starts.get(variables)
         if start is None:
             cache, code = self._cache, self._code
-            outside = outside_pairs(self.function, self.compiler)
-            toolchain = dict(outside)["toolchain"]
+            toolchain = toolchain_of(self.compiler)
+            outside = outside_pairs(self._name, self.function, self.compiler, toolchain)
             cache.uses(toolchain)
             source = None if self.choices.cache == "process" else remembered_as(code)
             key = None if source is None else hint_key(outside, source)
@@ -314,59 +313,59 @@ class Kernel:
         """By the durable facts of every known shape: in memory, then in the store."""
         if self.choices.cache == "process":
             return None
-        for name, shape in self._known_shapes(request, in_memory=in_memory):
-            facts = both_facts(shape, request.world)
+        for name, rows in self._known_shapes(request, in_memory=in_memory):
+            try:
+                facts = both_facts(rows, request.world, read_of)
+            except (ValueError, TypeError, LookupError, AttributeError):
+                continue  # a hint that makes no sense
             if facts.is_only_here:
                 continue
             key = artifact_key(request.program, request.target, name, facts.durable)
-            specialization = self._by_key.get(key)
+            specialization = self._shapes.of_key(key)
             if specialization is None and not in_memory:
                 specialization = self._from_store(key, request, facts.durable, count=count)
                 if specialization is not None:
-                    self._hint(request, name, shape)
+                    self._hint(request, name, rows)
             if specialization is not None:
-                self._remember(name, shape, request, facts, specialization)
-                return specialization
+                return self._remember(name, rows, request, facts, specialization)
         return None
 
     def _known_shapes(
         self, request: Request, *, in_memory: bool
-    ) -> Iterator[tuple[StableDigest, Shape]]:
+    ) -> Iterator[tuple[StableDigest, Rows]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
         met: set[StableDigest] = set()
         if self._shapes.young:
             with self._lock:
                 known = self._shapes.named(request.target.architecture)
-            yield from known.items()
+            for name, shape in known.items():
+                yield name, shape.rows
             met.update(known)
         if in_memory:
             return
-        for name, plain in request.start.hint.shapes.items():
+        for name, rows in request.start.hint.shapes.items():
             if name not in met:
                 met.add(name)
-                try:
-                    shape = shape_of(plain)
-                except ValueError:
-                    continue
-                yield name, shape
+                yield name, cast("Rows", rows)
         store, group = self._cache.store, request.program.manifests
         with importing:
             from .stored import records
 
         for _, record in records(store, group, but=met):
             if isinstance(record, Manifest):
-                yield from ((shape_key(shape), shape) for shape in record.shapes)
+                yield from ((shape_key(shape), shape.reads) for shape in record.shapes)
 
-    def _hint(self, request: Request, name: StableDigest, shape: Shape) -> None:
+    def _hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
-        rows = request.sources.rows
+        sources = request.sources.rows
         start = self._starts.get(request.start.variables, request.start)
         key, hint = start.hint_key, start.hint
-        if key is None or hint.says(rows, name):
+        if key is None or hint.says(sources, name):
             return
-        hint = hint.joined(rows, name, shape_plain(shape))
+        plain = rows if type(rows) is list else shape_plain(Shape(tuple(rows)))
+        hint = hint.joined(sources, name, plain)
         with self._lock:
-            if request.table is not self._by_key:
+            if request.table is not self._shapes:
                 return
             self._starts[start.variables] = start._replace(hint=hint)
         hint.keep(self._cache.store, key, start.toolchain)
@@ -374,68 +373,42 @@ class Kernel:
     def _from_store(
         self, key: StableDigest, request: Request, facts: tuple[Plain, ...], *, count: bool
     ) -> Specialization | None:
-        cache = self._cache
-        get = cache.get if count else cache.store.get
-        got = get(key, request.program.digest)
-        if not isinstance(got, Found):
-            return None
-        try:
-            artifact = decode(got.entry, with_trace=False)
-        except Damaged:
-            return None
-        if not isinstance(artifact, Artifact):
-            return None
+        cache, made = self._cache, None
+        got = cache.store.get(key, request.program.digest)
+        if isinstance(got, Found):
+            try:
+                artifact = decode(got.entry, with_trace=False)
+            except Damaged:
+                artifact = None
+            if isinstance(artifact, Artifact):
+                architecture = request.target.architecture
+                made = Specialization(key, architecture, artifact, facts, "found", got.entry)
         if count:
-            self._counts["found"] += 1
-            cache.statistics.found(self._name, got.entry.seconds)
-        if listeners:
+            cache.count(got, self._name if made else "")
+            self._counts["found"] += made is not None
+        if made and listeners:
             emit("found", self._name, key=key)
-        architecture = request.target.architecture
-        made = Specialization(key, architecture, artifact, facts, "found", got.entry)
-        return self._keep(made, request)
-
-    def _keep(self, specialization: Specialization, request: Request) -> Specialization:
-        """The one specialization of a key."""
-        with self._lock:
-            if request.table is not self._by_key:  # it has begun again by now
-                return specialization
-            if specialization.key is None:
-                self._only_here.add(specialization)
-                return specialization
-            return self._by_key.setdefault(specialization.key, specialization)
+        return made
 
     def _remember(
         self,
         name: StableDigest | None,
-        shape: Shape,
+        rows: Rows,
         request: Request,
         facts: Facts,
-        specialization: Specialization,
-    ) -> None:
-        """Let the next call with the same facts find it at once."""
+        made: Specialization,
+    ) -> Specialization:
+        """Let the next call with the same facts find it at once; the one of its key, if there is
+        one already."""
         with self._lock:
-            if request.table is not self._by_key:
-                return
-            fresh = self._known(name, shape)
-            found = (specialization, facts.kept)
-            self._shapes.remember(request.target.architecture, fresh, facts.live, found)
-
-    def _known(self, name: StableDigest | None, shape: Shape) -> KnownShape:
-        parts = (shape, self.function, self._binding.names, self._environment)
-        by_identity, compiler = self._by_identity, self.compiler
-
-        def generate(args: tuple[Any, ...], target: Mapping[str, Any]) -> Replay:
-            _, function, names, environment = parts
-            arguments = dict(zip(names, args, strict=True))
-            world = World(function, arguments, {}, environment, target, compiler)
-            samples = load("whorl.reads.replay").samples_of(shape, world)
-            made: Replay = load("whorl.reads.generated").compiled_replay(
-                *parts, by_identity=by_identity, samples=samples, compiler=compiler
-            )
-            return made
-
-        plain = plain_replay(*parts, by_identity=by_identity, compiler=compiler)
-        return KnownShape(name, shape, plain, generate)
+            shapes = self._shapes
+            if request.table is not shapes:  # it has begun again by now
+                return made
+            found = made if made.key is None else shapes.of_key(made.key) or made
+            known = KnownShape(name, rows, self._replays)
+            remembered = (found, facts.kept)
+            shapes.remember(request.target.architecture, known, facts.live, remembered)
+            return found
 
     @property
     def _by_identity(self) -> bool:
@@ -475,7 +448,7 @@ class Kernel:
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
         sources = StoredSources(self._cache.store)
-        with remembered_in(sources):
+        with sources:
             return telling.explained(self, self._request(values, target, sources))
 
     # -- looking at it ------------------------------------------------------------------
@@ -483,8 +456,8 @@ class Kernel:
     def specializations(self) -> list[Specialization]:
         """What this kernel has in memory, in the order in which it came to be there."""
         with self._lock:
-            found = [*self._by_key.values(), *self._only_here]
-        return sorted(found, key=lambda made: made.number)
+            found = {made.number: made for made in self._shapes.all()}
+        return [found[number] for number in sorted(found)]
 
     def stats(self) -> dict[str, int]:
         """How often each step was taken in this process; of one that was never, that is 0."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
+from typing import Final
 
 from whorl.artifacts import FORMAT, Part
 from whorl.artifacts.record import shape_plain
@@ -15,7 +17,7 @@ from whorl.lazy import importing
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import own_module
 
-from .compiler import Compiler, toolchain_of
+from .compiler import Compiler
 from .target import Target
 
 __all__ = [
@@ -60,17 +62,22 @@ class ProgramKey(NamedTuple):
         return digest_of("manifests", str(self.digest))
 
 
-def outside_pairs(function: types.FunctionType, compiler: Compiler) -> tuple[Pair, ...]:
+def outside_pairs(
+    name: str, function: types.FunctionType, compiler: Compiler, toolchain: str
+) -> tuple[Pair, ...]:
     """What counts of a function and a compiler beside the function's own code."""
     return (
-        ("function", function_name(function)),  # for people: the first is not in the digest
+        ("function", name),  # for people: the first is not in the digest
         ("name", function.__name__),
         ("module", own_module(function) or "apart"),
         ("compiler", f"{compiler.name} {compiler.version}"),
         ("compiler class", class_label(type(compiler))),
-        ("toolchain", toolchain_of(compiler)),
-        ("record format", f"{FORMAT}.{TOKENS}"),
+        ("toolchain", toolchain),
+        ("record format", _RECORD_FORMAT),
     )
+
+
+_RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"
 
 
 def hint_key(outside: tuple[Pair, ...], source: StableDigest) -> StableDigest:
@@ -93,9 +100,8 @@ def shape_key(shape: Shape) -> StableDigest:
     return plain_shape_key(shape_plain(shape))
 
 
-def plain_shape_key(plain: object) -> StableDigest:
-    """The same, of what the shape is kept as."""
-    return digest_of(plain)
+plain_shape_key: Final[Callable[[object], StableDigest]] = digest_of
+"""The same, of what the shape is kept as."""
 
 
 def artifact_key(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whorl.artifacts import Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.source import SourceMemory
 from whorl.store import Found
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["StoredSources"]
 
 
-class StoredSources:
+class StoredSources(SourceMemory):
     """Rows about functions as entries without payloads; `rows` are those of this lookup.
 
     >>> from whorl.store import MemoryStore
@@ -28,6 +29,7 @@ class StoredSources:
     __slots__ = ("_hinted", "_store", "rows")
 
     def __init__(self, store: Store) -> None:
+        SourceMemory.__init__(self)
         self._store = store
         self._hinted: Mapping[str, object] = {}
         self.rows: dict[str, object] = {}

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
+from whorl.artifacts.record import shape_of
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
+from whorl.lazy import load
 from whorl.reads import Plain, Shape, Trace
+from whorl.reads.both import Rows, plain_replay
+from whorl.reads.world import World
 
 if TYPE_CHECKING:
     from whorl.reads.replay import Replay
 
-    Generate = Callable[[tuple[Any, ...], Mapping[str, Any]], Replay]
-
-__all__ = ["Generations", "KnownShape", "Specialization"]
+__all__ = ["Generations", "KnownShape", "Replays", "Specialization"]
 
 _NUMBER = count()
 PLAIN_USES = 2  # of a shape, before code is generated for it
@@ -72,43 +75,95 @@ class Specialization:
         return record.trace if isinstance(record, Artifact) else Trace()
 
 
+class Replays(NamedTuple):
+    """How the shapes of one kernel are replayed: all that they have in common."""
+
+    function: types.FunctionType
+    parameters: tuple[str, ...]
+    environment: Mapping[str, str | None]
+    by_identity: bool
+    compiler: object
+
+    def plain(self, shape: Shape) -> Replay:
+        """The replay of a shape that is ready at once."""
+        function, parameters, environment, by_identity, compiler = self
+        return plain_replay(
+            shape, function, parameters, environment, by_identity=by_identity, compiler=compiler
+        )
+
+    def generated(self, shape: Shape, args: tuple[Any, ...], target: Mapping[str, Any]) -> Replay:
+        """One that is written for it, and quick for calls like this one."""
+        function, parameters, environment, by_identity, compiler = self
+        arguments = dict(zip(parameters, args, strict=True))
+        world = World(function, arguments, {}, environment, target, compiler)
+        samples = load("whorl.reads.replay").samples_of(shape, world)
+        made: Replay = load("whorl.reads.generated").compiled_replay(
+            shape,
+            function,
+            parameters,
+            environment,
+            by_identity=by_identity,
+            samples=samples,
+            compiler=compiler,
+        )
+        return made
+
+
 class KnownShape:
     """A shape of a kernel: its replay, and the specializations by the facts of a call.
 
-    `key` names the shape in the store; None while nothing of it is there. `generate` writes a
-    replay that is quick for calls like the one it is given.
+    `key` names the shape in the store; None while nothing of it is there. `rows` are its reads, or
+    what they are kept as: reads are made of that when it is first replayed.
     """
 
-    __slots__ = ("_generate", "_plain", "_uses", "by_facts", "key", "replay", "shape")
+    __slots__ = ("_plain", "_replays", "_shape", "_uses", "by_facts", "key", "replay", "rows")
 
-    def __init__(
-        self, key: StableDigest | None, shape: Shape, plain: Replay, generate: Generate
-    ) -> None:
+    def __init__(self, key: StableDigest | None, rows: Rows, replays: Replays) -> None:
         self.key = key
-        self.shape = shape
+        self.rows = rows
         self.replay: Replay = self._warming_up
-        self._plain = plain
-        self._generate = generate
+        self._shape: Shape | None = None
+        self._replays = replays
+        self._plain: Replay | None = None
         self._uses = 0
         # With each specialization, what must stay alive for the facts to mean the same.
         self.by_facts: dict[Any, Remembered] = {}
 
+    @property
+    def shape(self) -> Shape:
+        """What is read."""
+        shape = self._shape
+        if shape is None:
+            rows = self.rows
+            shape = self._shape = shape_of(rows) if type(rows) is list else Shape(tuple(rows))
+        return shape
+
+    def is_like(self, other: KnownShape) -> bool:
+        """Whether the other one is of the same shape, by their keys if both have one."""
+        if self.key is not None and other.key is not None:
+            return self.key == other.key
+        return self.shape == other.shape
+
     def _warming_up(self, args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
         """The plain replay; when it is used again and again, a generated one takes over."""
         self._uses += 1
+        plain = self._plain
+        if plain is None:
+            plain = self._plain = self._replays.plain(self.shape)
         if self._uses <= PLAIN_USES:
-            return self._plain(args, target)
+            return plain(args, target)
         try:
-            self.replay = self._generate(args, target)
+            self.replay = self._replays.generated(self.shape, args, target)
         except Exception:  # a shape that cannot be written as code is replayed the plain way
-            self.replay = self._plain
+            self.replay = plain
         return self.replay(args, target)
 
     def emptied(self) -> KnownShape:
         """The same shape, for the next generation."""
-        fresh = KnownShape(self.key, self.shape, self._plain, self._generate)
+        fresh = KnownShape(self.key, self.rows, self._replays)
         if self.replay != self._warming_up:
             fresh.replay = self.replay
+        fresh._plain = self._plain
         fresh._uses = self._uses
         return fresh
 
@@ -126,27 +181,49 @@ class Generations:
     young one pays nothing for that. Whoever changes anything holds the kernel's lock.
     """
 
+    __slots__ = ("_by_key", "_count", "_older", "old", "young")
+
     def __init__(self) -> None:
         self.young: ByArchitecture = {}
         self.old: ByArchitecture = {}
+        self._by_key: dict[StableDigest, Specialization] = {}  # of the young one
+        self._older: dict[StableDigest, Specialization] = {}
         self._count = 0
 
-    def named(self, architecture: str) -> dict[StableDigest, Shape]:
+    def of_key(self, key: StableDigest) -> Specialization | None:
+        """The specialization of a key."""
+        return self._by_key.get(key) or self._older.get(key)
+
+    def all(self) -> Iterator[Specialization]:
+        """Every specialization; one that was found by several facts several times."""
+        for generation in (self.young, self.old):
+            for shapes in generation.values():
+                for known in shapes:
+                    for specialization, _ in known.by_facts.values():
+                        yield specialization
+
+    def named(self, architecture: str) -> dict[StableDigest, KnownShape]:
         """Those of both by which something is found in the store, by their keys."""
         both = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
-        return {known.key: known.shape for known in both if known.key is not None}
+        return {known.key: known for known in both if known.key is not None}
 
     def remember(self, architecture: str, known: KnownShape, facts: Any, found: Remembered) -> None:
         """Let calls with these facts find a specialization at once."""
-        shapes = self.young.setdefault(architecture, [])
-        mine = next((each for each in shapes if each.shape == known.shape), None)
+        shapes, mine = self.young.setdefault(architecture, []), None
+        for each in shapes:
+            if each is known or each.is_like(known):
+                mine = each
+                break
         if self._count >= FACTS_KEPT or (mine is None and len(shapes) >= SHAPES_KEPT):
             self.old, self.young, self._count = self.young, {}, 0
-            shapes = self.young.setdefault(architecture, [])
-            mine = None
+            self._older, self._by_key = self._by_key, {}
+            shapes, mine = self.young.setdefault(architecture, []), None
         if mine is None:
             mine = known.emptied() if known.by_facts else known
             shapes.append(mine)
         mine.key = mine.key or known.key
         self._count += facts not in mine.by_facts
         mine.by_facts[facts] = found
+        key = found[0].key
+        if key is not None:
+            self._by_key[key] = found[0]

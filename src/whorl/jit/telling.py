@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import Artifact, Damaged, decode
+from whorl.artifacts.record import shape_of
 from whorl.errors import Drifted
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
 from whorl.reads.fact import is_only_here
 from whorl.reads.replay import durable_facts
+from whorl.reads.trace import Shape
 from whorl.store import Found
 from whorl.store.required import is_hit_required
 
@@ -102,7 +104,7 @@ def explained(kernel: Kernel, request: Request) -> Explanation:
     """What a lookup would come to, in the same order, without anything being kept."""
     name = kernel._name
     keys = list(_keys(kernel, request, in_memory=True))
-    if any(key in kernel._by_key for key in keys):
+    if any(kernel._shapes.of_key(key) is not None for key in keys):
         return Explanation(name, "hit", "its specialization is in memory")
     if kernel.choices.on_drift != "recompile":
         drift = _drift(kernel, request)
@@ -120,7 +122,11 @@ def _keys(kernel: Kernel, request: Request, *, in_memory: bool = False) -> Itera
     """The keys under which an artifact for a call may be found."""
     if kernel.choices.cache == "process":
         return
-    for name, shape in kernel._known_shapes(request, in_memory=in_memory):
+    for name, rows in kernel._known_shapes(request, in_memory=in_memory):
+        try:
+            shape = shape_of(rows) if type(rows) is list else Shape(tuple(rows))
+        except ValueError:
+            continue
         facts = durable_facts(shape, request.world)
         if facts is not None and not is_only_here(facts):
             yield artifact_key(request.program, request.target, name, facts)

@@ -1,4 +1,4 @@
-"""A shape and a call in, its facts out in both spellings: live and durable, from one look each.
+"""Reads and a call in, its facts out in both spellings: live and durable, from one look each.
 
 A table leads from live facts to what was found under durable ones, so the two have to speak of
 the same moment. Each pair here is taken from one look at a value: the durable fact is made of
@@ -23,6 +23,7 @@ from whorl.fingerprint.names import class_label
 from whorl.fingerprint.source import code_digest
 from whorl.late import NamedTuple
 from whorl.lazy import load
+from whorl.settings import ENCODING, raw_environment
 
 from . import fact as facts_of
 from .fact import (
@@ -35,15 +36,17 @@ from .fact import (
     has_identity,
     own_module,
 )
-from .trace import Aspect, Plain, Read, Shape
-from .world import ABSENT, World, file_state, other_modules, scope_of, variable_now
+from .trace import ASPECTS, Aspect, Plain, Read, Shape, Step
+from .world import ABSENT, World, file_state, scope_of, variable_now
 
 if TYPE_CHECKING:
     from .replay import Replay
 
-__all__ = ["Facts", "both_facts", "plain_replay"]
+__all__ = ["Facts", "Rows", "both_facts", "plain_replay"]
 
 Pair = tuple[Any, Plain]
+Rows = tuple[Read, ...] | list[Any]
+"""The reads of a shape; a list of them is as it was kept: see `artifacts.record`."""
 
 
 class Facts(NamedTuple):
@@ -55,35 +58,62 @@ class Facts(NamedTuple):
     is_only_here: bool  # whether one of them means nothing in another process
 
 
-def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Facts:
-    """The facts of a call. Where a value has none, the durable one is `OnlyHere`."""
+def both_facts(
+    rows: Rows,
+    world: World,
+    read_of: Callable[[Any], Read] | None = None,
+    *,
+    by_identity: bool = False,
+) -> Facts:
+    """The facts of a call. Where a value has none, the durable one is `OnlyHere`.
+
+    `rows` are the reads of a shape. Of a shape that was kept they may be as they are kept there,
+    which spares a new process making reads of them: see `artifacts.record`, whose `read_of` is
+    needed for those that are not usual. What is no such row raises what comes of that: ValueError,
+    TypeError, KeyError or AttributeError.
+    """
     live: list[Any] = []
     durable: list[Plain] = []
     kept: list[object] = []
     here = False
     function, arguments = world.function, world.arguments
     own, scope = own_module(function), function.__globals__
-    others = {module: scope_of(function, module) for module in other_modules(shape, own)}
-    for read in shape.reads:
-        (root, name, steps), aspect, _ = read
+    variables = raw_environment()
+    others = _other_scopes(rows, function, own)
+    for row in rows:
+        read: Read | None = None
+        if type(row) is list and len(row) == 2 and len(row[1]) == 2:
+            root, name = row[1]  # one path without steps, as most are
+            aspect, steps = ASPECTS[row[0]], _NO_STEPS
+        else:
+            read = row if type(row) is Read else _made(row, read_of)
+            (root, name, steps), aspect, _ = read
         value: Any = ABSENT  # what `world.find` finds, sooner
         if steps:
             pass
         elif root == "arg":
             value = arguments.get(name, ABSENT)
-        elif root == "env" and aspect is _VALUE:
-            raw, text = variable_now(name, world.environment.get(name))
-            live.append(raw)
-            durable.append(text if text is None or len(text) <= facts_of.LONG else exact(text))
-            continue
         elif root == "global":
             module, _, short = name.rpartition(".")
             if module == own:
                 value = scope.get(short, ABSENT)
+        elif root == "env" and aspect is _VALUE:
+            default = world.environment.get(name)
+            if variables is None:
+                raw, text = variable_now(name, default)
+            else:  # the same, sooner
+                raw, text = variables.get(name.encode(*ENCODING)), default
+                if raw is not None:
+                    text = raw.decode(*ENCODING)
+                elif default is not None:
+                    raw = default.encode(*ENCODING)
+            live.append(raw)
+            durable.append(text if text is None or len(text) <= facts_of.LONG else exact(text))
+            continue
         # What is looked at most is told at once; `_BOTH` says the same of it, and of all else.
         cls = type(value)  # which may refuse to be hashed
         if value is ABSENT:
-            value = world.find(read.path)
+            pass
         elif aspect is _ARRAY and cls is np.ndarray:
             dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
             live += (dtype, dimensions, flags & facts_of.LAYOUT_FLAGS)
@@ -91,7 +121,7 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
             continue
         elif aspect is _VALUE and (cls is int or cls is str or value is None):
             live.append(value)  # these stand for themselves: see `live_value`
-            durable.append(value if cls is not str else exact(value))
+            durable.append(exact(value) if cls is str and len(value) > facts_of.LONG else value)
             continue
         elif aspect is _VALUE and cls is float:
             live.append(facts_of.pack(value))
@@ -110,6 +140,10 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
             live.append(cls)
             durable.append((cls.__name__,))
             continue
+        if read is None:
+            read = _made(row, read_of)
+        if value is ABSENT:
+            value = world.find(read.path)
         if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
             live.append(None)
             durable.append(ABSENT_FACT if value is ABSENT else exact(value))
@@ -121,10 +155,29 @@ def both_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Fact
             live.append(one)
         durable.append(other)
         here = here or has_identity(other)
-    for name, before in others.items():
+    for name in sorted(others):
+        before = others[name]
         live.append(id(before) if scope_of(function, name) is before else Unmatched())
         kept.append(before)
     return Facts(tuple(live), tuple(durable), tuple(kept), here)
+
+
+def _made(row: Any, read_of: Callable[[Any], Read] | None) -> Read:
+    if read_of is None:
+        raise TypeError(f"{row!r} is no read")
+    return read_of(row)
+
+
+def _other_scopes(rows: Rows, function: types.FunctionType, own: str | None) -> dict[str, Any]:
+    """The globals of other modules that are read by name: see `world.other_modules`."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        root, name, *_ = row[1] if type(row) is list else row[0]
+        if root == "global":
+            module = name.rpartition(".")[0]
+            if module != own and module not in found:
+                found[module] = scope_of(function, module)
+    return found
 
 
 def _both(read: Read, value: Any, world: World, by_identity: bool, kept: list[object]) -> Pair:
@@ -235,6 +288,7 @@ def _aspects() -> types.ModuleType:
     return load("whorl.reads.aspects")
 
 
+_NO_STEPS: Final[tuple[Step, ...]] = ()
 _ARRAY, _CODE, _TYPE, _VALUE = Aspect.ARRAY, Aspect.CODE, Aspect.TYPE, Aspect.VALUE
 """Found at once, not in a class."""
 _BOTH: Final[dict[Aspect, Callable[[Any], Pair]]] = {

@@ -143,11 +143,10 @@ def own_module(function: types.FunctionType) -> str | None:
     loaded = sys.modules.get(name)
     if type(loaded) is not types.ModuleType:
         return None
-    if module_vars(loaded) is not scope and not _is_spawned(name, scope, loaded):
+    if loaded.__dict__ is not scope and not _is_spawned(name, scope, loaded):
         return None
     known = known_module_name(name)
-    named = sys.modules.get(known, loaded)
-    return known if named is loaded else None
+    return known if sys.modules.get(known, loaded) is loaded else None
 
 
 _spawned: Final[list[dict[str, Any]]] = []  # one at most

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import importing
 
-__all__ = ["ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
+__all__ = ["ASPECTS", "ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
 Plain: TypeAlias = Any
 """None, bool, int, float, complex, str, bytes, and tuples, lists and dicts of these, exactly."""
@@ -41,6 +41,10 @@ class Aspect(Enum):
     LEN = "len"
 
     __hash__ = object.__hash__  # there is one of each; that of `Enum` is a function in Python
+
+
+ASPECTS: Final = {aspect.value: aspect for aspect in Aspect}
+"""By the texts that they are kept as."""
 
 
 class Step(NamedTuple):

@@ -19,7 +19,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass
 from whorl.lazy import load
-from whorl.settings import raw_environment
+from whorl.settings import ENCODING, raw_environment
 
 from .fact import NotRecorded, own_module, spawned_scope
 from .trace import Path, Shape, Step
@@ -265,12 +265,15 @@ def _environment(world: World, name: str) -> Any:
 Variables = tuple[bytes | str | None, ...]
 
 
-def variables_now(names: Iterable[str]) -> Variables:
-    """Variables as they are now, to be compared with how they were; None for what is not set."""
+def variables_now(names: Iterable[str], raw_names: Iterable[bytes]) -> Variables:
+    """Variables as they are now, to be compared with how they were; None for what is not set.
+
+    The names are wanted in both spellings, so that whoever asks again and again has made them once.
+    """
     table = raw_environment()
     if table is None:
-        return tuple([os.environ.get(name) for name in names])
-    return tuple([table.get(name.encode(*_ENCODING)) for name in names])
+        return tuple(map(os.environ.get, names))
+    return tuple(map(table.get, raw_names))
 
 
 def variable_now(name: str, default: str | None) -> tuple[bytes | None, str | None]:
@@ -279,13 +282,10 @@ def variable_now(name: str, default: str | None) -> tuple[bytes | None, str | No
     if table is None:
         text = os.environ.get(name, default)
         return None if text is None else os.fsencode(text), text
-    raw = table.get(name.encode(*_ENCODING))
+    raw = table.get(name.encode(*ENCODING))
     if raw is not None:
-        return raw, raw.decode(*_ENCODING)
-    return None if default is None else default.encode(*_ENCODING), default
-
-
-_ENCODING: Final = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+        return raw, raw.decode(*ENCODING)
+    return None if default is None else default.encode(*ENCODING), default
 
 
 def _compiler(world: World, name: str) -> Any:

@@ -147,14 +147,15 @@ class Written:
         check_key(key)
         assert isinstance(key, StableDigest)
         cache = self.flights
-        got = (cache.get if count else cache.store.get)(key, self._group)
-        if not isinstance(got, Found):
-            return None
+        got = cache.store.get(key, self._group)
+        kept = self._read(got.entry) if isinstance(got, Found) else None
+        if count:
+            cache.count(got, "" if kept is None else self._name)
+        return kept
+
+    def _read(self, entry: Entry) -> Kept | None:
         try:
-            kept = self._kept(got.entry)
-            if count:
-                cache.statistics.found(self._name, got.entry.seconds)
-            return kept
+            return self._kept(entry)
         except (Damaged, NotRestored) as error:
             self._say(f"what is kept of {self._name} is not used: {error}", logging.INFO)
             return None

@@ -27,7 +27,6 @@ from whorl.errors import Drifted, RequiredHit, UnsupportedValue
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import remembered_in
 from whorl.fingerprint.tokens import marshalled
 from whorl.jit.explain import Change, Explanation
 from whorl.jit.listening import emit, listeners
@@ -173,7 +172,7 @@ class Results:
         """The key of a call, and what it is made of."""
         if self.epoch is not _epoch[0]:
             self.begin_again()
-        with remembered_in(StoredSources(self.keeper.flights.store)):
+        with StoredSources(self.keeper.flights.store):
             world = self.world(values)
         digests = [self.arguments.digest(value) for value in values]
         said = self._said()
@@ -337,7 +336,7 @@ class Results:
                     f"say that the argument does not count (exclude=[{name!r}])"
                 )
         if not request.world.holds():
-            with remembered_in(StoredSources(self.keeper.flights.store)):
+            with StoredSources(self.keeper.flights.store):
                 now_world = self.world([value for _, value, _ in request.arguments])
             if now_world.digest != request.world.digest:
                 before, now_parts = dict(parts), dict(now_world.parts())

@@ -80,14 +80,17 @@ class Cache:
     def get(self, key: StableDigest, under: StableDigest | None = None) -> outcomes.Got:
         """The entry of a key; how that ends is counted."""
         got = self.store.get(key, under)
-        match got:
-            case Found(entry):
-                self.statistics.hit(len(entry.data), entry.seconds)
-            case Absent():
-                self.statistics.absent()
-            case _:
-                self.statistics.count(got.ending)
+        self.count(got)
         return got
+
+    def count(self, got: outcomes.Got, program: str = "") -> None:
+        """Count how a lookup has ended; a hit for a program too, if it is of use to one."""
+        if isinstance(got, Found):
+            self.statistics.hit(len(got.entry.data), got.entry.seconds, program)
+        elif isinstance(got, Absent):
+            self.statistics.absent()
+        else:
+            self.statistics.count(got.ending)
 
     def uses(self, toolchain: str) -> None:
         """Say that entries of a toolchain are in use, so that they are not evicted first.

@@ -47,9 +47,11 @@ def check_directory(directory: str) -> bool:
         status = os.stat(directory)
     except OSError:
         return False
+    if is_private(status):
+        return True
     reason = danger(status)
     if reason is None:
-        return is_private(status)
+        return False
     remedy = (
         "Let WHORL_CACHE_DIR name a directory of your own."
         if "belongs" in reason

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from whorl.late import NamedTuple
 from whorl.lazy import room
 from whorl.locks import RLock
 
@@ -33,23 +34,22 @@ FLUSH_EVERY: Final = 5.0  # seconds
 _HIT, _ABSENT = "hit", "miss: absent"  # what `Ending` has for lookups, which takes 0.2 ms to make
 
 
-class Counts:
+class Counts(NamedTuple):
     """Numbers by ending or sum; four sums for each program; causes of what was made."""
 
-    __slots__ = ("causes", "numbers", "programs")
+    numbers: defaultdict[str, int | float]
+    programs: dict[str, list[float]]  # [found, made, seconds saved, seconds spent]
+    causes: dict[str, int]
 
-    def __init__(self) -> None:
-        self.numbers: defaultdict[str, int | float] = defaultdict(int)
-        self.programs: dict[str, list[float]] = {}  # [found, made, seconds saved, seconds spent]
-        self.causes: dict[str, int] = {}
+    @classmethod
+    def none(cls) -> Counts:
+        """Nothing was counted yet."""
+        return cls(defaultdict(int), {}, {})
 
     def copied(self) -> Counts:
         """The same as it is now."""
-        copy = Counts()
-        copy.numbers.update(self.numbers)
-        copy.programs.update({name: [*row] for name, row in self.programs.items()})
-        copy.causes.update(self.causes)
-        return copy
+        programs = {name: [*row] for name, row in self.programs.items()}
+        return Counts(self.numbers.copy(), programs, self.causes.copy())
 
 
 class Statistics:
@@ -73,9 +73,10 @@ class Statistics:
         """Begin again at nothing."""
         # A signal handler may count too; after a fork, another thread may hold the old one.
         self._lock = RLock()
-        self._counts: Counts = Counts()
+        self._numbers: defaultdict[str, int | float] = defaultdict(int)  # these three as in Counts
+        self._programs: dict[str, list[float]] = {}
+        self._causes: dict[str, int] = {}
         self._flushed: Counts | None = None  # what was written down, if anything was
-        self._programs: dict[str, list[float]] = self._counts.programs
         self._hits: int = 0
         self._hit_bytes: int = 0
         self._hit_seconds: float = 0.0
@@ -99,7 +100,7 @@ class Statistics:
     ) -> None:
         """Count an ending and what came with it."""
         with self._lock:
-            counted = self._counts.numbers
+            counted = self._numbers
             counted[ending.value] += number
             if bytes_read:
                 counted["bytes_read"] += bytes_read
@@ -112,30 +113,27 @@ class Statistics:
         if time.monotonic() >= self._next_flush:
             self.flush()
 
-    def hit(self, bytes_read: int, seconds_saved: float) -> None:
-        """Count a hit. The same as `count`, for the hot path: 0.3 us instead of 1."""
+    def hit(self, bytes_read: int, seconds_saved: float, program: str = "") -> None:
+        """Count a hit, for a program too if one is named. As `count`, in 0.3 us instead of 1."""
         with self._lock:
             self._hits += 1
             self._hit_bytes += bytes_read
             self._hit_seconds += seconds_saved
+            if program:
+                row = self._programs.get(program)
+                if row is None:
+                    row = self._programs[program] = [0, 0, 0.0, 0.0]
+                row[0] += 1
+                row[2] += seconds_saved
         if time.monotonic() >= self._next_flush:
             self.flush()
 
     def absent(self) -> None:
         """Count a lookup that found nothing, for the hot path too."""
         with self._lock:
-            self._counts.numbers[_ABSENT] += 1
+            self._numbers[_ABSENT] += 1
         if time.monotonic() >= self._next_flush:
             self.flush()
-
-    def found(self, program: str, seconds_saved: float) -> None:
-        """Count for a program that something of it was found; `hit` counts the lookup. 0.4 us."""
-        with self._lock:
-            row = self._programs.get(program)
-            if row is None:
-                row = self._programs[program] = [0, 0, 0.0, 0.0]
-            row[0] += 1
-            row[2] += seconds_saved
 
     def made(self, program: str, seconds_spent: float, cause: str = "") -> None:
         """Count for a program that something of it was made, and why."""
@@ -144,18 +142,18 @@ class Statistics:
             row[1] += 1
             row[3] += seconds_spent
             if cause:
-                self._counts.causes[cause] = self._counts.causes.get(cause, 0) + 1
+                self._causes[cause] = self._causes.get(cause, 0) + 1
 
     def _gathered(self) -> Counts:
         """All that was counted, the hits too. With the lock held."""
-        counts = self._counts
+        numbers = self._numbers
         if self._hits:
-            counts.numbers[_HIT] += self._hits
-            counts.numbers["bytes_read"] += self._hit_bytes
-            counts.numbers["seconds_saved"] += self._hit_seconds
+            numbers[_HIT] += self._hits
+            numbers["bytes_read"] += self._hit_bytes
+            numbers["seconds_saved"] += self._hit_seconds
             self._hits = self._hit_bytes = 0
             self._hit_seconds = 0.0
-        return counts
+        return Counts(numbers, self._programs, self._causes)
 
     def when_flushed(self, do: Callable[[], None]) -> None:
         """Do something once, when the statistics are next written: soon, or when this ends."""
@@ -163,7 +161,7 @@ class Statistics:
 
     def flush(self) -> None:
         """Append what is new to the directory. Trouble there is no trouble here."""
-        if not (self._hits or self._counts.numbers or self._programs or self._to_do):
+        if not (self._hits or self._numbers or self._programs or self._to_do):
             return
         try:
             flushed = count_file.flushed  # imported before anybody has to wait
@@ -174,7 +172,7 @@ class Statistics:
             do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
-            before = self._flushed or Counts()
+            before = self._flushed or Counts.none()
             self._flushed = flushed(self._gathered(), before, self._directory)
 
 
