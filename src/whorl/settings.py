@@ -231,11 +231,25 @@ def absolute(path: str) -> str:
     >>> absolute("/a/../b//c/"), absolute("x") == os.path.abspath("x")
     ('/b/c', True)
     """
-    is_usual = os.sep == "/" and path[:1] == "/"
-    return os.path.normpath(path) if is_usual else os.path.abspath(path)  # noqa: PTH100
+    if os.sep != "/" or path[:1] != "/":
+        return os.path.abspath(path)  # noqa: PTH100
+    is_plain = "//" not in path and "/." not in path and path[-1] != "/"
+    return path if is_plain else os.path.normpath(path)
 
 
 def _directory(name: str, value: object) -> str:
+    is_usual = type(value) is str and value[:1] == "/" and "\0" not in value
+    try:
+        path = absolute(value if is_usual else _directory_text(name, value))  # type: ignore
+    except OSError as error:
+        raise _bad(name, value, f"an absolute path: {error.strerror}") from error
+    # What the environment names may be anything by now: the store says so, and goes on without.
+    if name == "cache_dir" and is_in_the_way(path):
+        raise _bad(name, value, IN_THE_WAY)
+    return path
+
+
+def _directory_text(name: str, value: object) -> str:
     if not isinstance(value, str) and not isinstance(value, os.PathLike):
         raise _bad(name, value, "a directory")
     text = os.fspath(value)
@@ -243,17 +257,10 @@ def _directory(name: str, value: object) -> str:
         raise _bad(name, value, "a directory")
     if text.startswith("~"):
         try:
-            text = str(_path(text).expanduser())
+            return str(_path(text).expanduser())
         except RuntimeError:
             raise _bad(name, value, "a directory; there is no home for ~ here") from None
-    try:
-        path = absolute(text)
-    except OSError as error:
-        raise _bad(name, value, f"an absolute path: {error.strerror}") from error
-    # What the environment names may be anything by now: the store says so, and goes on without.
-    if name == "cache_dir" and is_in_the_way(path):
-        raise _bad(name, value, IN_THE_WAY)
-    return path
+    return text
 
 
 def _default_directory() -> str:

@@ -40,8 +40,9 @@ def again(kernel: Kernel) -> Kernel:
 
 def stored(kernel: Kernel) -> list[StableDigest]:
     """The keys of a kernel's artifacts in the store."""
-    store = kernel._cache.store
-    return list(store.iterate(kernel._start(StoredSources(store)).program.digest))
+    cache = kernel._cache
+    start = kernel._start(cache, StoredSources(cache.store))
+    return list(cache.store.iterate(start.program.digest))
 
 
 # -- what is read, and what is not ------------------------------------------------------

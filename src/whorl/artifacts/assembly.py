@@ -75,17 +75,17 @@ def _table(
 
 
 def _label_text(label: Label, table: Sequence[Payload], record: Any, more: Any) -> bytes:
-    fields: dict[str, object] = {
+    fields = {"payloads": table, "record": record}
+    others = {
         "kind": label.kind,
         "key": label.key,
         "under": label.under,
         "toolchain": label.toolchain,
         "made": label.made,
         "seconds": label.seconds,
-        "payloads": table,
-        "record": record,
+        "parts": label.parts,
+        "more": more,
     }
-    others = {"parts": label.parts, "more": more}
     try:
         return f"{_ENCODER.encode(fields)}\n{_ENCODER.encode(others)}\n".encode("ascii")
     except RecursionError:

@@ -8,9 +8,9 @@ One entry is one file. All numbers are little-endian:
                key[16] under[16] size:u64           which entry it is, how long it is
                label-size:u32 count:u32 seconds:f64
     label    = two lines of JSON                    readable with any pager
-             = {"kind", "key", "under", "toolchain", "made", "seconds",
-                "payloads": [[name, offset, size, digest]...], "record": see `record`}
-               {"parts": [[name, text]...], "more": see `record`}
+             = {"payloads": [[name, offset, size, digest]...], "record": see `record`}
+               {"kind", "key", "under", "toolchain", "made", "seconds",
+                "parts": [[name, text]...], "more": see `record`}
     padding  = zeros up to a multiple of PAGE       before each payload, so that it can be mapped
     payload  = bytes                                each has a digest of its own in the label
 

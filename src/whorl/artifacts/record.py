@@ -109,15 +109,17 @@ def encode(record: Record, label: Label) -> Entry:
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     """The record of an entry; `Damaged` if it is none. An artifact's trace can be left out."""
     try:
-        match entry.record:
-            case ["artifact", list(metadata)]:
-                return Artifact(
-                    entry.views(),
-                    dict(restored(metadata)) if metadata else {},
-                    _trace_in(entry.more) if with_trace else _NO_TRACE,
-                )
-            case ["manifest", str(program), list(shapes)]:
-                return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
+        kind, *held = entry.record
+        if kind == "artifact":
+            (metadata,) = held
+            return Artifact(
+                entry.views(),
+                dict(restored(metadata)) if metadata else {},
+                _trace_in(entry.more) if with_trace else _NO_TRACE,
+            )
+        if kind == "manifest":
+            program, shapes = held
+            return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
     except (ValueError, TypeError, KeyError) as error:
         raise Damaged.unreadable(repr(error)) from error
     raise Damaged.unreadable("neither an artifact nor a manifest")

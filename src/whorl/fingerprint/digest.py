@@ -36,7 +36,7 @@ dumps: Final[Callable[[Any, int], bytes]] = marshal.dumps
 """Always called with version 2: see `tokens`."""
 
 LEAVES: Final = frozenset((type(None), bool, int, float, str, complex, type(...)))
-_HEX_DIGITS: Final = frozenset("0123456789abcdef")
+_HEX_DIGITS: Final = "0123456789abcdef"
 
 
 def marshalled(tokens: Any) -> bytes:
@@ -50,7 +50,7 @@ def is_digest(text: str) -> bool:
     >>> is_digest("0" * 32), is_digest("0" * 31), is_digest("x" * 32)
     (True, False, False)
     """
-    return len(text) == 32 and _HEX_DIGITS.issuperset(text)
+    return len(text) == 32 and not text.strip(_HEX_DIGITS)
 
 
 class Digest(str):

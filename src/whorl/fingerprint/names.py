@@ -123,7 +123,7 @@ def class_label(cls: type) -> str:
     if type(cls) is type:  # most are found where they say, and have no metaclass to be asked
         module, name = cls.__module__, cls.__qualname__
         found = sys.modules.get(module) if type(module) is str else None
-        if type(found) is types.ModuleType and module_vars(found).get(name) is cls:
+        if type(found) is types.ModuleType and found.__dict__.get(name) is cls:
             return f"{known_module_name(module)}:{name}"
     if not known_by_name(cls):
         return f"local {module_name(cls)}:{qualname(cls)}"

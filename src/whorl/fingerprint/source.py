@@ -199,13 +199,17 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
     text = lent.texts[code.co_filename][0]
     if key is None:
         return _found(code, text, lent.parsed)
-    match lent.get(key):
-        case [str(origin), str(digest), int(first), int(last), dict(written)] if is_digest(digest):
-            file, lines = text if last else None, (first, last)
-            return CodeDigest(origin, bytes.fromhex(digest), file, lines, tuple(written.items()))
+    row: Any = lent.get(key)
+    if row is not None:
+        try:
+            origin, digest, first, last, written = row
+            if is_digest(digest):
+                file, annotations = text if last else None, tuple(written.items())
+                return CodeDigest(origin, bytes.fromhex(digest), file, (first, last), annotations)
+        except (ValueError, TypeError, AttributeError):  # whatever that is
+            pass
     found = _found(code, text, lent.parsed)
-    row = [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)]
-    lent.put(key, row)
+    lent.put(key, [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)])
     return found
 
 

@@ -46,7 +46,7 @@ log = logger("whorl.jit")
 
 def made_for(kernel: Kernel, request: Request) -> Specialization:
     """Compile for a call, or wait for whoever does; the miss is explained, counted, noted."""
-    cache = kernel._cache
+    cache = request.cache
     journal = None if kernel.choices.cache == "process" else journal_of(cache.store)
     explanation = miss_explained(kernel, request, is_kept=journal is not None)
     miss = miss_of(kernel._name, explanation, kernel._code)
@@ -68,7 +68,7 @@ def _made_once(kernel: Kernel, request: Request) -> tuple[Specialization, Ending
         return _compile(kernel, request)
 
     name = flight_name(request.program, request.target, _coarse(request.world))
-    made, how = kernel._cache.once(name, look, produce, what=kernel._name)
+    made, how = request.cache.once(name, look, produce, what=kernel._name)
     kernel._counts[how.value] += 1
     return made, how
 
@@ -146,7 +146,7 @@ def _stored(
 ) -> Specialization:
     """The same with its key, in the store: the artifact first, so that whoever finds the
     shape finds it too."""
-    cache, program, target = kernel._cache, request.program, request.target
+    cache, program, target = request.cache, request.program, request.target
     shape, now = made.artifact.trace.shape, time.time()
     key = artifact_key(program, target, name, made.facts)
     parts = key_parts(program, target, shape, made.facts)

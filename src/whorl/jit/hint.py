@@ -44,7 +44,7 @@ class Hint(NamedTuple):
     """
 
     rows: Mapping[str, object]
-    shapes: Mapping[StableDigest, object]
+    shapes: Mapping[StableDigest, list[object]]
 
     @classmethod
     def of(cls, store: Store, key: StableDigest) -> Hint:
@@ -52,17 +52,14 @@ class Hint(NamedTuple):
         got = store.get(key)
         if not isinstance(got, Found):
             return NO_HINT
+        shapes: dict[StableDigest, list[object]] = {}
         try:
-            record = got.entry.record
-        except Damaged:
+            _, rows, kept = got.entry.record
+            for shape in kept:
+                shapes[plain_shape_key(shape)] = shape
+        except (Damaged, ValueError, TypeError):  # or too deep
             return NO_HINT
-        match record:
-            case ["hint", dict(rows), [*shapes]]:
-                try:
-                    return cls(rows, {plain_shape_key(shape): shape for shape in shapes})
-                except ValueError:  # too deep
-                    pass
-        return NO_HINT
+        return cls(rows, shapes) if type(rows) is dict else NO_HINT
 
     def keep(self, store: Store, key: StableDigest, toolchain: str) -> None:
         """Let other processes find it."""
@@ -73,7 +70,7 @@ class Hint(NamedTuple):
         """Whether it names this shape and all of these rows."""
         return shape in self.shapes and rows.keys() <= self.rows.keys()
 
-    def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: object) -> Hint:
+    def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: list[object]) -> Hint:
         """The same and this, the newest first; the oldest are forgotten when there are many."""
         return Hint(
             dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),

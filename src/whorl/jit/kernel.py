@@ -102,12 +102,17 @@ class Start(NamedTuple):
 class Request(NamedTuple):
     """One call on its way: what is asked, for which target, of which table."""
 
-    program: ProgramKey
-    table: object  # the kernel's: it is another once the kernel has begun again
     world: World
     target: Target
     start: Start
+    table: object  # the kernel's: it is another once the kernel has begun again
+    cache: Cache
     sources: StoredSources
+
+    @property
+    def program(self) -> ProgramKey:
+        """What is to be compiled, and by what."""
+        return self.start.program
 
 
 # To a fingerprint a kernel is its function, its compiler and its choices; names and texts
@@ -249,20 +254,23 @@ class Kernel:
         Errors about the kernel's own text say where in it: the way through the compiler, some
         twenty frames, would only hide that. What a user's property raised stays with its own.
         """
-        sources = StoredSources(self._cache.store)
+        cache = self._cache
+        sources = StoredSources(cache.store)
         try:
             with sources:
-                request = self._request(values, target, sources)
+                request = self._request(values, target, cache, sources)
                 return self._find(request) or self._make(request)
         except _own_errors() as error:
             cause = error.__cause__
             is_own = type(cause).__module__.startswith("whorl.")
             raise error.with_traceback(None) from (None if is_own else cause)
 
-    def _request(self, values: tuple[Any, ...], target: Target, sources: StoredSources) -> Request:
+    def _request(
+        self, values: tuple[Any, ...], target: Target, cache: Cache, sources: StoredSources
+    ) -> Request:
         table = self._shapes  # before the program: who has the new table has the new program
-        start = self._start(sources)
-        return Request(start.program, table, self.world(values, target), target, start, sources)
+        start = self._start(cache, sources)
+        return Request(self.world(values, target), target, start, table, cache, sources)
 
     def _find(self, request: Request) -> Specialization | None:
         if self.choices.on_drift == "recompile":
@@ -287,13 +295,13 @@ class Kernel:
     def _cache(self) -> Cache:
         return default_cache() if self._own_cache is None else self._own_cache
 
-    def _start(self, sources: StoredSources) -> Start:
+    def _start(self, cache: Cache, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on the environment."""
         variables = variables_now(self._environment, self._variables)
         starts = self._starts  # before the code: one of an older code is not put among new ones
         start = starts.get(variables)
         if start is None:
-            cache, code = self._cache, self._code
+            code = self._code
             toolchain = toolchain_of(self.compiler)
             outside = outside_pairs(self._name, self.function, self.compiler, toolchain)
             cache.uses(toolchain)
@@ -320,7 +328,7 @@ class Kernel:
                 continue  # a hint that makes no sense
             if facts.is_only_here:
                 continue
-            key = artifact_key(request.program, request.target, name, facts.durable)
+            key = artifact_key(request.start.program, request.target, name, facts.durable)
             specialization = self._shapes.of_key(key)
             if specialization is None and not in_memory:
                 specialization = self._from_store(key, request, facts.durable, count=count)
@@ -346,8 +354,8 @@ class Kernel:
         for name, rows in request.start.hint.shapes.items():
             if name not in met:
                 met.add(name)
-                yield name, cast("Rows", rows)
-        store, group = self._cache.store, request.program.manifests
+                yield name, rows
+        store, group = request.cache.store, request.program.manifests
         with importing:
             from .stored import records
 
@@ -368,13 +376,13 @@ class Kernel:
             if request.table is not self._shapes:
                 return
             self._starts[start.variables] = start._replace(hint=hint)
-        hint.keep(self._cache.store, key, start.toolchain)
+        hint.keep(request.cache.store, key, start.toolchain)
 
     def _from_store(
         self, key: StableDigest, request: Request, facts: tuple[Plain, ...], *, count: bool
     ) -> Specialization | None:
-        cache, made = self._cache, None
-        got = cache.store.get(key, request.program.digest)
+        cache, made = request.cache, None
+        got = cache.store.get(key, request.start.program.digest)
         if isinstance(got, Found):
             try:
                 artifact = decode(got.entry, with_trace=False)
@@ -447,9 +455,10 @@ class Kernel:
         target = target_of(self.compiler)
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        sources = StoredSources(self._cache.store)
+        cache = self._cache
+        sources = StoredSources(cache.store)
         with sources:
-            return telling.explained(self, self._request(values, target, sources))
+            return telling.explained(self, self._request(values, target, cache, sources))
 
     # -- looking at it ------------------------------------------------------------------
 

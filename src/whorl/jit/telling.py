@@ -90,7 +90,7 @@ def _explanation(kernel: Kernel, request: Request, compared: int | None = None) 
         program=request.program,
         architecture=request.target.architecture,
         function=function_group(kernel.function),
-        store=kernel._cache.store,
+        store=request.cache.store,
         known=[
             Compiled(made.architecture, made.trace, made.facts)
             for made in (known if compared is None else known[-compared:])
@@ -112,7 +112,7 @@ def explained(kernel: Kernel, request: Request) -> Explanation:
             told = drift.explanation(name, kernel.choices.on_drift)
             if told is not None:
                 return told
-    store, group = kernel._cache.store, request.program.digest
+    store, group = request.cache.store, request.program.digest
     if any(_is_readable(store.get(key, group)) for key in _keys(kernel, request)):
         return Explanation(name, "hit", "its artifact is in the store")
     return _explanation(kernel, request)

@@ -172,9 +172,9 @@ def _other_scopes(rows: Rows, function: types.FunctionType, own: str | None) -> 
     """The globals of other modules that are read by name: see `world.other_modules`."""
     found: dict[str, Any] = {}
     for row in rows:
-        root, name, *_ = row[1] if type(row) is list else row[0]
-        if root == "global":
-            module = name.rpartition(".")[0]
+        path = row[1] if type(row) is list else row[0]
+        if path[0] == "global":
+            module = path[1].rpartition(".")[0]
             if module != own and module not in found:
                 found[module] = scope_of(function, module)
     return found

@@ -60,10 +60,8 @@ class Cache:
         statistics: Statistics | None = None,
         lease: float = LEASE,
     ) -> None:
-        self._lease_directory: str | None = None
-        if isinstance(store, DirectoryStore):
-            self._lease_directory = store.leases
-            statistics = statistics or store.statistics
+        if statistics is None and isinstance(store, DirectoryStore):
+            statistics = store.statistics
         self.store = store
         self.statistics = statistics or Statistics()
         self._leases = leases
@@ -73,8 +71,8 @@ class Cache:
     @property
     def leases(self) -> leasing.Leases | None:
         """The leases that other processes know; None if there are none."""
-        if self._leases is None and self._lease_directory is not None:
-            self._leases = leasing.Leases(self._lease_directory)
+        if self._leases is None and isinstance(self.store, DirectoryStore):
+            self._leases = leasing.Leases(self.store.leases)
         return self._leases
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> outcomes.Got:

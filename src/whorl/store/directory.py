@@ -107,10 +107,9 @@ class DirectoryStore:
         self.statistics = statistics or Statistics(
             None if read_only else f"{self.place}{os.sep}statistics"
         )
-        self.leases = f"{home}{os.sep}leases"
+        self._home = home
         self._entries = f"{home}{os.sep}entries{os.sep}"
         self._groups = f"{home}{os.sep}groups{os.sep}"
-        self.incoming = f"{home}{os.sep}incoming"
         self.sync = sync
         self._said: set[object] = set()
         self._bound: Bound | None = None
@@ -126,6 +125,16 @@ class DirectoryStore:
             from pathlib import Path
 
         return Path(self.place)
+
+    @property
+    def leases(self) -> str:
+        """Where it is written who is making what."""
+        return f"{self._home}{os.sep}leases"
+
+    @property
+    def incoming(self) -> str:
+        """Where files are while they are written."""
+        return f"{self._home}{os.sep}incoming"
 
     @property
     def bound(self) -> Bound:
@@ -263,7 +272,7 @@ class DirectoryStore:
 
     def uses(self, toolchain: str) -> None:
         """Say that entries of a toolchain are in use: they are not the first to be evicted."""
-        stamp.keep_alive(f"{self.place}{os.sep}v{FORMAT}", toolchain)
+        stamp.keep_alive(self._home, toolchain)
 
     def say(self, topic: object, level: int, message: str, *words: object) -> None:
         """Log something once."""

@@ -15,6 +15,7 @@ from whorl.lazy import importing
 
 __all__ = ["check_directory", "danger", "is_private"]
 
+_OTHERS: Final = 0 if sys.platform == "win32" else stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -33,9 +34,7 @@ def danger(status: os.stat_result) -> str | None:
 
 def is_private(status: os.stat_result) -> bool:
     """Whether nobody else can get into a directory at all."""
-    if sys.platform == "win32":
-        return True
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o077
+    return danger(status) is None and not status.st_mode & _OTHERS
 
 
 def check_directory(directory: str) -> bool:
@@ -47,11 +46,9 @@ def check_directory(directory: str) -> bool:
         status = os.stat(directory)
     except OSError:
         return False
-    if is_private(status):
-        return True
     reason = danger(status)
     if reason is None:
-        return False
+        return not status.st_mode & _OTHERS
     remedy = (
         "Let WHORL_CACHE_DIR name a directory of your own."
         if "belongs" in reason

@@ -12,7 +12,7 @@ import sys
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from whorl.late import NamedTuple
@@ -67,7 +67,7 @@ class Statistics:
         self._next_flush = time.monotonic() + FLUSH_EVERY
         self._to_do: list[Callable[[], None]] = []
         self.forget()
-        _ALIVE.add(self)
+        _ALIVE.add(weakref.ref(self, _ALIVE.discard))
 
     def forget(self) -> None:
         """Begin again at nothing."""
@@ -176,16 +176,23 @@ class Statistics:
             self._flushed = flushed(self._gathered(), before, self._directory)
 
 
-_ALIVE: Final[weakref.WeakSet[Statistics]] = weakref.WeakSet()
+_ALIVE: Final[set[weakref.ref[Statistics]]] = set()
+
+
+def _all() -> Iterator[Statistics]:
+    for alive in _ALIVE.copy():
+        statistics = alive()
+        if statistics is not None:
+            yield statistics
 
 
 def _flush_all() -> None:
-    for statistics in list(_ALIVE):
+    for statistics in _all():
         statistics.flush()
 
 
 def _forget_all() -> None:
-    for statistics in list(_ALIVE):
+    for statistics in _all():
         statistics.forget()
 
 
