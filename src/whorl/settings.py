@@ -138,7 +138,9 @@ class Settings(NamedTuple):
                 text = table[raw].decode(*ENCODING)
             else:
                 continue
-            if text and not text.isspace():
+            if place == _CACHE_PLACE and text[:1] == "/":  # as most programs have it
+                settings[place] = Setting(absolute(text), variable)
+            elif text and not text.isspace():
                 settings[place] = Setting(_parsed(option, variable, text), variable)
         if settings[_CACHE_PLACE] is None:
             settings[_CACHE_PLACE] = Setting(_default_directory(), _DEFAULT)
@@ -197,7 +199,6 @@ def _bad(name: str, value: object, wanted: str) -> BadSetting:
 
 
 def _parsed(option: str, name: str, value: object) -> object:
-    """The value of an option. That of the directory, which many set, is there at once."""
     return _directory(name, value) if option == "cache_dir" else values.parsed(option, name, value)
 
 
@@ -238,18 +239,6 @@ def absolute(path: str) -> str:
 
 
 def _directory(name: str, value: object) -> str:
-    is_usual = type(value) is str and value[:1] == "/" and "\0" not in value
-    try:
-        path = absolute(value if is_usual else _directory_text(name, value))  # type: ignore
-    except OSError as error:
-        raise _bad(name, value, f"an absolute path: {error.strerror}") from error
-    # What the environment names may be anything by now: the store says so, and goes on without.
-    if name == "cache_dir" and is_in_the_way(path):
-        raise _bad(name, value, IN_THE_WAY)
-    return path
-
-
-def _directory_text(name: str, value: object) -> str:
     if not isinstance(value, str) and not isinstance(value, os.PathLike):
         raise _bad(name, value, "a directory")
     text = os.fspath(value)
@@ -257,10 +246,17 @@ def _directory_text(name: str, value: object) -> str:
         raise _bad(name, value, "a directory")
     if text.startswith("~"):
         try:
-            return str(_path(text).expanduser())
+            text = str(_path(text).expanduser())
         except RuntimeError:
             raise _bad(name, value, "a directory; there is no home for ~ here") from None
-    return text
+    try:
+        path = absolute(text)
+    except OSError as error:
+        raise _bad(name, value, f"an absolute path: {error.strerror}") from error
+    # What the environment names may be anything by now: the store says so, and goes on without.
+    if name == "cache_dir" and is_in_the_way(path):
+        raise _bad(name, value, IN_THE_WAY)
+    return path
 
 
 def _default_directory() -> str:

@@ -102,7 +102,7 @@ def test_an_entry_without_payloads_has_no_padding() -> None:
 
 def test_the_label_is_readable_with_a_pager() -> None:
     data = bytes(entry(code=b"ret").data)
-    first, second, *_ = data[HEAD:].split(b"\n")
+    _, second, *_ = data[HEAD:].split(b"\n")
     assert json.loads(second)["toolchain"] == "llvm 20, cpython-311"
     assert json.loads(second)["parts"][0] == ["program", "solver.step 0123"]
     assert data.startswith(MAGIC)

@@ -50,7 +50,7 @@ def test_what_cannot_be_written_now_is_written_the_next_time(
 ) -> None:
     counted, done = Statistics(tmp_path), []
     counted.count(Ending.HIT)
-    counted.when_flushed(lambda: done.append(1))
+    counted.to_do.append(lambda: done.append(1))
     with monkeypatch.context() as patched:
         patched.setattr(statistics, "count_file", _NoMoreFiles())
         counted.flush()

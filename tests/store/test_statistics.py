@@ -104,7 +104,7 @@ def test_a_child_does_not_count_again_what_its_parent_counted(tmp_path: Path) ->
 def test_what_can_wait_is_done_once_when_the_statistics_are_written() -> None:
     done: list[str] = []
     statistics = Statistics()
-    statistics.when_flushed(lambda: done.append("done"))
+    statistics.to_do.append(lambda: done.append("done"))
     assert done == []
     statistics.flush()
     statistics.flush()

@@ -196,12 +196,12 @@ class Entry:
     @property
     def label(self) -> Label:
         """What the entry says of itself."""
-        return labels.label_of(self._read_label() | self._read_others())
+        return labels.label_of(self.fields | self._read_others())
 
     @property
     def record(self) -> Any:
         """What the entry holds beside its payloads."""
-        return self._read_label().get("record")
+        return self.fields.get("record")
 
     @property
     def more(self) -> Any:
@@ -213,7 +213,7 @@ class Entry:
         """Where each payload lies."""
         table, all_bytes = [], len(self.data)
         try:
-            for name, at, size, digest in self._read_label()["payloads"]:
+            for name, at, size, digest in self.fields["payloads"]:
                 place = Payload(str(name), int(at), int(size), str(digest))
                 if not 0 <= place.offset <= place.offset + place.size <= all_bytes:
                     raise Damaged.unreadable(f"payload {name!r} lies outside")
@@ -221,18 +221,6 @@ class Entry:
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise Damaged.unreadable(repr(error)) from error
         return tuple(table)
-
-    def views(self) -> dict[str, memoryview]:
-        """Every payload by its name, not copied. Hot: every hit takes them."""
-        found, whole, all_bytes = {}, memoryview(self.data), len(self.data)
-        try:
-            for name, at, size, _ in self._read_label()["payloads"]:
-                if not 0 <= at <= at + size <= all_bytes:
-                    raise Damaged.unreadable(f"payload {name!r} lies outside")
-                found[name] = whole[at : at + size]
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise Damaged.unreadable(repr(error)) from error
-        return found
 
     def payload(self, name: str) -> memoryview:
         """One payload, not copied; KeyError if the entry has none of this name."""
@@ -245,7 +233,9 @@ class Entry:
         """The bytes at a place of the table."""
         return memoryview(self.data)[place.offset : place.offset + place.size]
 
-    def _read_label(self) -> dict[str, Any]:
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The first line of the label, all that a hit has need of; `Damaged` if it is none."""
         fields = self._fields
         if fields is None:
             size = SIZES.unpack_from(self.data, _SIZES_AT)[1]
@@ -254,7 +244,7 @@ class Entry:
         return fields
 
     def _read_others(self) -> dict[str, Any]:
-        self._read_label()
+        _ = self.fields
         size = SIZES.unpack_from(self.data, _SIZES_AT)[1]
         return line_of(bytes(self.data[HEAD : HEAD + size]), self._others)[0]
 

@@ -109,18 +109,24 @@ def encode(record: Record, label: Label) -> Entry:
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     """The record of an entry; `Damaged` if it is none. An artifact's trace can be left out."""
     try:
-        kind, *held = entry.record
+        fields = entry.fields
+        kind, *held = fields["record"]
         if kind == "artifact":
             (metadata,) = held
+            payloads, data, end = {}, memoryview(entry.data), len(entry.data)
+            for name, at, size, _ in fields["payloads"]:
+                if not 0 <= at <= at + size <= end:
+                    raise ValueError(f"payload {name!r} lies outside")
+                payloads[name] = data[at : at + size]
             return Artifact(
-                entry.views(),
+                payloads,
                 dict(restored(metadata)) if metadata else {},
                 _trace_in(entry.more) if with_trace else _NO_TRACE,
             )
         if kind == "manifest":
             program, shapes = held
             return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise Damaged.unreadable(repr(error)) from error
     raise Damaged.unreadable("neither an artifact nor a manifest")
 

@@ -16,8 +16,8 @@ import os
 import sys
 import types
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from whorl.late import NamedTuple
 from whorl.lazy import importing, load
@@ -38,6 +38,8 @@ __all__ = [
     "raw_digest",
     "remembered_as",
 ]
+
+P = TypeVar("P")
 
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # What is remembered is so of this Python; raise the number when its meaning changes.
@@ -84,21 +86,25 @@ class CodeDigest(NamedTuple):
         return b"".join(found).decode("utf-8", "replace")
 
 
-class SourceMemory:
+class SourceMemory(Generic[P]):
     """A place that outlives the process, lent to this thread while a `with` block runs.
 
-    It holds rows of plain data by digest, and what was read and parsed meanwhile.
+    There are rows of plain data by digest in it. `hinted` are rows that are known already, so that
+    the place is not asked for them; `rows` are those of them that were of use.
     """
 
-    __slots__ = ("_before", "keys", "parsed", "texts")
+    __slots__ = ("_before", "hinted", "keys", "parsed", "place", "rows", "texts")
 
-    def __init__(self) -> None:
+    def __init__(self, place: P) -> None:
+        self.place = place
         self.texts: dict[str, tuple[bytes | None, bytes]] = {}  # with their digests
         self.keys: dict[int, tuple[types.CodeType, StableDigest]] = {}  # by address
         self.parsed: dict[bytes, Parsed] = {}
+        self.hinted: Mapping[str, object] = {}
+        self.rows: dict[str, object] = {}
 
     def get(self, key: StableDigest) -> object:
-        """The row of a key, or None."""
+        """The row that the place has of a key, or None."""
         raise NotImplementedError
 
     def put(self, key: StableDigest, row: list[object]) -> None:
@@ -115,7 +121,7 @@ class SourceMemory:
 class _Here(local):
     """What is lent to this thread."""
 
-    lent: SourceMemory | None = None
+    lent: SourceMemory[Any] | None = None
 
 
 _here: Final = _Here()
@@ -199,8 +205,9 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
     text = lent.texts[code.co_filename][0]
     if key is None:
         return _found(code, text, lent.parsed)
-    row: Any = lent.get(key)
+    row: Any = lent.hinted.get(key) or lent.get(key)
     if row is not None:
+        lent.rows[key] = row
         try:
             origin, digest, first, last, written = row
             if is_digest(digest):
@@ -209,7 +216,9 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
         except (ValueError, TypeError, AttributeError):  # whatever that is
             pass
     found = _found(code, text, lent.parsed)
-    lent.put(key, [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)])
+    row = [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)]
+    lent.rows[key] = row
+    lent.put(key, row)
     return found
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
@@ -44,7 +44,7 @@ class Hint(NamedTuple):
     """
 
     rows: Mapping[str, object]
-    shapes: Mapping[StableDigest, list[object]]
+    shapes: Mapping[StableDigest, list[Any]]
 
     @classmethod
     def of(cls, store: Store, key: StableDigest) -> Hint:
@@ -52,7 +52,7 @@ class Hint(NamedTuple):
         got = store.get(key)
         if not isinstance(got, Found):
             return NO_HINT
-        shapes: dict[StableDigest, list[object]] = {}
+        shapes: dict[StableDigest, list[Any]] = {}
         try:
             _, rows, kept = got.entry.record
             for shape in kept:
@@ -70,7 +70,7 @@ class Hint(NamedTuple):
         """Whether it names this shape and all of these rows."""
         return shape in self.shapes and rows.keys() <= self.rows.keys()
 
-    def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: list[object]) -> Hint:
+    def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: list[Any]) -> Hint:
         """The same and this, the newest first; the oldest are forgotten when there are many."""
         return Hint(
             dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),

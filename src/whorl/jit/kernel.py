@@ -24,7 +24,8 @@ import sys
 import types
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
@@ -45,7 +46,15 @@ from whorl.store import Cache, Found, default_cache
 from .binding import Binding
 from .compiler import Compiler, declared_environment, target_of, toolchain_of
 from .hint import NO_HINT, Hint
-from .key import ProgramKey, artifact_key, function_name, hint_key, outside_pairs, shape_key
+from .key import (
+    ProgramKey,
+    artifact_key,
+    function_name,
+    hint_key,
+    lasting_pairs,
+    outside_pairs,
+    shape_key,
+)
 from .listening import audits, emit, listeners
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Replays, Specialization
@@ -119,8 +128,8 @@ class Request(NamedTuple):
 # that it has copied from the function count there, if at all.
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
-    "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_lock", "_module",
-    "_name", "_own_cache", "_replays", "_shapes", "_starts", "_variables",
+    "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_lasting", "_lock",
+    "_module", "_name", "_own_cache", "_replays", "_shapes", "_starts", "_variables",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -160,6 +169,7 @@ class Kernel:
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
+        self._lasting = lasting_pairs(self._name, self.function, self.compiler)
         self._replays = Replays(
             self.function, self._binding.names, self._environment, self._by_identity, self.compiler
         )
@@ -254,12 +264,16 @@ class Kernel:
         Errors about the kernel's own text say where in it: the way through the compiler, some
         twenty frames, would only hide that. What a user's property raised stays with its own.
         """
-        cache = self._cache
+        cache = self._own_cache or default_cache()
         sources = StoredSources(cache.store)
         try:
             with sources:
                 request = self._request(values, target, cache, sources)
-                return self._find(request) or self._make(request)
+                if self.choices.on_drift == "recompile":
+                    found = self._look_up(request, count=True)
+                else:
+                    found = self._find_unless_drifted(request)
+                return found or self._make(request)
         except _own_errors() as error:
             cause = error.__cause__
             is_own = type(cause).__module__.startswith("whorl.")
@@ -272,10 +286,8 @@ class Kernel:
         start = self._start(cache, sources)
         return Request(self.world(values, target), target, start, table, cache, sources)
 
-    def _find(self, request: Request) -> Specialization | None:
-        if self.choices.on_drift == "recompile":
-            return self._look_up(request, count=True)
-        # What fits in memory is right; what has drifted is to be said before the store is asked.
+    def _find_unless_drifted(self, request: Request) -> Specialization | None:
+        """What fits in memory is right; what has drifted is said before the store is asked."""
         return (
             self._look_up(request, count=True, in_memory=True)
             or self._drift(request)
@@ -293,7 +305,7 @@ class Kernel:
 
     @property
     def _cache(self) -> Cache:
-        return default_cache() if self._own_cache is None else self._own_cache
+        return self._own_cache or default_cache()
 
     def _start(self, cache: Cache, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on the environment."""
@@ -303,12 +315,12 @@ class Kernel:
         if start is None:
             code = self._code
             toolchain = toolchain_of(self.compiler)
-            outside = outside_pairs(self._name, self.function, self.compiler, toolchain)
+            outside = outside_pairs(self._lasting, self.compiler, toolchain)
             cache.uses(toolchain)
             source = None if self.choices.cache == "process" else remembered_as(code)
             key = None if source is None else hint_key(outside, source)
             hint = NO_HINT if key is None else Hint.of(cache.store, key)
-            sources.expect(hint.rows)
+            sources.hinted = hint.rows
             program = ProgramKey.of(outside, code)
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
@@ -329,10 +341,11 @@ class Kernel:
             if facts.is_only_here:
                 continue
             key = artifact_key(request.start.program, request.target, name, facts.durable)
-            specialization = self._shapes.of_key(key)
+            shapes = self._shapes
+            specialization = shapes.of_key(key) if shapes.young else None
             if specialization is None and not in_memory:
                 specialization = self._from_store(key, request, facts.durable, count=count)
-                if specialization is not None:
+                if specialization and not request.start.hint.says(request.sources.rows, name):
                     self._hint(request, name, rows)
             if specialization is not None:
                 return self._remember(name, rows, request, facts, specialization)
@@ -340,28 +353,15 @@ class Kernel:
 
     def _known_shapes(
         self, request: Request, *, in_memory: bool
-    ) -> Iterator[tuple[StableDigest, Rows]]:
+    ) -> Iterable[tuple[StableDigest, Rows]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
-        met: set[StableDigest] = set()
+        hinted: Mapping[StableDigest, Rows] = {} if in_memory else request.start.hint.shapes
         if self._shapes.young:
             with self._lock:
                 known = self._shapes.named(request.target.architecture)
-            for name, shape in known.items():
-                yield name, shape.rows
-            met.update(known)
-        if in_memory:
-            return
-        for name, rows in request.start.hint.shapes.items():
-            if name not in met:
-                met.add(name)
-                yield name, rows
-        store, group = request.cache.store, request.program.manifests
-        with importing:
-            from .stored import records
-
-        for _, record in records(store, group, but=met):
-            if isinstance(record, Manifest):
-                yield from ((shape_key(shape), shape.reads) for shape in record.shapes)
+            met = {name: shape.rows for name, shape in known.items()}
+            hinted = met | {name: rows for name, rows in hinted.items() if name not in met}
+        return hinted.items() if in_memory else chain(hinted.items(), _listed(request, hinted))
 
     def _hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
@@ -381,7 +381,7 @@ class Kernel:
     def _from_store(
         self, key: StableDigest, request: Request, facts: tuple[Plain, ...], *, count: bool
     ) -> Specialization | None:
-        cache, made = request.cache, None
+        cache = request.cache
         got = cache.store.get(key, request.start.program.digest)
         if isinstance(got, Found):
             try:
@@ -391,12 +391,15 @@ class Kernel:
             if isinstance(artifact, Artifact):
                 architecture = request.target.architecture
                 made = Specialization(key, architecture, artifact, facts, "found", got.entry)
+                if count:
+                    cache.statistics.hit(len(got.entry.data), got.entry.seconds, self._name)
+                    self._counts["found"] += 1
+                if listeners:
+                    emit("found", self._name, key=key)
+                return made
         if count:
-            cache.count(got, self._name if made else "")
-            self._counts["found"] += made is not None
-        if made and listeners:
-            emit("found", self._name, key=key)
-        return made
+            cache.count(got)
+        return None
 
     def _remember(
         self,
@@ -412,11 +415,9 @@ class Kernel:
             shapes = self._shapes
             if request.table is not shapes:  # it has begun again by now
                 return made
-            found = made if made.key is None else shapes.of_key(made.key) or made
             known = KnownShape(name, rows, self._replays)
-            remembered = (found, facts.kept)
-            shapes.remember(request.target.architecture, known, facts.live, remembered)
-            return found
+            found = (made, facts.kept)
+            return shapes.remember(request.target.architecture, known, facts.live, found)
 
     @property
     def _by_identity(self) -> bool:
@@ -490,6 +491,17 @@ class Kernel:
 
 
 _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
+
+
+def _listed(request: Request, met: Container[StableDigest]) -> Iterator[tuple[StableDigest, Rows]]:
+    """The shapes of a program's manifest that were not met yet."""
+    with importing:
+        from .stored import records
+
+    for _, record in records(request.cache.store, request.program.manifests, but=met):
+        if isinstance(record, Manifest):
+            for shape in record.shapes:
+                yield shape_key(shape), shape.reads
 
 
 def _own_errors() -> tuple[type[KernelError], type[RequiredHit]]:

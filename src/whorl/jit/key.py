@@ -28,6 +28,7 @@ __all__ = [
     "function_name",
     "hint_key",
     "key_parts",
+    "lasting_pairs",
     "outside_pairs",
     "plain_shape_key",
     "shape_key",
@@ -62,19 +63,25 @@ class ProgramKey(NamedTuple):
         return digest_of("manifests", str(self.digest))
 
 
-def outside_pairs(
-    name: str, function: types.FunctionType, compiler: Compiler, toolchain: str
+def lasting_pairs(
+    name: str, function: types.FunctionType, compiler: Compiler
 ) -> tuple[Pair, ...]:
-    """What counts of a function and a compiler beside the function's own code."""
+    """What counts of a function and a compiler, and is the same for every call."""
     return (
         ("function", name),  # for people: the first is not in the digest
         ("name", function.__name__),
         ("module", own_module(function) or "apart"),
-        ("compiler", f"{compiler.name} {compiler.version}"),
         ("compiler class", class_label(type(compiler))),
-        ("toolchain", toolchain),
         ("record format", _RECORD_FORMAT),
     )
+
+
+def outside_pairs(
+    lasting: tuple[Pair, ...], compiler: Compiler, toolchain: str
+) -> tuple[Pair, ...]:
+    """All that counts beside the function's own code."""
+    identity = f"{compiler.name} {compiler.version}"
+    return (*lasting, ("compiler", identity), ("toolchain", toolchain))
 
 
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"

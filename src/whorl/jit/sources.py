@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whorl.artifacts import Damaged, Entry, Label
@@ -13,11 +12,15 @@ from whorl.store import Found
 if TYPE_CHECKING:
     from whorl.store import Store
 
+    _InAStore = SourceMemory[Store]
+else:
+    _InAStore = SourceMemory
+
 __all__ = ["StoredSources"]
 
 
-class StoredSources(SourceMemory):
-    """Rows about functions as entries without payloads; `rows` are those of this lookup.
+class StoredSources(_InAStore):
+    """Rows about functions as entries without payloads.
 
     >>> from whorl.store import MemoryStore
     >>> sources = StoredSources(MemoryStore())
@@ -26,29 +29,11 @@ class StoredSources(SourceMemory):
     ['source', 'ab', 1, 2]
     """
 
-    __slots__ = ("_hinted", "_store", "rows")
-
-    def __init__(self, store: Store) -> None:
-        SourceMemory.__init__(self)
-        self._store = store
-        self._hinted: Mapping[str, object] = {}
-        self.rows: dict[str, object] = {}
-
-    def expect(self, rows: Mapping[str, object]) -> None:
-        """Rows by key that are known already: the store need not be asked for them."""
-        self._hinted = rows
+    __slots__ = ()
 
     def get(self, key: StableDigest) -> object:
-        """The row of a key, or None."""
-        row = self._hinted.get(key)
-        if row is None:
-            row = self._stored(key)
-        if row is not None:
-            self.rows[key] = row
-        return row
-
-    def _stored(self, key: StableDigest) -> object:
-        got = self._store.get(key)
+        """The row that the store has of a key, or None."""
+        got = self.place.get(key)
         try:
             return got.entry.record if isinstance(got, Found) else None
         except Damaged:
@@ -56,5 +41,4 @@ class StoredSources(SourceMemory):
 
     def put(self, key: StableDigest, row: list[object]) -> None:
         """Keep a row."""
-        self.rows[key] = row
-        self._store.put(Entry.made(Label("source", key), {}, row))
+        self.place.put(Entry.made(Label("source", key), {}, row))

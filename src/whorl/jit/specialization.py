@@ -207,8 +207,15 @@ class Generations:
         both = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
         return {known.key: known for known in both if known.key is not None}
 
-    def remember(self, architecture: str, known: KnownShape, facts: Any, found: Remembered) -> None:
-        """Let calls with these facts find a specialization at once."""
+    def remember(
+        self, architecture: str, known: KnownShape, facts: Any, found: Remembered
+    ) -> Specialization:
+        """Let calls with these facts find a specialization at once: the one that its key has, if
+        there is one already."""
+        made, kept = found
+        key = made.key
+        if key is not None:
+            made = self._by_key.get(key) or self._older.get(key) or made
         shapes, mine = self.young.setdefault(architecture, []), None
         for each in shapes:
             if each is known or each.is_like(known):
@@ -223,7 +230,7 @@ class Generations:
             shapes.append(mine)
         mine.key = mine.key or known.key
         self._count += facts not in mine.by_facts
-        mine.by_facts[facts] = found
-        key = found[0].key
+        mine.by_facts[facts] = made, kept
         if key is not None:
-            self._by_key[key] = found[0]
+            self._by_key[key] = made
+        return made

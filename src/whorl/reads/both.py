@@ -79,7 +79,7 @@ def both_facts(
     function, arguments = world.function, world.arguments
     own, scope = own_module(function), function.__globals__
     variables = raw_environment()
-    others = _other_scopes(rows, function, own)
+    others: dict[str, Any] | None = None  # before anything runs that could exchange a module
     for row in rows:
         read: Read | None = None
         if type(row) is list and len(row) == 2 and len(row[1]) == 2:
@@ -131,15 +131,19 @@ def both_facts(
             live.append(items)
             durable.append(value)
             continue
-        elif aspect is _CODE and cls is types.FunctionType:
-            one, other = _code(value, kept)
-            live.append(one)
-            durable.append(other)
+        elif aspect is _CODE and cls is types.FunctionType and value.__globals__ is scope:
+            code = value.__code__
+            digest = code_digest(code)
+            kept += (code, scope)
+            live.append((id(scope), id(code)))
+            durable.append(("code", digest.digest.hex(), digest.origin, own or "apart"))
             continue
         elif aspect is _TYPE and type(cls) is type and cls in facts_of.SIMPLE:
             live.append(cls)
             durable.append((cls.__name__,))
             continue
+        if others is None:
+            others = _other_scopes(rows, function, own)
         if read is None:
             read = _made(row, read_of)
         if value is ABSENT:
@@ -155,8 +159,7 @@ def both_facts(
             live.append(one)
         durable.append(other)
         here = here or has_identity(other)
-    for name in sorted(others):
-        before = others[name]
+    for name, before in sorted(others.items()) if others else ():
         live.append(id(before) if scope_of(function, name) is before else Unmatched())
         kept.append(before)
     return Facts(tuple(live), tuple(durable), tuple(kept), here)

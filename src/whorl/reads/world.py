@@ -17,7 +17,7 @@ from typing import Any, Final
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.late import NamedTuple
+from whorl.late import dataclass
 from whorl.lazy import load
 from whorl.settings import ENCODING, raw_environment
 
@@ -58,7 +58,8 @@ _BUILTINS: Final = vars(builtins)
 _NOTHING: Final[Mapping[str, Any]] = types.MappingProxyType({})
 
 
-class World(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class World:
     """Everything that one call of a function offers to a compile.
 
     `environment` holds the declared variables with their defaults; the values are live.
@@ -70,6 +71,23 @@ class World(NamedTuple):
     environment: Mapping[str, str | None] = _NOTHING
     target: Mapping[str, Any] = _NOTHING
     compiler: object = None
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        arguments: Mapping[str, Any],
+        options: Mapping[str, Any] = _NOTHING,
+        environment: Mapping[str, str | None] = _NOTHING,
+        target: Mapping[str, Any] = _NOTHING,
+        compiler: object = None,
+    ) -> None:
+        put = object.__setattr__  # by hand: one is made for every call that is not recalled
+        put(self, "function", function)
+        put(self, "arguments", arguments)
+        put(self, "options", options)
+        put(self, "environment", environment)
+        put(self, "target", target)
+        put(self, "compiler", compiler)
 
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT: an operation that raises leads to nothing."""

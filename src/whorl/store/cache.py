@@ -96,7 +96,7 @@ class Cache:
         That is written down with the statistics: a hit does not wait for it.
         """
         if isinstance(self.store, DirectoryStore) and toolchain:
-            self.statistics.when_flushed(partial(self.store.uses, toolchain))
+            self.statistics.to_do.append(partial(self.store.uses, toolchain))
 
     def put(self, entry: Entry) -> outcomes.Put:
         """Keep an entry; how that ends is counted."""

@@ -31,6 +31,7 @@ else:
 __all__ = ["Counts", "Statistics"]
 
 FLUSH_EVERY: Final = 5.0  # seconds
+_HITS_KEPT: Final = 1000  # before they are added up
 _HIT, _ABSENT = "hit", "miss: absent"  # what `Ending` has for lookups, which takes 0.2 ms to make
 
 
@@ -41,10 +42,9 @@ class Counts(NamedTuple):
     programs: dict[str, list[float]]  # [found, made, seconds saved, seconds spent]
     causes: dict[str, int]
 
-    @classmethod
-    def none(cls) -> Counts:
-        """Nothing was counted yet."""
-        return cls(defaultdict(int), {}, {})
+    def row(self, program: str) -> list[float]:
+        """The sums of a program."""
+        return self.programs.setdefault(program, [0, 0, 0.0, 0.0])
 
     def copied(self) -> Counts:
         """The same as it is now."""
@@ -65,21 +65,18 @@ class Statistics:
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self._directory = directory
         self._next_flush = time.monotonic() + FLUSH_EVERY
-        self._to_do: list[Callable[[], None]] = []
-        self.forget()
+        self.to_do: list[Callable[[], None]] = []  # once, when this is next written, or ends
+        self._lock = RLock()  # a signal handler may count too
+        self._hits: list[tuple[int, float, str]] = []  # bytes, seconds, program: not added up yet
+        self._counts: Counts | None = None  # all else
+        self._flushed: Counts | None = None  # what was written down, if anything was
         _ALIVE.add(weakref.ref(self, _ALIVE.discard))
 
     def forget(self) -> None:
         """Begin again at nothing."""
-        # A signal handler may count too; after a fork, another thread may hold the old one.
-        self._lock = RLock()
-        self._numbers: defaultdict[str, int | float] = defaultdict(int)  # these three as in Counts
-        self._programs: dict[str, list[float]] = {}
-        self._causes: dict[str, int] = {}
-        self._flushed: Counts | None = None  # what was written down, if anything was
-        self._hits: int = 0
-        self._hit_bytes: int = 0
-        self._hit_seconds: float = 0.0
+        self._lock = RLock()  # after a fork, another thread may hold the old one
+        self._hits = []
+        self._counts = self._flushed = None
 
     @property
     def totals(self) -> sums.Totals:
@@ -100,7 +97,7 @@ class Statistics:
     ) -> None:
         """Count an ending and what came with it."""
         with self._lock:
-            counted = self._numbers
+            counted = self._gathered().numbers
             counted[ending.value] += number
             if bytes_read:
                 counted["bytes_read"] += bytes_read
@@ -114,65 +111,65 @@ class Statistics:
             self.flush()
 
     def hit(self, bytes_read: int, seconds_saved: float, program: str = "") -> None:
-        """Count a hit, for a program too if one is named. As `count`, in 0.3 us instead of 1."""
-        with self._lock:
-            self._hits += 1
-            self._hit_bytes += bytes_read
-            self._hit_seconds += seconds_saved
-            if program:
-                row = self._programs.get(program)
-                if row is None:
-                    row = self._programs[program] = [0, 0, 0.0, 0.0]
-                row[0] += 1
-                row[2] += seconds_saved
+        """Count a hit, for a program too if one is named. As `count`, in 0.2 us instead of 1."""
+        hits = self._hits
+        hits.append((bytes_read, seconds_saved, program))  # which needs no lock
+        if len(hits) >= _HITS_KEPT:
+            with self._lock:
+                self._gathered()
         if time.monotonic() >= self._next_flush:
             self.flush()
 
     def absent(self) -> None:
         """Count a lookup that found nothing, for the hot path too."""
         with self._lock:
-            self._numbers[_ABSENT] += 1
+            self._gathered().numbers[_ABSENT] += 1
         if time.monotonic() >= self._next_flush:
             self.flush()
 
     def made(self, program: str, seconds_spent: float, cause: str = "") -> None:
         """Count for a program that something of it was made, and why."""
         with self._lock:
-            row = self._programs.setdefault(program, [0, 0, 0.0, 0.0])
+            counts = self._gathered()
+            row = counts.row(program)
             row[1] += 1
             row[3] += seconds_spent
             if cause:
-                self._causes[cause] = self._causes.get(cause, 0) + 1
+                counts.causes[cause] = counts.causes.get(cause, 0) + 1
 
     def _gathered(self) -> Counts:
         """All that was counted, the hits too. With the lock held."""
-        numbers = self._numbers
-        if self._hits:
-            numbers[_HIT] += self._hits
-            numbers["bytes_read"] += self._hit_bytes
-            numbers["seconds_saved"] += self._hit_seconds
-            self._hits = self._hit_bytes = 0
-            self._hit_seconds = 0.0
-        return Counts(numbers, self._programs, self._causes)
-
-    def when_flushed(self, do: Callable[[], None]) -> None:
-        """Do something once, when the statistics are next written: soon, or when this ends."""
-        self._to_do.append(do)
+        counts = self._counts
+        if counts is None:
+            counts = self._counts = Counts(defaultdict(int), {}, {})
+        number = len(self._hits)
+        if number:
+            hits, self._hits[:number] = self._hits[:number], ()  # others may come meanwhile
+            numbers = counts.numbers
+            numbers[_HIT] += number
+            for bytes_read, seconds_saved, program in hits:
+                numbers["bytes_read"] += bytes_read
+                numbers["seconds_saved"] += seconds_saved
+                if program:
+                    row = counts.row(program)
+                    row[0] += 1
+                    row[2] += seconds_saved
+        return counts
 
     def flush(self) -> None:
         """Append what is new to the directory. Trouble there is no trouble here."""
-        if not (self._hits or self._numbers or self._programs or self._to_do):
+        if not (self._hits or self._counts or self.to_do):
             return
         try:
             flushed = count_file.flushed  # imported before anybody has to wait
         except (ImportError, OSError, AttributeError):
             return  # no more files can be opened, or a signal came between: then the next time
-        to_do, self._to_do = self._to_do, []
+        to_do, self.to_do = self.to_do, []
         for do in to_do:
             do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
-            before = self._flushed or Counts.none()
+            before = self._flushed or Counts(defaultdict(int), {}, {})
             self._flushed = flushed(self._gathered(), before, self._directory)
 
 
