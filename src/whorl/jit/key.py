@@ -63,9 +63,7 @@ class ProgramKey(NamedTuple):
         return digest_of("manifests", str(self.digest))
 
 
-def lasting_pairs(
-    name: str, function: types.FunctionType, compiler: Compiler
-) -> tuple[Pair, ...]:
+def lasting_pairs(name: str, function: types.FunctionType, compiler: Compiler) -> tuple[Pair, ...]:
     """What counts of a function and a compiler, and is the same for every call."""
     return (
         ("function", name),  # for people: the first is not in the digest
