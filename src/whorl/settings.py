@@ -29,7 +29,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
-from whorl.late import NamedTuple
+from whorl.late import NamedTuple, make
 from whorl.lazy import importing, room
 
 if TYPE_CHECKING:
@@ -129,22 +129,22 @@ class Settings(NamedTuple):
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
         table = raw_environment() if environment is None else None
-        environment = os.environ if environment is None else environment
+        if table is None:
+            environment = os.environ if environment is None else environment
+            texts = {name: environment[name] for name in _VARIABLES if name in environment}
+        else:
+            given = sorted(_RAW_VARIABLES.keys() & table.keys())
+            texts = {_RAW_VARIABLES[raw]: decoded(table[raw]) for raw in given}
         settings = [*_DEFAULTS]
-        for place, (option, variable, raw) in enumerate(_VARIABLES):
-            if table is None:
-                text = environment.get(variable, "")
-            elif raw in table:
-                text = table[raw].decode(*ENCODING)
-            else:
-                continue
+        for variable, text in texts.items():
+            place, option = _VARIABLES[variable]
             if place == _CACHE_PLACE and text[:1] == "/":  # as most programs have it
-                settings[place] = Setting(absolute(text), variable)
+                settings[place] = make(Setting, (absolute(text), variable))
             elif text and not text.isspace():
                 settings[place] = Setting(_parsed(option, variable, text), variable)
         if settings[_CACHE_PLACE] is None:
             settings[_CACHE_PLACE] = Setting(_default_directory(), _DEFAULT)
-        return cls(*settings)
+        return make(cls, tuple(settings))
 
     def changed(self, **options: object) -> Settings:
         """The same with some options as given."""
@@ -163,9 +163,10 @@ class Settings(NamedTuple):
 
 _FIELDS: Final = {"cache_dir": "cache_place", "threads": "thread_limit"}
 """Options whose fields have other names: what is asked for under theirs is found out."""
-_VARIABLES: Final = [
-    (option, variable, variable.encode("ascii")) for option, (variable, _) in OPTIONS.items()
-]
+_VARIABLES: Final = {
+    variable: (place, option) for place, (option, (variable, _)) in enumerate(OPTIONS.items())
+}
+_RAW_VARIABLES: Final = {variable.encode("ascii"): variable for variable in _VARIABLES}
 _CACHE_PLACE: Final = 1  # of `Settings`, and so of `OPTIONS`
 _DEFAULTS: Final[list[Any]] = [
     None if place == _CACHE_PLACE else Setting(default, _DEFAULT)
@@ -187,8 +188,21 @@ def raw_environment() -> Mapping[bytes, bytes] | None:
 
 
 _USUAL_ENVIRONMENT: Final[Any] = type(os.environb) if os.supports_bytes_environ else None
-ENCODING: Final = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
-"""Of names and values in the table behind `os.environ`."""
+_ENCODING: Final = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+
+
+def encoded(text: str) -> bytes:
+    """A name or value as it is in that table.
+
+    >>> decoded(encoded("PATH")) == "PATH", encoded("PATH") == os.fsencode("PATH")
+    (True, True)
+    """
+    return text.encode() if text.isascii() else text.encode(*_ENCODING)  # with less to look up
+
+
+def decoded(raw: bytes) -> str:
+    """What is in that table as a text."""
+    return raw.decode() if raw.isascii() else raw.decode(*_ENCODING)
 
 
 def _bad(name: str, value: object, wanted: str) -> BadSetting:

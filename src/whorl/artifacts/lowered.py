@@ -100,7 +100,10 @@ def shape_out(shape: Shape) -> list[object]:
     return [_read_out(read) for read in shape.reads]
 
 
-def _read_out(read: Read) -> list[object]:
+def _read_out(read: Read) -> object:
+    path = read.path
+    if not path.steps and not read.beside:
+        return f"{read.aspect.value} {path.root} {path.name}"
     paths = [_path_out(path) for path in (read.path, *read.beside)]
     return [read.aspect.value, *paths]
 

@@ -3,7 +3,8 @@
     record   = ["artifact", [[name, plain]...]]          metadata
              | ["manifest", program, [[read...]...]]     shapes
     more     = [[read, fact, line]...]                   the trace of an artifact
-    read     = [aspect, path, path...]
+    read     = "aspect root name"                        as most are: one path without steps
+             | [aspect, path, path...]
     path     = [root, name, [operation, plain]...]
     plain    = null | true | false | text | number             as they are
              | [plain...]                                      a list
@@ -25,7 +26,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass
+from whorl.late import dataclass, setters
 from whorl.lazy import room
 from whorl.reads.trace import ASPECTS, ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
@@ -76,10 +77,13 @@ class Artifact:
         metadata: Mapping[str, Plain] | None = None,
         trace: Trace = _NO_TRACE,
     ) -> None:
-        put = object.__setattr__  # by hand: every hit makes one
-        put(self, "payloads", {} if payloads is None else payloads)
-        put(self, "metadata", {} if metadata is None else metadata)
-        put(self, "trace", trace)
+        # By hand: every hit makes one.
+        _put_payloads(self, {} if payloads is None else payloads)
+        _put_metadata(self, {} if metadata is None else metadata)
+        _put_trace(self, trace)
+
+
+_put_payloads, _put_metadata, _put_trace = setters(Artifact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +138,9 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
 def shape_plain(shape: Shape) -> list[object]:
     """A shape as what JSON has: what it is kept as and named by.
 
-    >>> shape_plain(Shape((Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE),)))
-    [['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
+    >>> at = Path("arg", "x", (Step("item", (1, 2)),))
+    >>> shape_plain(Shape((Read(at, Aspect.TYPE), Read(Path("arg", "y"), Aspect.TYPE))))
+    [['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]], 'type arg y']
     """
     return lowered.shape_out(shape)
 
@@ -162,13 +167,17 @@ def _trace_in(plain: list[Any]) -> Trace:
     return Trace(tuple(Seen(read_of(read), restored(fact), line) for read, fact, line in plain))
 
 
-def read_of(plain: list[Any]) -> Read:
+def read_of(plain: Any) -> Read:
     """One read of a shape that is kept; an error that says little if it is none.
 
-    >>> str(read_of(["type", ["arg", "n"]]))
-    'arg:n type'
+    >>> str(read_of("type arg n")), str(read_of(["type", ["arg", "x", ["attr", "n"]]]))
+    ('arg:n type', 'arg:x.n type')
     """
-    aspect, path, *beside = plain
+    if type(plain) is str:
+        aspect, *path = plain.split(" ", 2)
+        beside: list[Any] = []
+    else:
+        aspect, path, *beside = plain
     if aspect == _ALIAS and not beside:
         raise ValueError("one path alone is no alias")
     return Read(_path_in(path), ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())

@@ -293,7 +293,7 @@ def _text(owner: object) -> Code:
     """A function's code as text."""
     code = cast("types.FunctionType", owner).__code__
     text = source_of(code)
-    return Code(text if text is not None else f"code {code_digest(code).digest.hex()}")
+    return Code(text if text is not None else f"code {code_digest(code).hex}")
 
 
 def _annotations(owner: object) -> Code:

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from whorl.late import NamedTuple
+from whorl.late import NamedTuple, make
 from whorl.lazy import importing, load
 from whorl.locks import local
 
@@ -43,7 +43,7 @@ P = TypeVar("P")
 
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # What is remembered is so of this Python; raise the number when its meaning changes.
-_MEMORY: Final = ("source index 4", sys.version, __debug__)
+_MEMORY: Final = ("source index 5", sys.version, __debug__)
 
 
 class CodeMemo:
@@ -72,10 +72,15 @@ class CodeDigest(NamedTuple):
     """What stands for a function's own code, and where it was taken from."""
 
     origin: str
-    digest: bytes
+    hex: str
     file: bytes | None = None
     lines: tuple[int, int] = (0, 0)
     annotations: tuple[tuple[str, str], ...] = ()  # of parameters, as they are written
+
+    @property
+    def digest(self) -> bytes:
+        """The digest itself."""
+        return bytes.fromhex(self.hex)
 
     @property
     def text(self) -> str | None:
@@ -90,7 +95,7 @@ class SourceMemory(Generic[P]):
     """A place that outlives the process, lent to this thread while a `with` block runs.
 
     There are rows of plain data by digest in it. `hinted` are rows that are known already, so that
-    the place is not asked for them; `rows` are those of them that were of use.
+    the place is not asked for them; `rows` are those that it was asked for.
     """
 
     __slots__ = ("_before", "hinted", "keys", "parsed", "place", "rows", "texts")
@@ -153,14 +158,14 @@ def raw_digest(code: types.CodeType) -> bytes:
 
 
 def _raw(code: types.CodeType) -> tuple[object, ...]:
-    constants = []
-    for held in code.co_consts:
-        if type(held) in LEAVES:
-            constants.append(held)
-        elif isinstance(held, types.CodeType):
-            constants.append(("code", raw_digest(held)))
-        else:
-            constants.append(constant(held))
+    constants = code.co_consts
+    if not LEAVES.issuperset(map(type, constants)):
+        constants = tuple(
+            [
+                ("code", raw_digest(held)) if isinstance(held, types.CodeType) else constant(held)
+                for held in constants
+            ]
+        )
     return (
         code.co_code,
         constants,
@@ -205,18 +210,21 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
     text = lent.texts[code.co_filename][0]
     if key is None:
         return _found(code, text, lent.parsed)
-    row: Any = lent.hinted.get(key) or lent.get(key)
+    row: Any = lent.hinted.get(key)
+    if row is None:
+        row = lent.get(key)
+        if row is not None:
+            lent.rows[key] = row
     if row is not None:
-        lent.rows[key] = row
         try:
             origin, digest, first, last, written = row
             if is_digest(digest):
                 file, annotations = text if last else None, tuple(written.items())
-                return CodeDigest(origin, bytes.fromhex(digest), file, (first, last), annotations)
+                return make(CodeDigest, (origin, digest, file, (first, last), annotations))
         except (ValueError, TypeError, AttributeError):  # whatever that is
             pass
     found = _found(code, text, lent.parsed)
-    row = [found.origin, found.digest.hex(), *found.lines, dict(found.annotations)]
+    row = [found.origin, found.hex, *found.lines, dict(found.annotations)]
     lent.rows[key] = row
     lent.put(key, row)
     return found

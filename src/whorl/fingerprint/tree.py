@@ -80,9 +80,9 @@ def from_index(
             digest = hash_bytes(entry.tree + marshalled(_private_names(code)))
             lines = (code.co_firstlineno - 1, entry.last_line)
             annotations = tuple((name, ast.unparse(node)) for name, node in entry.annotations)
-            return CodeDigest(origin, digest, text, lines, annotations)
+            return CodeDigest(origin, digest.hex(), text, lines, annotations)
     version = "{}.{}".format(*sys.version_info[:2])
-    return CodeDigest(f"bytecode {version}", instructions)
+    return CodeDigest(f"bytecode {version}", instructions.hex())
 
 
 def _private_names(code: types.CodeType) -> list[str]:

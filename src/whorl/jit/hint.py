@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import NamedTuple
+from whorl.late import NamedTuple, make
 from whorl.store import Found
 
 from .key import plain_shape_key
@@ -59,7 +59,7 @@ class Hint(NamedTuple):
                 shapes[plain_shape_key(shape)] = shape
         except (Damaged, ValueError, TypeError):  # or too deep
             return NO_HINT
-        return cls(rows, shapes) if type(rows) is dict else NO_HINT
+        return make(cls, (rows, shapes)) if type(rows) is dict else NO_HINT
 
     def keep(self, store: Store, key: StableDigest, toolchain: str) -> None:
         """Let other processes find it."""

@@ -34,27 +34,19 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as
-from whorl.late import NamedTuple, dataclass, replace
+from whorl.late import NamedTuple, dataclass, make, replace
 from whorl.lazy import importing, room
 from whorl.locks import Lock
 from whorl.reads.both import Facts, Rows, both_facts
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import Variables, World, variables_now
-from whorl.settings import ENCODING, Settings, on_change
+from whorl.settings import Settings, encoded, on_change
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
 from .compiler import Compiler, declared_environment, target_of, toolchain_of
 from .hint import NO_HINT, Hint
-from .key import (
-    ProgramKey,
-    artifact_key,
-    function_name,
-    hint_key,
-    lasting_pairs,
-    outside_pairs,
-    shape_key,
-)
+from .key import Outside, ProgramKey, artifact_key, function_name, hint_key, shape_key
 from .listening import audits, emit, listeners
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Replays, Specialization
@@ -156,7 +148,7 @@ class Kernel:
         self.choices = choices
         self._own_cache = cache
         self._environment = dict(declared_environment(compiler))
-        self._variables = [name.encode(*ENCODING) for name in self._environment]
+        self._variables = [encoded(name) for name in self._environment]
         self._name = function_name(function)
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._lock = Lock()
@@ -169,7 +161,7 @@ class Kernel:
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
-        self._lasting = lasting_pairs(self._name, self.function, self.compiler)
+        self._lasting = Outside.lasting(self._name, self.function, self.compiler)
         self._replays = Replays(
             self.function, self._binding.names, self._environment, self._by_identity, self.compiler
         )
@@ -246,7 +238,7 @@ class Kernel:
 
     def world(self, values: tuple[Any, ...], target: Target) -> World:
         """Everything that a compile for these arguments may look at."""
-        arguments = dict(zip(self._binding.names, values, strict=True))
+        arguments = dict(zip(self._binding.names, values))  # noqa: B905  # as many as were bound
         return World(
             self.function,
             arguments,
@@ -284,7 +276,8 @@ class Kernel:
     ) -> Request:
         table = self._shapes  # before the program: who has the new table has the new program
         start = self._start(cache, sources)
-        return Request(self.world(values, target), target, start, table, cache, sources)
+        world = self.world(values, target)
+        return make(Request, (world, target, start, table, cache, sources))
 
     def _find_unless_drifted(self, request: Request) -> Specialization | None:
         """What fits in memory is right; what has drifted is said before the store is asked."""
@@ -315,7 +308,7 @@ class Kernel:
         if start is None:
             code = self._code
             toolchain = toolchain_of(self.compiler)
-            outside = outside_pairs(self._lasting, self.compiler, toolchain)
+            outside = self._lasting.now(self.compiler, toolchain)
             cache.uses(toolchain)
             source = None if self.choices.cache == "process" else remembered_as(code)
             key = None if source is None else hint_key(outside, source)
@@ -324,7 +317,8 @@ class Kernel:
             program = ProgramKey.of(outside, code)
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
-            start = starts[variables] = Start(program, variables, toolchain, key, hint)
+            start = make(Start, (program, variables, toolchain, key, hint))
+            starts[variables] = start
         return start
 
     def _look_up(
@@ -345,7 +339,8 @@ class Kernel:
             specialization = shapes.of_key(key) if shapes.young else None
             if specialization is None and not in_memory:
                 specialization = self._from_store(key, request, facts.durable, count=count)
-                if specialization and not request.start.hint.says(request.sources.rows, name):
+                is_hinted = not request.sources.rows and name in request.start.hint.shapes
+                if specialization is not None and not is_hinted:
                     self._hint(request, name, rows)
             if specialization is not None:
                 return self._remember(name, rows, request, facts, specialization)

@@ -12,7 +12,7 @@ from whorl.fingerprint.digest import FORMAT as TOKENS
 from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.late import NamedTuple
+from whorl.late import NamedTuple, make
 from whorl.lazy import importing
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import own_module
@@ -21,6 +21,7 @@ from .compiler import Compiler
 from .target import Target
 
 __all__ = [
+    "Outside",
     "ProgramKey",
     "artifact_key",
     "flight_name",
@@ -28,8 +29,6 @@ __all__ = [
     "function_name",
     "hint_key",
     "key_parts",
-    "lasting_pairs",
-    "outside_pairs",
     "plain_shape_key",
     "shape_key",
 ]
@@ -46,11 +45,12 @@ class ProgramKey(NamedTuple):
     digest: StableDigest
 
     @classmethod
-    def of(cls, outside: tuple[Pair, ...], code: types.CodeType) -> ProgramKey:
+    def of(cls, outside: Outside, code: types.CodeType) -> ProgramKey:
         """The key of a function's own code, and of all else that counts."""
         found = code_digest(code)
-        pairs = (*outside, ("code", f"{found.digest.hex()} ({found.origin})"))
-        return cls(pairs, digest_of("program", pairs[1:]))
+        text = f"{found.hex} ({found.origin})"
+        pairs = (*outside.pairs, ("code", text))
+        return make(cls, (pairs, digest_of("program", outside.counting, text)))
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -63,31 +63,36 @@ class ProgramKey(NamedTuple):
         return digest_of("manifests", str(self.digest))
 
 
-def lasting_pairs(name: str, function: types.FunctionType, compiler: Compiler) -> tuple[Pair, ...]:
-    """What counts of a function and a compiler, and is the same for every call."""
-    return (
-        ("function", name),  # for people: the first is not in the digest
-        ("name", function.__name__),
-        ("module", own_module(function) or "apart"),
-        ("compiler class", class_label(type(compiler))),
-        ("record format", _RECORD_FORMAT),
-    )
+class Outside(NamedTuple):
+    """What counts of a program beside the function's own code: in words, and for digests."""
 
+    pairs: tuple[Pair, ...]
+    counting: tuple[str, ...]
 
-def outside_pairs(
-    lasting: tuple[Pair, ...], compiler: Compiler, toolchain: str
-) -> tuple[Pair, ...]:
-    """All that counts beside the function's own code."""
-    identity = f"{compiler.name} {compiler.version}"
-    return (*lasting, ("compiler", identity), ("toolchain", toolchain))
+    @classmethod
+    def lasting(cls, name: str, function: types.FunctionType, compiler: Compiler) -> Outside:
+        """What is the same for every call of a kernel."""
+        pairs = (
+            ("name", function.__name__),
+            ("module", own_module(function) or "apart"),
+            ("compiler class", class_label(type(compiler))),
+            ("record format", _RECORD_FORMAT),
+        )
+        return cls((("function", name), *pairs), (str(digest_of(pairs)),))
+
+    def now(self, compiler: Compiler, toolchain: str) -> Outside:
+        """This, and what a compiler says of itself now."""
+        identity = f"{compiler.name} {compiler.version}"
+        pairs = (*self.pairs, ("compiler", identity), ("toolchain", toolchain))
+        return make(Outside, (pairs, (*self.counting, identity, toolchain)))
 
 
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"
 
 
-def hint_key(outside: tuple[Pair, ...], source: StableDigest) -> StableDigest:
+def hint_key(outside: Outside, source: StableDigest) -> StableDigest:
     """The key of the hint for a program whose code is remembered under a key of its own."""
-    return digest_of("hint", str(source), outside[1:])
+    return digest_of("hint", str(source), outside.counting)
 
 
 def function_name(function: types.FunctionType) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
 from whorl.artifacts.record import shape_of
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import NamedTuple, dataclass
+from whorl.late import NamedTuple, dataclass, setters
 from whorl.lazy import load
 from whorl.reads import Plain, Shape, Trace
 from whorl.reads.both import Rows, plain_replay
@@ -53,15 +53,16 @@ class Specialization:
         loaded: dict[str, Callable[..., Any]] | None = None,
         number: int | None = None,
     ) -> None:
-        put = object.__setattr__  # by hand: every process makes a few
-        put(self, "key", key)
-        put(self, "architecture", architecture)
-        put(self, "artifact", artifact)
-        put(self, "facts", facts)
-        put(self, "origin", origin)
-        put(self, "entry", entry)
-        put(self, "loaded", {} if loaded is None else loaded)
-        put(self, "number", next(_NUMBER) if number is None else number)
+        # By hand: every process makes a few.
+        put_key, put_arch, put_artifact, put_facts, put_origin, put_entry, put_loaded, put_no = _PUT
+        put_key(self, key)
+        put_arch(self, architecture)
+        put_artifact(self, artifact)
+        put_facts(self, facts)
+        put_origin(self, origin)
+        put_entry(self, entry)
+        put_loaded(self, {} if loaded is None else loaded)
+        put_no(self, next(_NUMBER) if number is None else number)
 
     @property
     def trace(self) -> Trace:
@@ -73,6 +74,9 @@ class Specialization:
         except Damaged:
             return Trace()
         return record.trace if isinstance(record, Artifact) else Trace()
+
+
+_PUT: Final = setters(Specialization)
 
 
 class Replays(NamedTuple):

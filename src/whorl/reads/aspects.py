@@ -89,7 +89,7 @@ def _code(value: Any) -> Plain:
     if isinstance(function, types.FunctionType):
         digest = code_digest(function.__code__)
         scope = own_module(function) or "apart"
-        return ("code", digest.digest.hex(), digest.origin, scope, *wrappers(value))
+        return ("code", digest.hex, digest.origin, scope, *wrappers(value))
     return ("code of", exact(function))
 
 

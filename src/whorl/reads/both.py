@@ -15,26 +15,33 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy import ndarray
 
 from whorl.fingerprint.names import class_label
 from whorl.fingerprint.source import code_digest
-from whorl.late import NamedTuple
+from whorl.late import NamedTuple, make
 from whorl.lazy import load
-from whorl.settings import ENCODING, raw_environment
+from whorl.settings import decoded, encoded, raw_environment
 
 from . import fact as facts_of
 from .fact import (
     ABSENT_FACT,
+    LAYOUT_FLAGS,
+    LONG,
+    SIMPLE,
     NotRecorded,
     OnlyHere,
     Unmatched,
     array_signature_of,
     exact,
     has_identity,
+    live_items,
     own_module,
+    pack,
 )
 from .trace import ASPECTS, Aspect, Plain, Read, Shape, Step
 from .world import ABSENT, World, file_state, scope_of, variable_now
@@ -76,15 +83,15 @@ def both_facts(
     durable: list[Plain] = []
     kept: list[object] = []
     here = False
-    function, arguments = world.function, world.arguments
+    function, arguments, environment = world.function, world.arguments, world.environment
     own, scope = own_module(function), function.__globals__
     variables = raw_environment()
     others: dict[str, Any] | None = None  # before anything runs that could exchange a module
     for row in rows:
         read: Read | None = None
-        if type(row) is list and len(row) == 2 and len(row[1]) == 2:
-            root, name = row[1]  # one path without steps, as most are
-            aspect, steps = ASPECTS[row[0]], _NO_STEPS
+        if row.__class__ is str:  # one path without steps, as most are
+            label, root, name = row.split(" ", 2)
+            aspect, steps = ASPECTS[label], _NO_STEPS
         else:
             read = row if type(row) is Read else _made(row, read_of)
             (root, name, steps), aspect, _ = read
@@ -98,47 +105,49 @@ def both_facts(
             if module == own:
                 value = scope.get(short, ABSENT)
         elif root == "env" and aspect is _VALUE:
-            default = world.environment.get(name)
+            text = environment.get(name)
             if variables is None:
-                raw, text = variable_now(name, default)
+                raw, text = variable_now(name, text)
             else:  # the same, sooner
-                raw, text = variables.get(name.encode(*ENCODING)), default
+                raw = variables.get(encoded(name))
                 if raw is not None:
-                    text = raw.decode(*ENCODING)
-                elif default is not None:
-                    raw = default.encode(*ENCODING)
+                    text = decoded(raw)
+                elif text is not None:
+                    raw = encoded(text)
             live.append(raw)
-            durable.append(text if text is None or len(text) <= facts_of.LONG else exact(text))
+            durable.append(text if text is None or len(text) <= LONG else exact(text))
             continue
         # What is looked at most is told at once; `_BOTH` says the same of it, and of all else.
         cls = type(value)  # which may refuse to be hashed
         if value is ABSENT:
             pass
-        elif aspect is _ARRAY and cls is np.ndarray:
+        elif aspect is _VALUE:
+            if cls is int or value is None or (cls is str and len(value) <= LONG):
+                live.append(value)  # these stand for themselves: see `live_value`
+                durable.append(value)
+                continue
+            if cls is float:
+                live.append(pack(value))
+                durable.append(value)
+                continue
+            if cls is tuple and (items := live_items(value)):
+                live.append(items)
+                durable.append(value)
+                continue
+        elif aspect is _ARRAY and cls is ndarray:
             dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
-            live += (dtype, dimensions, flags & facts_of.LAYOUT_FLAGS)
-            durable.append(array_signature_of(dtype, dimensions, flags))
+            live += (dtype, dimensions, flags & LAYOUT_FLAGS)
+            known = _DTYPE_NAMES.get(id(dtype))
+            durable.append(array_signature_of(dtype, dimensions, flags, known))
             continue
-        elif aspect is _VALUE and (cls is int or cls is str or value is None):
-            live.append(value)  # these stand for themselves: see `live_value`
-            durable.append(exact(value) if cls is str and len(value) > facts_of.LONG else value)
-            continue
-        elif aspect is _VALUE and cls is float:
-            live.append(facts_of.pack(value))
-            durable.append(value)
-            continue
-        elif aspect is _VALUE and cls is tuple and (items := facts_of.live_items(value)):
-            live.append(items)
-            durable.append(value)
-            continue
-        elif aspect is _CODE and cls is types.FunctionType and value.__globals__ is scope:
+        elif aspect is _CODE and cls is FunctionType and value.__globals__ is scope:
             code = value.__code__
             digest = code_digest(code)
             kept += (code, scope)
             live.append((id(scope), id(code)))
-            durable.append(("code", digest.digest.hex(), digest.origin, own or "apart"))
+            durable.append(("code", digest.hex, digest.origin, own or "apart"))
             continue
-        elif aspect is _TYPE and type(cls) is type and cls in facts_of.SIMPLE:
+        elif aspect is _TYPE and type(cls) is type and cls in SIMPLE:
             live.append(cls)
             durable.append((cls.__name__,))
             continue
@@ -162,7 +171,7 @@ def both_facts(
     for name, before in sorted(others.items()) if others else ():
         live.append(id(before) if scope_of(function, name) is before else Unmatched())
         kept.append(before)
-    return Facts(tuple(live), tuple(durable), tuple(kept), here)
+    return make(Facts, (tuple(live), tuple(durable), tuple(kept), here))
 
 
 def _made(row: Any, read_of: Callable[[Any], Read] | None) -> Read:
@@ -175,9 +184,12 @@ def _other_scopes(rows: Rows, function: types.FunctionType, own: str | None) -> 
     """The globals of other modules that are read by name: see `world.other_modules`."""
     found: dict[str, Any] = {}
     for row in rows:
-        path = row[1] if type(row) is list else row[0]
-        if path[0] == "global":
-            module = path[1].rpartition(".")[0]
+        if type(row) is str:
+            _, root, name = row.split(" ", 2)
+        else:
+            root, name, *_ = row[1] if type(row) is list else row[0]
+        if root == "global":
+            module = name.rpartition(".")[0]
             if module != own and module not in found:
                 found[module] = scope_of(function, module)
     return found
@@ -233,13 +245,13 @@ def _code(value: Any, kept: list[object]) -> Pair:
     code, scope = value.__code__, value.__globals__
     kept += (code, scope)
     digest = code_digest(code)
-    fact = ("code", digest.digest.hex(), digest.origin, own_module(value) or "apart")
+    fact = ("code", digest.hex, digest.origin, own_module(value) or "apart")
     return (id(scope), id(code)), fact
 
 
 def _type(value: Any) -> Pair:
     cls = type(value)
-    if type(cls) is type and cls in facts_of.SIMPLE:
+    if type(cls) is type and cls in SIMPLE:
         return cls, (cls.__name__,)
     if cls is type and "whorl.reads.signature" not in sys.modules:  # so nobody has registered one
         fact = ("class", class_label(value))  # an annotation, mostly
@@ -248,11 +260,11 @@ def _type(value: Any) -> Pair:
 
 
 def _array(value: Any) -> Pair:
-    if type(value) is not np.ndarray:
+    if type(value) is not ndarray:
         return _twice(Aspect.ARRAY, value)
     dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
     durable = array_signature_of(dtype, dimensions, flags)
-    return (dtype, dimensions, flags & facts_of.LAYOUT_FLAGS), durable
+    return (dtype, dimensions, flags & LAYOUT_FLAGS), durable
 
 
 def _value(value: Any) -> Pair:
@@ -290,6 +302,13 @@ def _aspects() -> types.ModuleType:
     """The facts of what is less usual."""
     return load("whorl.reads.aspects")
 
+
+_USUAL: Final = (
+    "<f4", "<f8", "<i4", "<i8", "<u4", "<u8", "<i2", "<u2", "|i1", "|u1", "|b1", "<c8", "<c16",
+)  # fmt: skip
+_USUAL_DTYPES: Final = tuple(map(np.dtype, _USUAL))  # NumPy has one of each
+_DTYPE_NAMES: Final = dict(zip(map(id, _USUAL_DTYPES), _USUAL, strict=True))
+"""By address: `dtype.str` of the first array of a process takes as long as all else about it."""
 
 _NO_STEPS: Final[tuple[Step, ...]] = ()
 _ARRAY, _CODE, _TYPE, _VALUE = Aspect.ARRAY, Aspect.CODE, Aspect.TYPE, Aspect.VALUE

@@ -121,12 +121,17 @@ def _by_digest(value: Any) -> Plain:
     return by_digest(value)
 
 
-def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:
-    """The signature of an array by its metadata; `flags` are the number of its flags."""
+def array_signature_of(
+    dtype: np.dtype[Any], dimensions: int, flags: int, name: str | None = None
+) -> Plain:
+    """The signature of an array by its metadata; `flags` are the number of its flags.
+
+    `name` is that of the dtype, for whoever knows it already.
+    """
     layout = "C" if flags & _C else "F" if flags & _F else "strided"
     if not flags & _ALIGNED:
         layout = "unaligned"
-    name = dtype.str if dtype.isbuiltin == 1 else dtype_text(dtype)
+    name = name or dtype_text(dtype)
     return ("array", name, dimensions, layout, "rw" if flags & _WRITEABLE else "r")
 
 

@@ -290,7 +290,7 @@ class CodeView:
     @property
     def digest(self) -> str:
         """The digest of the function's own code."""
-        return code_digest(self.function.__code__).digest.hex()
+        return code_digest(self.function.__code__).hex
 
     @property
     def source(self) -> str | None:

@@ -17,9 +17,9 @@ from typing import Any, Final
 from whorl.fingerprint.lookup import module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.late import dataclass
+from whorl.late import dataclass, setters
 from whorl.lazy import load
-from whorl.settings import ENCODING, raw_environment
+from whorl.settings import decoded, encoded, raw_environment
 
 from .fact import NotRecorded, own_module, spawned_scope
 from .trace import Path, Shape, Step
@@ -81,13 +81,14 @@ class World:
         target: Mapping[str, Any] = _NOTHING,
         compiler: object = None,
     ) -> None:
-        put = object.__setattr__  # by hand: one is made for every call that is not recalled
-        put(self, "function", function)
-        put(self, "arguments", arguments)
-        put(self, "options", options)
-        put(self, "environment", environment)
-        put(self, "target", target)
-        put(self, "compiler", compiler)
+        # By hand: one is made for every call that is not recalled.
+        put_function, put_arguments, put_options, put_environment, put_target, put_compiler = _PUT
+        put_function(self, function)
+        put_arguments(self, arguments)
+        put_options(self, options)
+        put_environment(self, environment)
+        put_target(self, target)
+        put_compiler(self, compiler)
 
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT: an operation that raises leads to nothing."""
@@ -97,6 +98,9 @@ class World:
                 break
             found = walk(found, step)
         return found
+
+
+_PUT: Final = setters(World)
 
 
 def walk(value: Any, step: Step) -> Any:
@@ -282,10 +286,10 @@ def variable_now(name: str, default: str | None) -> tuple[bytes | None, str | No
     if table is None:
         text = os.environ.get(name, default)
         return None if text is None else os.fsencode(text), text
-    raw = table.get(name.encode(*ENCODING))
+    raw = table.get(encoded(name))
     if raw is not None:
-        return raw, raw.decode(*ENCODING)
-    return None if default is None else default.encode(*ENCODING), default
+        return raw, decoded(raw)
+    return None if default is None else encoded(default), default
 
 
 def _compiler(world: World, name: str) -> Any:

@@ -98,7 +98,7 @@ def words(value: object) -> str:
     if is_leaf(kind) or kind is bytes:
         return short(value)
     if type(value) is types.FunctionType:
-        return code_digest(value.__code__).digest.hex()[:16]
+        return code_digest(value.__code__).hex[:16]
     if (kind is tuple or kind is list) and is_flat(cast("Any", value)) and len(repr(value)) <= 60:
         return repr(value)
     if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value))):

@@ -52,6 +52,8 @@ class Cache:
     ['produced', 'hit']
     """
 
+    __slots__ = ("__weakref__", "_lease", "_leases", "_under_way", "statistics", "store")
+
     def __init__(
         self,
         store: medium.Store,

@@ -66,6 +66,7 @@ _READ: Final = (
     | getattr(os, "O_NONBLOCK", 0)  # a pipe under an entry's name must not hold us up
     | getattr(os, "O_BINARY", 0)
 )
+_VERSION: Final = f"{os.sep}v{FORMAT}"
 _USUAL: Final = 1 << 16  # bytes that hold most entries
 _LOOKED_AT: Final = 10_000
 _TRUSTED_FOR: Final = 5.0  # seconds
@@ -89,6 +90,11 @@ class DirectoryStore:
     unnoticed. A directory that other users may write to raises `UnsafeDirectory`.
     """
 
+    __slots__ = (
+        "__weakref__", "_bound", "_entries", "_groups", "_home", "_looked_at", "_private_until",
+        "_said", "max_size", "place", "read_only", "statistics", "sync",
+    )  # fmt: skip
+
     def __init__(
         self,
         root: str | os.PathLike[str],
@@ -101,7 +107,7 @@ class DirectoryStore:
         # Texts, not paths, and no more than a hit needs: every new process does this.
         self.place = absolute(os.fspath(root))
         is_closed = check_directory(self.place)
-        home = f"{self.place}{os.sep}v{FORMAT}"
+        home = f"{self.place}{_VERSION}"
         self.max_size = max_size
         self.read_only = read_only
         self.statistics = statistics or Statistics(

@@ -62,6 +62,11 @@ class Statistics:
     (1, 100)
     """
 
+    __slots__ = (
+        "__weakref__", "_counts", "_directory", "_flushed", "_hits", "_lock", "_next_flush",
+        "to_do",
+    )  # fmt: skip
+
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self._directory = directory
         self._next_flush = time.monotonic() + FLUSH_EVERY
