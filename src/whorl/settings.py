@@ -129,15 +129,15 @@ class Settings(NamedTuple):
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
         table = raw_environment() if environment is None else None
-        if table is None:
-            environment = os.environ if environment is None else environment
-            texts = {name: environment[name] for name in _VARIABLES if name in environment}
-        else:
-            given = sorted(_RAW_VARIABLES.keys() & table.keys())
-            texts = {_RAW_VARIABLES[raw]: decoded(table[raw]) for raw in given}
+        texts: Mapping[str, str] = os.environ if environment is None else environment
         settings = [*_DEFAULTS]
-        for variable, text in texts.items():
-            place, option = _VARIABLES[variable]
+        for raw, place, option, variable in _VARIABLES:
+            if table is None:
+                text = texts.get(variable, "")
+            elif raw in table:
+                text = decoded(table[raw])
+            else:
+                continue
             if place == _CACHE_PLACE and text[:1] == "/":  # as most programs have it
                 settings[place] = make(Setting, (absolute(text), variable))
             elif text and not text.isspace():
@@ -163,10 +163,10 @@ class Settings(NamedTuple):
 
 _FIELDS: Final = {"cache_dir": "cache_place", "threads": "thread_limit"}
 """Options whose fields have other names: what is asked for under theirs is found out."""
-_VARIABLES: Final = {
-    variable: (place, option) for place, (option, (variable, _)) in enumerate(OPTIONS.items())
-}
-_RAW_VARIABLES: Final = {variable.encode("ascii"): variable for variable in _VARIABLES}
+_VARIABLES: Final = [
+    (variable.encode("ascii"), place, option, variable)
+    for place, (option, (variable, _)) in enumerate(OPTIONS.items())
+]
 _CACHE_PLACE: Final = 1  # of `Settings`, and so of `OPTIONS`
 _DEFAULTS: Final[list[Any]] = [
     None if place == _CACHE_PLACE else Setting(default, _DEFAULT)

@@ -233,8 +233,10 @@ class Generations:
             mine = known.emptied() if known.by_facts else known
             shapes.append(mine)
         mine.key = mine.key or known.key
-        self._count += facts not in mine.by_facts
-        mine.by_facts[facts] = made, kept
+        by_facts = mine.by_facts
+        before = len(by_facts)
+        by_facts[facts] = made, kept
+        self._count += len(by_facts) - before
         if key is not None:
             self._by_key[key] = made
         return made

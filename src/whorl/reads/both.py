@@ -81,6 +81,7 @@ def both_facts(
     """
     live: list[Any] = []
     durable: list[Plain] = []
+    to_live, to_durable = live.append, durable.append
     kept: list[object] = []
     here = False
     function, arguments, environment = world.function, world.arguments, world.environment
@@ -114,8 +115,8 @@ def both_facts(
                     text = decoded(raw)
                 elif text is not None:
                     raw = encoded(text)
-            live.append(raw)
-            durable.append(text if text is None or len(text) <= LONG else exact(text))
+            to_live(raw)
+            to_durable(text if text is None or len(text) <= LONG else exact(text))
             continue
         # What is looked at most is told at once; `_BOTH` says the same of it, and of all else.
         cls = type(value)  # which may refuse to be hashed
@@ -123,33 +124,33 @@ def both_facts(
             pass
         elif aspect is _VALUE:
             if cls is int or value is None or (cls is str and len(value) <= LONG):
-                live.append(value)  # these stand for themselves: see `live_value`
-                durable.append(value)
+                to_live(value)  # these stand for themselves: see `live_value`
+                to_durable(value)
                 continue
             if cls is float:
-                live.append(pack(value))
-                durable.append(value)
+                to_live(pack(value))
+                to_durable(value)
                 continue
             if cls is tuple and (items := live_items(value)):
-                live.append(items)
-                durable.append(value)
+                to_live(items)
+                to_durable(value)
                 continue
         elif aspect is _ARRAY and cls is ndarray:
             dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
             live += (dtype, dimensions, flags & LAYOUT_FLAGS)
             known = _DTYPE_NAMES.get(id(dtype))
-            durable.append(array_signature_of(dtype, dimensions, flags, known))
+            to_durable(array_signature_of(dtype, dimensions, flags, known))
             continue
         elif aspect is _CODE and cls is FunctionType and value.__globals__ is scope:
             code = value.__code__
             digest = code_digest(code)
             kept += (code, scope)
-            live.append((id(scope), id(code)))
-            durable.append(("code", digest.hex, digest.origin, own or "apart"))
+            to_live((id(scope), id(code)))
+            to_durable(("code", digest.hex, digest.origin, own or "apart"))
             continue
         elif aspect is _TYPE and type(cls) is type and cls in SIMPLE:
-            live.append(cls)
-            durable.append((cls.__name__,))
+            to_live(cls)
+            to_durable((cls.__name__,))
             continue
         if others is None:
             others = _other_scopes(rows, function, own)
@@ -158,18 +159,18 @@ def both_facts(
         if value is ABSENT:
             value = world.find(read.path)
         if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
-            live.append(None)
-            durable.append(ABSENT_FACT if value is ABSENT else exact(value))
+            to_live(None)
+            to_durable(ABSENT_FACT if value is ABSENT else exact(value))
             continue
         one, other = _both(read, value, world, by_identity, kept)
         if aspect is _ARRAY:  # three parts, as in a generated replay
             live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
         else:
-            live.append(one)
-        durable.append(other)
+            to_live(one)
+        to_durable(other)
         here = here or has_identity(other)
     for name, before in sorted(others.items()) if others else ():
-        live.append(id(before) if scope_of(function, name) is before else Unmatched())
+        to_live(id(before) if scope_of(function, name) is before else Unmatched())
         kept.append(before)
     return make(Facts, (tuple(live), tuple(durable), tuple(kept), here))
 

@@ -66,6 +66,8 @@ _READ: Final = (
     | getattr(os, "O_NONBLOCK", 0)  # a pipe under an entry's name must not hold us up
     | getattr(os, "O_BINARY", 0)
 )
+_KIND: Final = 0o170000  # what `stat.S_IFMT` looks at
+_SEP: Final = os.sep
 _VERSION: Final = f"{os.sep}v{FORMAT}"
 _USUAL: Final = 1 << 16  # bytes that hold most entries
 _LOOKED_AT: Final = 10_000
@@ -167,12 +169,12 @@ class DirectoryStore:
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> outcomes.Got:
         """The entry of a key, checked. Hot: see `bench/store.py`."""
-        if type(key) is not StableDigest or (under is not None and type(under) is not StableDigest):
+        if key.__class__ is not StableDigest or (under and under.__class__ is not StableDigest):
             check_key(key, under)
         if under is None:
-            path = f"{self._entries}{key[:2]}{os.sep}{key[2:]}"  # as `path` says, sooner
+            path = f"{self._entries}{key[:2]}{_SEP}{key[2:]}"  # as `path` says, sooner
         else:
-            path = f"{self._groups}{under[:2]}{os.sep}{under[2:]}{os.sep}{key}"
+            path = f"{self._groups}{under[:2]}{_SEP}{under[2:]}{_SEP}{key}"
         try:
             file = os.open(path, _READ)
         except (FileNotFoundError, NotADirectoryError):
@@ -192,7 +194,7 @@ class DirectoryStore:
             names = names_of(key, under)
             size = status.st_size
             contents: bytes | memoryview = os.read(file, size) if size <= _AT_ONCE else b""
-            if len(contents) != size or not stat.S_ISREG(status.st_mode):
+            if len(contents) != size or status.st_mode & _KIND != stat.S_IFREG:
                 contents = _contents(file, status, self.place)
             entry = Entry.checked(contents, key, under, names)
             return self._looked(path, status, names) or Found(entry)
