@@ -20,6 +20,7 @@ from whorl.artifacts import (
     decode,
     encode,
 )
+from whorl.artifacts.record import shape_of, shape_plain
 from whorl.fingerprint.digest import StableDigest
 from whorl.reads import Aspect, Path, Read, Seen, Shape, Step, Trace
 
@@ -69,6 +70,45 @@ def test_metadata_and_facts_come_back_with_their_types_and_bits(
     back = restored(Artifact({}, metadata, Trace((Seen(READ, fact),))))
     assert bits(back.metadata) == bits(metadata)
     assert bits(back.trace.seen[0].fact) == bits(fact)
+
+
+words = st.one_of(
+    st.text(max_size=4),
+    st.sampled_from(
+        ["x", "", " ", ".", ".x", "a b", "a;b", ";", "a\n", "\na", "\u2028", "a.b", "µ"]
+    ),
+)
+reads = st.builds(
+    lambda name, aspect, attributes: Read(
+        Path("arg", name, tuple(Step("attr", attribute) for attribute in attributes)), aspect
+    ),
+    words,
+    st.sampled_from([aspect for aspect in Aspect if aspect is not Aspect.ALIAS]),
+    st.lists(words, max_size=2),
+)
+
+
+@given(st.lists(st.one_of(reads, st.just(READ)), max_size=3))
+def test_shapes_come_back_whatever_names_are_in_them(found: list[Read]) -> None:
+    shape = Shape(tuple(found))
+    assert shape_of(shape_plain(shape)) == shape
+    assert restored(Manifest(KEY, (shape,))) == Manifest(KEY, (shape,))
+
+
+@given(st.lists(reads, max_size=3), st.lists(reads, max_size=3))
+def test_shapes_that_differ_are_kept_as_what_differs(one: list[Read], other: list[Read]) -> None:
+    kept = shape_plain(Shape(tuple(one))), shape_plain(Shape(tuple(other)))
+    assert (kept[0] == kept[1]) == (one == other)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    ["", "type", "type arg", "type arg x y", "type nowhere x", "no arg x", "alias arg x", ";",
+     "type arg x;", {}, None, 1, ["type arg x", 1]],
+)  # fmt: skip
+def test_what_is_no_shape_is_a_value_error(plain: Any) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        shape_of(plain)
 
 
 def test_payloads_may_be_any_bytes_like() -> None:

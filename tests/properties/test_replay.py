@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whorl.artifacts.record import read_of, shape_plain
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.aspects import Same
 from whorl.reads.both import both_facts
@@ -208,10 +209,11 @@ def test_both_spellings_at_once_are_those_of_the_plain_ways(
 ) -> None:
     given = dict(zip(NAMES, held, strict=True))
     world = World(FUNCTION, given, {}, VARIABLES, {"lanes": 4}, COMPILER)
-    facts = both_facts(shape.reads, world, by_identity=by_identity)
     expected = live_facts(shape, world, by_identity=by_identity)
-    assert comparable(facts.live) == comparable(expected)
-    assert repr(facts.durable) == repr(facts_now(shape, world))
+    for rows in (shape.reads, shape_plain(shape)):  # as they are, and as they are kept
+        facts = both_facts(rows, world, read_of, by_identity=by_identity)
+        assert comparable(facts.live) == comparable(expected)
+        assert repr(facts.durable) == repr(facts_now(shape, world))
 
 
 def test_what_is_known_by_identity_is_looked_at_once() -> None:

@@ -95,15 +95,19 @@ def encoded(record: Record, label: Label) -> Entry:
     return Entry.made(label, record.payloads, ["artifact", [*metadata.items()]], seen)
 
 
-def shape_out(shape: Shape) -> list[object]:
-    """A shape as a list of its reads."""
-    return [_read_out(read) for read in shape.reads]
+def shape_out(shape: Shape) -> str | list[object]:
+    """A shape as a text or as a list."""
+    rows = [_read_out(read) for read in shape.reads]
+    texts = [row for row in rows if type(row) is str]
+    return ";".join(texts) if rows and len(texts) == len(rows) else rows
 
 
 def _read_out(read: Read) -> object:
-    path = read.path
-    if not path.steps and not read.beside:
-        return f"{read.aspect.value} {path.root} {path.name}"
+    (root, name, steps), aspect, beside = read
+    if not beside and all(step.operation == "attr" for step in steps):
+        words = (aspect.value, root, name, *(f".{step.name}" for step in steps))
+        if all(word.split() == [word] and ";" not in word for word in words):
+            return " ".join(words)
     paths = [_path_out(path) for path in (read.path, *read.beside)]
     return [read.aspect.value, *paths]
 

@@ -1,9 +1,11 @@
 """Entries in, artifacts and manifests out: the two kinds of record, each field restored as it was.
 
     record   = ["artifact", [[name, plain]...]]          metadata
-             | ["manifest", program, [[read...]...]]     shapes
+             | ["manifest", program, [shape...]]
     more     = [[read, fact, line]...]                   the trace of an artifact
-    read     = "aspect root name"                        as most are: one path without steps
+    shape    = "read;read..."                            if all of them are texts
+             | [read...]
+    read     = "aspect root name .attribute..."          as most are: one path, by attributes
              | [aspect, path, path...]
     path     = [root, name, [operation, plain]...]
     plain    = null | true | false | text | number             as they are
@@ -135,12 +137,16 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     raise Damaged.unreadable("neither an artifact nor a manifest")
 
 
-def shape_plain(shape: Shape) -> list[object]:
+def shape_plain(shape: Shape) -> str | list[object]:
     """A shape as what JSON has: what it is kept as and named by.
 
-    >>> at = Path("arg", "x", (Step("item", (1, 2)),))
-    >>> shape_plain(Shape((Read(at, Aspect.TYPE), Read(Path("arg", "y"), Aspect.TYPE))))
-    [['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]], 'type arg y']
+    >>> reads = [Read(Path("arg", "y"), Aspect.TYPE)]
+    >>> reads.append(Read(Path("arg", "self", (Step("attr", "x"),)), Aspect.ARRAY))
+    >>> shape_plain(Shape(tuple(reads)))
+    'type arg y;array arg self .x'
+    >>> reads.append(Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE))
+    >>> shape_plain(Shape(tuple(reads[1:])))
+    ['array arg self .x', ['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
     """
     return lowered.shape_out(shape)
 
@@ -151,15 +157,17 @@ def shape_of(plain: object) -> Shape:
     >>> shape_of(shape_plain(Shape())) == Shape()
     True
     """
-    if type(plain) is not list:
-        raise ValueError("a shape is kept as a list")
     try:
         return _shape_in(plain)
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"not a shape: {error}") from error
 
 
-def _shape_in(plain: list[Any]) -> Shape:
+def _shape_in(plain: Any) -> Shape:
+    if type(plain) is str:
+        plain = plain.split(";")
+    elif type(plain) is not list:
+        raise ValueError("a shape is kept as a text or a list")
     return Shape(tuple([read_of(row) for row in plain]))
 
 
@@ -170,11 +178,14 @@ def _trace_in(plain: list[Any]) -> Trace:
 def read_of(plain: Any) -> Read:
     """One read of a shape that is kept; an error that says little if it is none.
 
-    >>> str(read_of("type arg n")), str(read_of(["type", ["arg", "x", ["attr", "n"]]]))
-    ('arg:n type', 'arg:x.n type')
+    >>> str(read_of("type arg x .n")), str(read_of(["type", ["arg", "x", ["item", 0]]]))
+    ('arg:x.n type', 'arg:x[0] type')
     """
     if type(plain) is str:
-        aspect, *path = plain.split(" ", 2)
+        aspect, root, name, *attributes = plain.split(" ")
+        if any(attribute[:1] != "." for attribute in attributes):
+            raise ValueError(f"no path goes on like {attributes}")
+        path = [root, name, *(("attr", attribute[1:]) for attribute in attributes)]
         beside: list[Any] = []
     else:
         aspect, path, *beside = plain

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import NamedTuple, make
+from whorl.reads.both import Rows
 from whorl.store import Found
 
 from .key import plain_shape_key
@@ -44,7 +45,7 @@ class Hint(NamedTuple):
     """
 
     rows: Mapping[str, object]
-    shapes: Mapping[StableDigest, list[Any]]
+    shapes: Mapping[StableDigest, Rows]
 
     @classmethod
     def of(cls, store: Store, key: StableDigest) -> Hint:
@@ -52,7 +53,7 @@ class Hint(NamedTuple):
         got = store.get(key)
         if not isinstance(got, Found):
             return NO_HINT
-        shapes: dict[StableDigest, list[Any]] = {}
+        shapes: dict[StableDigest, Rows] = {}
         try:
             _, rows, kept = got.entry.record
             for shape in kept:
@@ -70,7 +71,7 @@ class Hint(NamedTuple):
         """Whether it names this shape and all of these rows."""
         return shape in self.shapes and rows.keys() <= self.rows.keys()
 
-    def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: list[Any]) -> Hint:
+    def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: Rows) -> Hint:
         """The same and this, the newest first; the oldest are forgotten when there are many."""
         return Hint(
             dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),

@@ -365,7 +365,7 @@ class Kernel:
         key, hint = start.hint_key, start.hint
         if key is None or hint.says(sources, name):
             return
-        plain = rows if type(rows) is list else shape_plain(Shape(tuple(rows)))
+        plain = shape_plain(Shape(rows)) if type(rows) is tuple else rows
         hint = hint.joined(sources, name, plain)
         with self._lock:
             if request.table is not self._shapes:

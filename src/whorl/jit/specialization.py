@@ -139,7 +139,7 @@ class KnownShape:
         shape = self._shape
         if shape is None:
             rows = self.rows
-            shape = self._shape = shape_of(rows) if type(rows) is list else Shape(tuple(rows))
+            shape = self._shape = Shape(rows) if type(rows) is tuple else shape_of(rows)
         return shape
 
     def is_like(self, other: KnownShape) -> bool:

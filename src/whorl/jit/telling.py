@@ -124,7 +124,7 @@ def _keys(kernel: Kernel, request: Request, *, in_memory: bool = False) -> Itera
         return
     for name, rows in kernel._known_shapes(request, in_memory=in_memory):
         try:
-            shape = shape_of(rows) if type(rows) is list else Shape(tuple(rows))
+            shape = Shape(rows) if type(rows) is tuple else shape_of(rows)
         except ValueError:
             continue
         facts = durable_facts(shape, request.world)

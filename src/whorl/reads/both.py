@@ -43,7 +43,7 @@ from .fact import (
     own_module,
     pack,
 )
-from .trace import ASPECTS, Aspect, Plain, Read, Shape, Step
+from .trace import ASPECTS, Aspect, Plain, Read, Shape
 from .world import ABSENT, World, file_state, scope_of, variable_now
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Rows", "both_facts", "plain_replay"]
 
 Pair = tuple[Any, Plain]
-Rows = tuple[Read, ...] | list[Any]
-"""The reads of a shape; a list of them is as it was kept: see `artifacts.record`."""
+Rows = tuple[Read, ...] | list[Any] | str
+"""The reads of a shape: a list of them or a text is as it was kept, see `artifacts.record`."""
 
 
 class Facts(NamedTuple):
@@ -88,16 +88,17 @@ def both_facts(
     own, scope = own_module(function), function.__globals__
     variables = raw_environment()
     others: dict[str, Any] | None = None  # before anything runs that could exchange a module
-    for row in rows:
+    for row in rows if type(rows) is not str else rows.split(";"):
         read: Read | None = None
-        if row.__class__ is str:  # one path without steps, as most are
+        if row.__class__ is str:
             label, root, name = row.split(" ", 2)
-            aspect, steps = ASPECTS[label], _NO_STEPS
+            aspect, has_steps = ASPECTS[label], " " in name
         else:
             read = row if type(row) is Read else _made(row, read_of)
             (root, name, steps), aspect, _ = read
+            has_steps = bool(steps)
         value: Any = ABSENT  # what `world.find` finds, sooner
-        if steps:
+        if has_steps:  # which most have not
             pass
         elif root == "arg":
             value = arguments.get(name, ABSENT)
@@ -158,6 +159,7 @@ def both_facts(
             read = _made(row, read_of)
         if value is ABSENT:
             value = world.find(read.path)
+        steps = read.path.steps
         if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
             to_live(None)
             to_durable(ABSENT_FACT if value is ABSENT else exact(value))
@@ -184,11 +186,12 @@ def _made(row: Any, read_of: Callable[[Any], Read] | None) -> Read:
 def _other_scopes(rows: Rows, function: types.FunctionType, own: str | None) -> dict[str, Any]:
     """The globals of other modules that are read by name: see `world.other_modules`."""
     found: dict[str, Any] = {}
-    for row in rows:
+    for row in rows if type(rows) is not str else rows.split(";"):
         if type(row) is str:
-            _, root, name = row.split(" ", 2)
+            _, root, name, *_ = row.split(" ")
         else:
-            root, name, *_ = row[1] if type(row) is list else row[0]
+            path: Any = row[1] if type(row) is list else row[0]
+            root, name, *_ = path
         if root == "global":
             module = name.rpartition(".")[0]
             if module != own and module not in found:
@@ -311,7 +314,6 @@ _USUAL_DTYPES: Final = tuple(map(np.dtype, _USUAL))  # NumPy has one of each
 _DTYPE_NAMES: Final = dict(zip(map(id, _USUAL_DTYPES), _USUAL, strict=True))
 """By address: `dtype.str` of the first array of a process takes as long as all else about it."""
 
-_NO_STEPS: Final[tuple[Step, ...]] = ()
 _ARRAY, _CODE, _TYPE, _VALUE = Aspect.ARRAY, Aspect.CODE, Aspect.TYPE, Aspect.VALUE
 """Found at once, not in a class."""
 _BOTH: Final[dict[Aspect, Callable[[Any], Pair]]] = {
