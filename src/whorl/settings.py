@@ -129,15 +129,13 @@ class Settings(NamedTuple):
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
         table = raw_environment() if environment is None else None
-        texts: Mapping[str, str] = os.environ if environment is None else environment
+        if table is None:
+            environment = os.environ if environment is None else environment
+            table = {encoded(name): encoded(text) for name, text in environment.items()}
         settings = [*_DEFAULTS]
-        for raw, place, option, variable in _VARIABLES:
-            if table is None:
-                text = texts.get(variable, "")
-            elif raw in table:
-                text = decoded(table[raw])
-            else:
-                continue
+        for raw in sorted(_VARIABLES.keys() & table.keys()):
+            place, option, variable = _VARIABLES[raw]
+            text = decoded(table[raw])
             if place == _CACHE_PLACE and text[:1] == "/":  # as most programs have it
                 settings[place] = make(Setting, (absolute(text), variable))
             elif text and not text.isspace():
@@ -163,10 +161,10 @@ class Settings(NamedTuple):
 
 _FIELDS: Final = {"cache_dir": "cache_place", "threads": "thread_limit"}
 """Options whose fields have other names: what is asked for under theirs is found out."""
-_VARIABLES: Final = [
-    (variable.encode("ascii"), place, option, variable)
+_VARIABLES: Final = {
+    variable.encode("ascii"): (place, option, variable)
     for place, (option, (variable, _)) in enumerate(OPTIONS.items())
-]
+}
 _CACHE_PLACE: Final = 1  # of `Settings`, and so of `OPTIONS`
 _DEFAULTS: Final[list[Any]] = [
     None if place == _CACHE_PLACE else Setting(default, _DEFAULT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Final, cast
 
@@ -98,16 +99,19 @@ def encoded(record: Record, label: Label) -> Entry:
 def shape_out(shape: Shape) -> str | list[object]:
     """A shape as a text or as a list."""
     rows = [_read_out(read) for read in shape.reads]
-    texts = [row for row in rows if type(row) is str]
-    return ";".join(texts) if rows and len(texts) == len(rows) else rows
+    texts = [row.rsplit(" ", 1) for row in rows if type(row) is str]
+    if not rows or len(texts) != len(rows):
+        return rows
+    alike = itertools.groupby(texts, lambda text: text[0])
+    return ";".join(" ".join((kind, *(place for _, place in each))) for kind, each in alike)
 
 
 def _read_out(read: Read) -> object:
     (root, name, steps), aspect, beside = read
     if not beside and all(step.operation == "attr" for step in steps):
-        words = (aspect.value, root, name, *(f".{step.name}" for step in steps))
-        if all(word.split() == [word] and ";" not in word for word in words):
-            return " ".join(words)
+        names = [name, *(step.name for step in steps)]
+        if all(name.split() == [name] and not {*";/"} & {*name} for name in names):
+            return f"{aspect.value} {root} {'/'.join(names)}"
     paths = [_path_out(path) for path in (read.path, *read.beside)]
     return [read.aspect.value, *paths]
 

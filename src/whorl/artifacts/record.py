@@ -3,10 +3,11 @@
     record   = ["artifact", [[name, plain]...]]          metadata
              | ["manifest", program, [shape...]]
     more     = [[read, fact, line]...]                   the trace of an artifact
-    shape    = "read;read..."                            if all of them are texts
+    shape    = "aspect root place place...;..."          if all of them are usual
              | [read...]
-    read     = "aspect root name .attribute..."          as most are: one path, by attributes
+    read     = "aspect root place"                       as most are
              | [aspect, path, path...]
+    place    = name/attribute/attribute...
     path     = [root, name, [operation, plain]...]
     plain    = null | true | false | text | number             as they are
              | [plain...]                                      a list
@@ -143,10 +144,10 @@ def shape_plain(shape: Shape) -> str | list[object]:
     >>> reads = [Read(Path("arg", "y"), Aspect.TYPE)]
     >>> reads.append(Read(Path("arg", "self", (Step("attr", "x"),)), Aspect.ARRAY))
     >>> shape_plain(Shape(tuple(reads)))
-    'type arg y;array arg self .x'
+    'type arg y;array arg self/x'
     >>> reads.append(Read(Path("arg", "x", (Step("item", (1, 2)),)), Aspect.TYPE))
     >>> shape_plain(Shape(tuple(reads[1:])))
-    ['array arg self .x', ['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
+    ['array arg self/x', ['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
     """
     return lowered.shape_out(shape)
 
@@ -164,11 +165,17 @@ def shape_of(plain: object) -> Shape:
 
 
 def _shape_in(plain: Any) -> Shape:
-    if type(plain) is str:
-        plain = plain.split(";")
-    elif type(plain) is not list:
+    if type(plain) is list:
+        return Shape(tuple([read_of(row) for row in plain]))
+    if type(plain) is not str:
         raise ValueError("a shape is kept as a text or a list")
-    return Shape(tuple([read_of(row) for row in plain]))
+    reads = []
+    for alike in plain.split(";"):
+        aspect, root, *places = alike.split(" ")
+        if not places:
+            raise ValueError(f"nothing is read by {alike!r}")
+        reads += [_usual_read(aspect, root, place) for place in places]
+    return Shape(tuple(reads))
 
 
 def _trace_in(plain: list[Any]) -> Trace:
@@ -178,20 +185,23 @@ def _trace_in(plain: list[Any]) -> Trace:
 def read_of(plain: Any) -> Read:
     """One read of a shape that is kept; an error that says little if it is none.
 
-    >>> str(read_of("type arg x .n")), str(read_of(["type", ["arg", "x", ["item", 0]]]))
+    >>> str(read_of("type arg x/n")), str(read_of(["type", ["arg", "x", ["item", 0]]]))
     ('arg:x.n type', 'arg:x[0] type')
     """
     if type(plain) is str:
-        aspect, root, name, *attributes = plain.split(" ")
-        if any(attribute[:1] != "." for attribute in attributes):
-            raise ValueError(f"no path goes on like {attributes}")
-        path = [root, name, *(("attr", attribute[1:]) for attribute in attributes)]
-        beside: list[Any] = []
-    else:
-        aspect, path, *beside = plain
+        return _usual_read(*plain.split(" "))
+    aspect, path, *beside = plain
     if aspect == _ALIAS and not beside:
         raise ValueError("one path alone is no alias")
     return Read(_path_in(path), ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())
+
+
+def _usual_read(aspect: str, root: str, place: str) -> Read:
+    name, *attributes = place.split("/")
+    if aspect == _ALIAS or root not in ROOTS:
+        raise ValueError(f"no look is one of {aspect!r} at {root}:{place}")
+    steps = tuple([Step("attr", attribute) for attribute in attributes]) if attributes else ()
+    return Read(Path(root, name, steps), ASPECTS[aspect])
 
 
 _ALIAS: Final = Aspect.ALIAS.value

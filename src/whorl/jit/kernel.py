@@ -38,6 +38,7 @@ from whorl.late import NamedTuple, dataclass, make, replace
 from whorl.lazy import importing, room
 from whorl.locks import Lock
 from whorl.reads.both import Facts, Rows, both_facts
+from whorl.reads.fact import own_module
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import Variables, World, variables_now
 from whorl.settings import Settings, encoded, on_change
@@ -121,7 +122,7 @@ class Request(NamedTuple):
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
     "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_lasting", "_lock",
-    "_module", "_name", "_own_cache", "_replays", "_shapes", "_starts", "_variables",
+    "_module", "_name", "_own", "_own_cache", "_replays", "_shapes", "_starts", "_variables",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -161,7 +162,8 @@ class Kernel:
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
-        self._lasting = Outside.lasting(self._name, self.function, self.compiler)
+        self._own = own_module(self.function)
+        self._lasting = Outside.lasting(self._name, self.function, self._own, self.compiler)
         self._replays = Replays(
             self.function, self._binding.names, self._environment, self._by_identity, self.compiler
         )
@@ -329,7 +331,7 @@ class Kernel:
             return None
         for name, rows in self._known_shapes(request, in_memory=in_memory):
             try:
-                facts = both_facts(rows, request.world, read_of)
+                facts = both_facts(rows, request.world, read_of, own=self._own)
             except (ValueError, TypeError, LookupError, AttributeError):
                 continue  # a hint that makes no sense
             if facts.is_only_here:

@@ -15,7 +15,6 @@ from whorl.fingerprint.source import code_digest
 from whorl.late import NamedTuple, make
 from whorl.lazy import importing
 from whorl.reads import Plain, Shape
-from whorl.reads.fact import own_module
 
 from .compiler import Compiler
 from .target import Target
@@ -70,11 +69,13 @@ class Outside(NamedTuple):
     counting: tuple[str, ...]
 
     @classmethod
-    def lasting(cls, name: str, function: types.FunctionType, compiler: Compiler) -> Outside:
-        """What is the same for every call of a kernel."""
+    def lasting(
+        cls, name: str, function: types.FunctionType, own: str | None, compiler: Compiler
+    ) -> Outside:
+        """What is the same for every call of a kernel; `own` is the module of the function."""
         pairs = (
             ("name", function.__name__),
-            ("module", own_module(function) or "apart"),
+            ("module", own or "apart"),
             ("compiler class", class_label(type(compiler))),
             ("record format", _RECORD_FORMAT),
         )

@@ -43,7 +43,7 @@ from .fact import (
     own_module,
     pack,
 )
-from .trace import ASPECTS, Aspect, Plain, Read, Shape
+from .trace import ASPECTS, Aspect, Plain, Read, Shape, Step
 from .world import ABSENT, World, file_state, scope_of, variable_now
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def both_facts(
     world: World,
     read_of: Callable[[Any], Read] | None = None,
     *,
+    own: str | types.EllipsisType | None = ...,
     by_identity: bool = False,
 ) -> Facts:
     """The facts of a call. Where a value has none, the durable one is `OnlyHere`.
@@ -77,7 +78,7 @@ def both_facts(
     `rows` are the reads of a shape. Of a shape that was kept they may be as they are kept there,
     which spares a new process making reads of them: see `artifacts.record`, whose `read_of` is
     needed for those that are not usual. What is no such row raises what comes of that: ValueError,
-    TypeError, KeyError or AttributeError.
+    TypeError, KeyError or AttributeError. `own` is the function's own module, for who knows it.
     """
     live: list[Any] = []
     durable: list[Plain] = []
@@ -85,92 +86,91 @@ def both_facts(
     kept: list[object] = []
     here = False
     function, arguments, environment = world.function, world.arguments, world.environment
-    own, scope = own_module(function), function.__globals__
+    scope = function.__globals__
+    if own is ...:
+        own = own_module(function)
     variables = raw_environment()
     others: dict[str, Any] | None = None  # before anything runs that could exchange a module
     for row in rows if type(rows) is not str else rows.split(";"):
         read: Read | None = None
-        if row.__class__ is str:
-            label, root, name = row.split(" ", 2)
-            aspect, has_steps = ASPECTS[label], " " in name
+        steps: tuple[Step, ...] = ()
+        if row.__class__ is str:  # some of one kind, by their names
+            label, root, *names = row.split(" ")
+            aspect = ASPECTS[label]
         else:
             read = row if type(row) is Read else _made(row, read_of)
             (root, name, steps), aspect, _ = read
-            has_steps = bool(steps)
-        value: Any = ABSENT  # what `world.find` finds, sooner
-        if has_steps:  # which most have not
-            pass
-        elif root == "arg":
-            value = arguments.get(name, ABSENT)
-        elif root == "global":
-            module, _, short = name.rpartition(".")
-            if module == own:
-                value = scope.get(short, ABSENT)
-        elif root == "env" and aspect is _VALUE:
-            text = environment.get(name)
-            if variables is None:
-                raw, text = variable_now(name, text)
-            else:  # the same, sooner
-                raw = variables.get(encoded(name))
-                if raw is not None:
-                    text = decoded(raw)
-                elif text is not None:
-                    raw = encoded(text)
-            to_live(raw)
-            to_durable(text if text is None or len(text) <= LONG else exact(text))
-            continue
-        # What is looked at most is told at once; `_BOTH` says the same of it, and of all else.
-        cls = type(value)  # which may refuse to be hashed
-        if value is ABSENT:
-            pass
-        elif aspect is _VALUE:
-            if cls is int or value is None or (cls is str and len(value) <= LONG):
-                to_live(value)  # these stand for themselves: see `live_value`
-                to_durable(value)
+            names = [name]
+        is_arg, is_global, is_env = root == "arg", root == "global", root == "env"
+        for name in names:
+            value: Any = ABSENT  # what `world.find` finds, sooner
+            if steps or (read is None and "/" in name):
+                pass
+            elif is_arg:
+                value = arguments.get(name, ABSENT)
+            elif is_global:
+                module, _, short = name.rpartition(".")
+                if module == own:
+                    value = scope.get(short, ABSENT)
+            elif is_env and aspect is _VALUE:
+                text = environment.get(name)
+                if variables is None:
+                    raw, text = variable_now(name, text)
+                else:  # the same, sooner
+                    raw = variables.get(encoded(name))
+                    if raw is not None:
+                        text = decoded(raw)
+                    elif text is not None:
+                        raw = encoded(text)
+                to_live(raw)
+                to_durable(text if text is None or len(text) <= LONG else exact(text))
                 continue
-            if cls is float:
-                to_live(pack(value))
-                to_durable(value)
+            # What is looked at most is told at once; `_BOTH` says the same of it, and of all else.
+            cls = type(value)  # which may refuse to be hashed
+            if value is ABSENT:
+                pass
+            elif aspect is _VALUE:
+                if cls is int or value is None or (cls is str and len(value) <= LONG):
+                    to_live(value)  # these stand for themselves: see `live_value`
+                    to_durable(value)
+                    continue
+                if cls is float:
+                    to_live(pack(value))
+                    to_durable(value)
+                    continue
+                if cls is tuple and (items := live_items(value)):
+                    to_live(items)
+                    to_durable(value)
+                    continue
+            elif aspect is _ARRAY and cls is ndarray:
+                dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
+                live += (dtype, dimensions, flags & LAYOUT_FLAGS)
+                known = _DTYPE_NAMES.get(id(dtype))
+                to_durable(array_signature_of(dtype, dimensions, flags, known))
                 continue
-            if cls is tuple and (items := live_items(value)):
-                to_live(items)
-                to_durable(value)
+            elif aspect is _CODE and cls is FunctionType and value.__globals__ is scope:
+                code = value.__code__
+                digest = code_digest(code)
+                kept += (code, scope)
+                to_live((id(scope), id(code)))
+                to_durable(("code", digest.hex, digest.origin, own or "apart"))
                 continue
-        elif aspect is _ARRAY and cls is ndarray:
-            dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
-            live += (dtype, dimensions, flags & LAYOUT_FLAGS)
-            known = _DTYPE_NAMES.get(id(dtype))
-            to_durable(array_signature_of(dtype, dimensions, flags, known))
-            continue
-        elif aspect is _CODE and cls is FunctionType and value.__globals__ is scope:
-            code = value.__code__
-            digest = code_digest(code)
-            kept += (code, scope)
-            to_live((id(scope), id(code)))
-            to_durable(("code", digest.hex, digest.origin, own or "apart"))
-            continue
-        elif aspect is _TYPE and type(cls) is type and cls in SIMPLE:
-            to_live(cls)
-            to_durable((cls.__name__,))
-            continue
-        if others is None:
-            others = _other_scopes(rows, function, own)
-        if read is None:
-            read = _made(row, read_of)
-        if value is ABSENT:
-            value = world.find(read.path)
-        steps = read.path.steps
-        if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
-            to_live(None)
-            to_durable(ABSENT_FACT if value is ABSENT else exact(value))
-            continue
-        one, other = _both(read, value, world, by_identity, kept)
-        if aspect is _ARRAY:  # three parts, as in a generated replay
-            live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
-        else:
-            to_live(one)
-        to_durable(other)
-        here = here or has_identity(other)
+            elif aspect is _TYPE and type(cls) is type and cls in SIMPLE:
+                to_live(cls)
+                to_durable((cls.__name__,))
+                continue
+            if others is None:
+                others = _other_scopes(rows, function, own)
+            look = read or _made(f"{aspect.value} {root} {name}", read_of)
+            if value is ABSENT:
+                value = world.find(look.path)
+            one, other = _unusual(look, value, world, by_identity, kept)
+            if aspect is _ARRAY:  # three parts, as in a generated replay
+                live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
+            else:
+                to_live(one)
+            to_durable(other)
+            here = here or has_identity(other)
     for name, before in sorted(others.items()) if others else ():
         to_live(id(before) if scope_of(function, name) is before else Unmatched())
         kept.append(before)
@@ -188,19 +188,21 @@ def _other_scopes(rows: Rows, function: types.FunctionType, own: str | None) -> 
     found: dict[str, Any] = {}
     for row in rows if type(rows) is not str else rows.split(";"):
         if type(row) is str:
-            _, root, name, *_ = row.split(" ")
+            _, root, *names = row.split(" ")
         else:
             path: Any = row[1] if type(row) is list else row[0]
-            root, name, *_ = path
-        if root == "global":
-            module = name.rpartition(".")[0]
+            root, names = path[0], [path[1]]
+        for name in names if root == "global" else ():
+            module = name.partition("/")[0].rpartition(".")[0]
             if module != own and module not in found:
                 found[module] = scope_of(function, module)
     return found
 
 
-def _both(read: Read, value: Any, world: World, by_identity: bool, kept: list[object]) -> Pair:
-    (root, _, _), aspect, beside = read
+def _unusual(read: Read, value: Any, world: World, by_identity: bool, kept: list[object]) -> Pair:
+    (root, _, steps), aspect, beside = read
+    if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
+        return None, ABSENT_FACT if value is ABSENT else exact(value)
     found: Pair
     try:
         if root == "env":
