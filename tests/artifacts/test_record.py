@@ -103,8 +103,8 @@ def test_shapes_that_differ_are_kept_as_what_differs(one: list[Read], other: lis
 
 @pytest.mark.parametrize(
     "plain",
-    ["", "type", "type arg", "type arg x;type arg", "type nowhere x", "no arg x", "alias arg x", ";",
-     "type arg x;", {}, None, 1, ["type arg x", 1]],
+    ["", "type", "type arg", "type arg x;type arg", "type nowhere x", "no arg x", "alias arg x",
+     ";", "type arg x;", {}, None, 1, ["type arg x", 1]],
 )  # fmt: skip
 def test_what_is_no_shape_is_a_value_error(plain: Any) -> None:
     with pytest.raises(ValueError, match=r"\w"):
