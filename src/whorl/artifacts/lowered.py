@@ -46,8 +46,11 @@ def lowered(value: object, path: str = "value") -> Any:
 
 def _lowered(value: object, path: str) -> object:
     kind = type(value)
-    if value is None or kind is str or kind is bool:
+    if value is None or kind is bool:
         return value
+    if kind is str:
+        text = cast("str", value)
+        return text if _is_unicode(text) else {"text": text.encode("utf-8", "surrogatepass").hex()}
     if kind is int:
         number = cast("int", value)
         return number if -_LARGE <= number < _LARGE else {"int": hex(number)}
@@ -68,6 +71,14 @@ def _lowered(value: object, path: str) -> object:
             "dict": [[_lowered(k, f"{path} key"), _lowered(v, f"{path}[{k!r}]")] for k, v in pairs]
         }
     raise NotPlain(path, f"{kind.__module__}.{kind.__qualname__}")
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no surrogates: JSON makes one character of two of them."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def encoded(record: Record, label: Label) -> Entry:
@@ -110,7 +121,7 @@ def _read_out(read: Read) -> object:
     (root, name, steps), aspect, beside = read
     if not beside and all(step.operation == "attr" for step in steps):
         names = [name, *(step.name for step in steps)]
-        if all(name.split() == [name] and not {*";/"} & {*name} for name in names):
+        if all(map(_is_word, names)):
             return f"{aspect.value} {root} {'/'.join(names)}"
     paths = [_path_out(path) for path in (read.path, *read.beside)]
     return [read.aspect.value, *paths]
@@ -119,4 +130,8 @@ def _read_out(read: Read) -> object:
 def _path_out(path: Path) -> list[object]:
     where = str(path)
     steps = ([step.operation, lowered(step.name, where)] for step in path.steps)
-    return [path.root, path.name, *steps]
+    return [path.root, lowered(path.name, where), *steps]
+
+
+def _is_word(name: str) -> bool:
+    return name.split() == [name] and not {*";/"} & {*name} and _is_unicode(name)

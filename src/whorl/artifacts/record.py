@@ -14,6 +14,7 @@
              | {"tuple": [plain...]}
              | {"dict": [[plain, plain]...]}                   in order
              | {"bytes": hex}
+             | {"text": hex}                                   with surrogates
              | {"int": hex}                                    beyond 64 bits
              | {"float": hex of its 8 bytes}                   infinities and NaNs
              | {"complex": [plain, plain]}
@@ -209,6 +210,8 @@ _ALIAS: Final = Aspect.ALIAS.value
 
 def _path_in(plain: list[Any]) -> Path:
     root, name, *steps = plain
+    if type(name) is dict:
+        name = restored(name)
     if root not in ROOTS or type(name) is not str:
         raise ValueError(f"no path begins like {plain!r}")
     if not steps:
@@ -247,6 +250,8 @@ def _restored(value: Any) -> Any:
             return {_restored(key): _restored(held) for key, held in content}
         case "bytes":
             return bytes.fromhex(content)
+        case "text":
+            return bytes.fromhex(content).decode("utf-8", "surrogatepass")
         case "int":
             return int(content, 16)
         case "float":

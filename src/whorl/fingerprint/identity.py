@@ -12,7 +12,7 @@ import itertools
 import os
 import weakref
 
-from whorl.locks import Lock
+from whorl.locks import RLock
 
 from .walk import walk
 
@@ -23,7 +23,7 @@ class _Numbers:
     """The side table: address -> (the object or a weak reference to it, its number)."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = RLock()
         self.known: dict[int, tuple[object, str]] = {}
         self.counter = itertools.count()
         self.rename()
@@ -31,7 +31,7 @@ class _Numbers:
     def rename(self) -> None:
         """Count under a new name: after a fork both sides go on from the same number."""
         self.process = os.urandom(8).hex()
-        self.lock = Lock()
+        self.lock = RLock()
 
 
 _numbers = _Numbers()

@@ -136,7 +136,7 @@ def dtype_text(dtype: np.dtype[Any]) -> str:
         return dtype.str
     if dtype.names is not None:
         fields: Mapping[str, Any] = dtype.fields or {}  # never empty beside names
-        parts = [f"{name}@{fields[name][1]}:{dtype_text(dtype[name])}" for name in dtype.names]
+        parts = [f"{name!r}@{fields[name][1]}:{dtype_text(dtype[name])}" for name in dtype.names]
         return f"{{{', '.join(parts)}; {dtype.itemsize}}}"
     if dtype.subdtype is not None:
         return f"{dtype.subdtype[1]}{dtype_text(dtype.subdtype[0])}"

@@ -109,6 +109,12 @@ class SourceMemory(Generic[P]):
         self.hinted: Mapping[str, object] = {}
         self.rows: dict[str, object] = {}
 
+    @property
+    def used(self) -> dict[str, object]:
+        """All rows of the code that was asked for meanwhile, by key."""
+        keys = [key for _, key in self.keys.values()]
+        return {key: self.hinted[key] for key in keys if key in self.hinted} | self.rows
+
     def get(self, key: StableDigest) -> object:
         """The row that the place has of a key, or None."""
         raise NotImplementedError

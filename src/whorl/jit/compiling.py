@@ -101,12 +101,14 @@ def _compile(kernel: Kernel, request: Request) -> Specialization:
             return made
     shape = trace.shape
     facts = both_facts(shape.reads, request.world, by_identity=kernel._by_identity)
-    changes = changes_between(trace, made.facts, facts.durable)
+    changes = [str(change) for change in changes_between(trace, made.facts, facts.durable)]
+    if not request.start.is_of(kernel.function):
+        changes.insert(0, "its own code or name")
     if changes:
         log.warning(
             "what %s was compiled from changed while it was compiled; it is not kept: %s",
             kernel._name,
-            "; ".join(map(str, changes)),
+            "; ".join(changes),
         )
         return made
     name = None

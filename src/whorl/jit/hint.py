@@ -20,6 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
+from whorl.artifacts.record import shape_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import NamedTuple, make
 from whorl.reads.both import Rows
@@ -73,10 +74,19 @@ class Hint(NamedTuple):
 
     def joined(self, rows: Mapping[str, object], shape: StableDigest, plain: Rows) -> Hint:
         """The same and this, the newest first; the oldest are forgotten when there are many."""
+        shapes = {name: kept for name, kept in self.shapes.items() if _makes_sense(kept)}
         return Hint(
-            dict(islice({**rows, **self.rows}.items(), ROWS_KEPT)),
-            dict(islice({shape: plain, **self.shapes}.items(), SHAPES_KEPT)),
+            dict(islice({**rows, **self.rows}.items(), max(ROWS_KEPT, len(rows)))),
+            dict(islice({shape: plain, **shapes}.items(), SHAPES_KEPT)),
         )
+
+
+def _makes_sense(shape: Rows) -> bool:
+    try:
+        shape_of(shape)
+    except (ValueError, AttributeError):
+        return False
+    return True
 
 
 NO_HINT: Final = Hint({}, {})

@@ -36,7 +36,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import remembered_as
 from whorl.late import NamedTuple, dataclass, make, replace
 from whorl.lazy import importing, room
-from whorl.locks import Lock
+from whorl.locks import RLock
 from whorl.reads.both import Facts, Rows, both_facts
 from whorl.reads.fact import own_module
 from whorl.reads.trace import Plain, Shape
@@ -99,6 +99,12 @@ class Start(NamedTuple):
     toolchain: str
     hint_key: StableDigest | None  # None: the code has no file
     hint: Hint
+    code: types.CodeType
+    name: str
+
+    def is_of(self, function: types.FunctionType) -> bool:
+        """Whether the function is still the one that the key is of."""
+        return function.__code__ is self.code and function.__name__ == self.name
 
 
 class Request(NamedTuple):
@@ -121,7 +127,8 @@ class Request(NamedTuple):
 # that it has copied from the function count there, if at all.
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
-    "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_lasting", "_lock",
+    "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_known", "_lasting",
+    "_lock",
     "_module", "_name", "_own", "_own_cache", "_replays", "_shapes", "_starts", "_variables",
 )  # fmt: skip
 class Kernel:
@@ -152,8 +159,8 @@ class Kernel:
         self._variables = [encoded(name) for name in self._environment]
         self._name = function_name(function)
         self._counts: defaultdict[str, int] = defaultdict(int)
-        self._lock = Lock()
-        self._forget()
+        self._lock = RLock()  # a finalizer or a signal handler may call it in the middle of a call
+        self._begin_again()
         _ALIVE.add(self)
 
     def _forget(self) -> None:
@@ -163,7 +170,7 @@ class Kernel:
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
         self._own = own_module(self.function)
-        self._lasting = Outside.lasting(self._name, self.function, self._own, self.compiler)
+        self._lasting = Outside.lasting(self._name, self._own, self.compiler)
         self._replays = Replays(
             self.function, self._binding.names, self._environment, self._by_identity, self.compiler
         )
@@ -196,8 +203,8 @@ class Kernel:
         self, *args: Any, **kwargs: Any
     ) -> tuple[Callable[..., Any], tuple[Any, ...], Specialization, Target]:
         """What to launch with which values, found or compiled and loaded."""
-        if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
-            self._begin_again()
+        if self.function.__code__ is not self._known or _loaded(self._home) is not self._module:
+            self._begin_again_if_need_be()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
         specialization = self._recall(values, target)
@@ -214,7 +221,14 @@ class Kernel:
 
     def _begin_again(self) -> None:
         with self._lock:
+            self._known: types.CodeType | None = None  # who calls meanwhile comes here and waits
             self._forget()
+            self._known = self._code
+
+    def _begin_again_if_need_be(self) -> None:
+        with self._lock:  # somebody else may have done it by now
+            if self.function.__code__ is not self._known or _loaded(self._home) is not self._module:
+                self._begin_again()
 
     def _recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
         for shape in self._shapes.young.get(target.architecture, ()):
@@ -258,11 +272,12 @@ class Kernel:
         Errors about the kernel's own text say where in it: the way through the compiler, some
         twenty frames, would only hide that. What a user's property raised stays with its own.
         """
+        table = self._shapes  # before the cache: who has the new one has a new table by then
         cache = self._own_cache or default_cache()
         sources = StoredSources(cache.store)
         try:
             with sources:
-                request = self._request(values, target, cache, sources)
+                request = self._request(values, target, table, cache, sources)
                 if self.choices.on_drift == "recompile":
                     found = self._look_up(request, count=True)
                 else:
@@ -274,9 +289,13 @@ class Kernel:
             raise error.with_traceback(None) from (None if is_own else cause)
 
     def _request(
-        self, values: tuple[Any, ...], target: Target, cache: Cache, sources: StoredSources
+        self,
+        values: tuple[Any, ...],
+        target: Target,
+        table: Generations,  # taken before the program: who has the new one has the new program
+        cache: Cache,
+        sources: StoredSources,
     ) -> Request:
-        table = self._shapes  # before the program: who has the new table has the new program
         start = self._start(cache, sources)
         world = self.world(values, target)
         return make(Request, (world, target, start, table, cache, sources))
@@ -308,9 +327,9 @@ class Kernel:
         starts = self._starts  # before the code: one of an older code is not put among new ones
         start = starts.get(variables)
         if start is None:
-            code = self._code
+            code, function_name = self._code, self.function.__name__
             toolchain = toolchain_of(self.compiler)
-            outside = self._lasting.now(self.compiler, toolchain)
+            outside = self._lasting.now(function_name, self.compiler, toolchain)
             cache.uses(toolchain)
             source = None if self.choices.cache == "process" else remembered_as(code)
             key = None if source is None else hint_key(outside, source)
@@ -319,7 +338,7 @@ class Kernel:
             program = ProgramKey.of(outside, code)
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
-            start = make(Start, (program, variables, toolchain, key, hint))
+            start = make(Start, (program, variables, toolchain, key, hint, code, function_name))
             starts[variables] = start
         return start
 
@@ -362,9 +381,8 @@ class Kernel:
 
     def _hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
-        sources = request.sources.rows
         start = self._starts.get(request.start.variables, request.start)
-        key, hint = start.hint_key, start.hint
+        key, hint, sources = start.hint_key, start.hint, request.sources.used
         if key is None or hint.says(sources, name):
             return
         plain = shape_plain(Shape(rows)) if type(rows) is tuple else rows
@@ -447,16 +465,15 @@ class Kernel:
         with importing:
             from .explain import Explanation
 
-        if self.function.__code__ is not self._code or _loaded(self._home) is not self._module:
-            self._begin_again()
+        self._begin_again_if_need_be()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
-        cache = self._cache
+        table, cache = self._shapes, self._cache
         sources = StoredSources(cache.store)
         with sources:
-            return telling.explained(self, self._request(values, target, cache, sources))
+            return telling.explained(self, self._request(values, target, table, cache, sources))
 
     # -- looking at it ------------------------------------------------------------------
 
@@ -513,7 +530,7 @@ def _own_errors() -> tuple[type[KernelError], type[RequiredHit]]:
 
 def _after_fork() -> None:
     for kernel in list(_ALIVE):
-        kernel._lock = Lock()  # a thread that is not in the child may hold the old one
+        kernel._lock = RLock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):

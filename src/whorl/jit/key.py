@@ -69,23 +69,20 @@ class Outside(NamedTuple):
     counting: tuple[str, ...]
 
     @classmethod
-    def lasting(
-        cls, name: str, function: types.FunctionType, own: str | None, compiler: Compiler
-    ) -> Outside:
+    def lasting(cls, name: str, own: str | None, compiler: Compiler) -> Outside:
         """What is the same for every call of a kernel; `own` is the module of the function."""
         pairs = (
-            ("name", function.__name__),
             ("module", own or "apart"),
             ("compiler class", class_label(type(compiler))),
             ("record format", _RECORD_FORMAT),
         )
         return cls((("function", name), *pairs), (str(digest_of(pairs)),))
 
-    def now(self, compiler: Compiler, toolchain: str) -> Outside:
-        """This, and what a compiler says of itself now."""
+    def now(self, name: str, compiler: Compiler, toolchain: str) -> Outside:
+        """This, and what a function and a compiler say of themselves now."""
         identity = f"{compiler.name} {compiler.version}"
-        pairs = (*self.pairs, ("compiler", identity), ("toolchain", toolchain))
-        return make(Outside, (pairs, (*self.counting, identity, toolchain)))
+        pairs = (("name", name), ("compiler", identity), ("toolchain", toolchain))
+        return make(Outside, ((*self.pairs, *pairs), (*self.counting, name, identity, toolchain)))
 
 
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"

@@ -125,9 +125,9 @@ def _keys(kernel: Kernel, request: Request, *, in_memory: bool = False) -> Itera
     for name, rows in kernel._known_shapes(request, in_memory=in_memory):
         try:
             shape = Shape(rows) if type(rows) is tuple else shape_of(rows)
-        except ValueError:
-            continue
-        facts = durable_facts(shape, request.world)
+            facts = durable_facts(shape, request.world)
+        except (ValueError, TypeError, LookupError, AttributeError):
+            continue  # a hint that makes no sense
         if facts is not None and not is_only_here(facts):
             yield artifact_key(request.program, request.target, name, facts)
 

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.lazy import importing
-from whorl.locks import Lock
+from whorl.locks import RLock
 
 from .level import host_level
 
@@ -24,7 +24,7 @@ __all__ = [
 
 # LLVM's pass managers are not for two threads at once. A fork waits for who has this as it does for
 # who imports: the child would find LLVM's own locks taken for ever.
-_lock: Final = Lock()
+_lock: Final = RLock()
 
 
 @functools.cache

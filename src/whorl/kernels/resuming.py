@@ -36,7 +36,7 @@ from whorl.launch.layout import layout
 from whorl.launch.mapped import Unmappable
 from whorl.launch.routine import functions_with
 from whorl.lazy import importing, logger
-from whorl.locks import Lock
+from whorl.locks import RLock
 
 from .bound import BoundKernel, BoundResumption
 from .level import host_level
@@ -51,7 +51,7 @@ __all__ = ["let_resume", "resuming_class"]
 
 log = logger("whorl.launch")
 
-_lock: Final = [Lock()]  # another one in a forked child
+_lock: Final = [RLock()]  # another one in a forked child
 _made: dict[type, type | None] = {}  # by the class of native kernels
 
 
@@ -166,7 +166,7 @@ def _record(cls: type, native: type, resumption_class: type, call: int) -> Any:
 
 
 def _after_fork() -> None:
-    _lock[0] = Lock()  # a thread that is not in the child may hold the old one
+    _lock[0] = RLock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):

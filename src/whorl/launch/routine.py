@@ -18,7 +18,7 @@ from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, enco
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.late import NamedTuple
 from whorl.lazy import importing, logger
-from whorl.locks import Lock
+from whorl.locks import RLock
 from whorl.store import Cache
 
 from .class_layout import NotKnown
@@ -33,7 +33,7 @@ __all__ = ["NativeLaunch", "Routines", "api_table", "functions_with", "routines"
 
 log = logger("whorl.launch")
 
-_lock: Final = [Lock()]  # another one in a forked child
+_lock: Final = [RLock()]  # another one in a forked child
 _found: dict[str, Routines | None] = {}
 _told: Final[set[str]] = set()
 
@@ -197,7 +197,7 @@ def _loaded(
 
 
 def _after_fork() -> None:
-    _lock[0] = Lock()  # a thread that is not in the child may hold the old one
+    _lock[0] = RLock()  # a thread that is not in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):

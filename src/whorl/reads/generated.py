@@ -230,7 +230,8 @@ class _Source:
         value = self.value(path.root, path.name, path.steps)
         match read.aspect:
             case Aspect.TYPE:
-                return f"(t if (t := type({value})) in SIMPLE else live_type({value}))"
+                is_simple = f"type(t := type({value})) is type and t in SIMPLE"
+                return f"(t if {is_simple} else live_type({value}))"
             case Aspect.ARRAY:
                 return self._array(value)
             case Aspect.VALUE:

@@ -35,7 +35,7 @@ from whorl.fingerprint.lookup import (
     find,
     mro,
 )
-from whorl.fingerprint.names import class_label, known_module_name
+from whorl.fingerprint.names import class_label, dtype_text, known_module_name
 
 from .fact import array_signature_of
 from .trace import Plain
@@ -108,7 +108,7 @@ def signature(value: Any) -> Plain:
     if derives(type(cls), enum.EnumMeta):
         return ("enum", class_label(cls))
     if derives(cls, np.generic):
-        return ("scalar", cast("np.generic", value).dtype.str)
+        return ("scalar", dtype_text(cast("np.generic", value).dtype))
     if derives(cls, *FUNCTIONS):
         return ("function", cls.__name__)
     if derives(cls, type):

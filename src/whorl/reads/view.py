@@ -21,7 +21,7 @@ from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.lookup import type_name
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.syntax import syntax_tree
-from whorl.fingerprint.tree import source_of
+from whorl.fingerprint.tree import source_of, tree_of
 
 from .aspects import Same, alias_fact, durable
 from .fact import NotRecorded, OnlyHere, has_identity
@@ -301,12 +301,16 @@ class CodeView:
         """
         for name in ("__annotations__", "__defaults__", "__kwdefaults__", "__doc__"):
             self._at(self.path.then(Step("behind", name))).value()
-        text = source_of(self.function.__code__)
+        code = self.function.__code__
+        if code.co_name == "<lambda>":  # a part of its line, of which the rest is other code
+            tree = tree_of(code)
+            return None if tree is None else ast.unparse(tree)
+        text = source_of(code)
         if text is None:
             return None
         try:
             module = syntax_tree(text)
-        except SyntaxError:  # part of a line: a lambda
+        except SyntaxError:
             return text
         for node in module.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -235,7 +235,7 @@ def other_modules(shape: Shape, own: str | None) -> list[str]:
 def global_path(path: Path, function: types.FunctionType, name: str) -> Path:
     """The path of a global of a function that was found at a path."""
     module = own_module(function)  # which is part of the fact of its code
-    if module is not None:
+    if module is not None and "." not in name:
         return Path("global", f"{module}.{name}")
     return path.then(Step("global", name))
 
@@ -249,7 +249,7 @@ def _file(world: World, name: str) -> Any:
     try:
         with open(file_path(world.function, name), "rb") as file:
             return file.read()
-    except OSError:
+    except (OSError, ValueError):  # or there can be none of that name
         return ABSENT
 
 
@@ -257,7 +257,7 @@ def file_state(function: types.FunctionType, name: str) -> Any:
     """What changes whenever a file is written or exchanged; ABSENT if there is none."""
     try:
         status = os.stat(file_path(function, name))
-    except OSError:
+    except (OSError, ValueError):
         return ABSENT
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
 

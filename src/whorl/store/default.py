@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whorl import settings as _settings
 from whorl.lazy import importing, logger
-from whorl.locks import Lock
+from whorl.locks import RLock
 from whorl.settings import Settings
 
 from .cache import Cache
@@ -20,7 +20,7 @@ __all__ = ["default_cache", "open_cache"]
 
 log = logger("whorl.store")
 
-_lock = Lock()
+_lock = RLock()
 _cache: Cache | None = None
 
 
@@ -88,7 +88,7 @@ _settings.on_change(_reopen)
 
 def _after_fork() -> None:
     global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
-    _lock = Lock()
+    _lock = RLock()
 
 
 if hasattr(os, "register_at_fork"):

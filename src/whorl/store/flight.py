@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass, replace
-from whorl.locks import Lock, get_ident, local
+from whorl.locks import RLock, get_ident, local
 
 from .ending import Ending
 from .lease import HELD, Held, Lease, Leases, NoLeases
@@ -129,7 +129,7 @@ class Flights:
         self._leases = leases
         self._lease = lease
         self._place = id(self) if leases is None else leases.place
-        self._lock = Lock()
+        self._lock = RLock()
         self._under_way: dict[str, _Production[Any]] = {}
         self._waiting: dict[int, _Production[Any]] = {}  # what each thread waits for
         _ALIVE.add(self)
@@ -280,7 +280,7 @@ class Flights:
 
     def _after_fork(self) -> None:
         """Productions of threads that are not in the child never end there."""
-        self._lock = Lock()
+        self._lock = RLock()
         self._under_way = {}
         self._waiting = {}
 
