@@ -24,7 +24,7 @@ import operator
 import sys
 import textwrap
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final, NoReturn
 
@@ -34,6 +34,8 @@ from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 
+from . import implicit
+from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, checked, own_items
 from .view import AbsentRead, CodeView, View
 from .world import function_behind, is_callable_object
 
@@ -82,6 +84,16 @@ _PURE: Final[frozenset[Any]] = frozenset(
         *(function for name, function in vars(math).items() if callable(function)),
     )
 )  # fmt: skip
+_EVERY: Final = (CONVERTED, HASHED, ITERATED, OPERATED, WRITTEN)
+_USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
+    **dict.fromkeys((bool, any, all), (TESTED, ITERATED)),
+    **dict.fromkeys((str, repr, ascii, format), (WRITTEN,)),
+    **dict.fromkeys((list, tuple, enumerate, zip, reversed), (ITERATED,)),
+    **dict.fromkeys((set, frozenset, dict), (ITERATED, HASHED)),
+    **dict.fromkeys((int, float, complex, abs, round), (CONVERTED,)),
+    **dict.fromkeys((divmod, pow, min, max, sum), (OPERATED, ITERATED)),
+}
+"""What a pure function may do with its arguments; of those that are not here: anything."""
 _ABOUT_TYPES: Final = ("dtype", "issubdtype", "promote_types", "result_type", "can_cast")
 """What NumPy says about types of elements: its own code, which counts by its version."""
 _READ_MODULES: Final = ("builtins", "numpy", "numpy.dtypes")
@@ -117,9 +129,12 @@ class _Continue(Exception):
 class _Function:
     """A lambda or a nested function, with what it closes over."""
 
-    def __init__(self, node: ast.Lambda | ast.FunctionDef, scope: _Scope) -> None:
+    def __init__(
+        self, node: ast.Lambda | ast.FunctionDef, scope: _Scope, defaults: Mapping[str, Any]
+    ) -> None:
         self.node = node
         self.scope = scope
+        self.defaults = defaults
 
 
 class _Scope:
@@ -213,10 +228,13 @@ class Evaluator:
         holder = self._expression(node.value, scope)
         if isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
-            bounds = [None if p is None else known(self._expression(p, scope)) for p in parts]
-            return known(holder)[slice(*bounds)]
-        key = known(self._expression(node.slice, scope))
-        return holder.item(key) if isinstance(holder, View) else holder[key]
+            bounds = [
+                None if p is None else checked(known(self._expression(p, scope)), CONVERTED)
+                for p in parts
+            ]
+            return own_items(known(holder))[slice(*bounds)]
+        key = checked(known(self._expression(node.slice, scope)), CONVERTED, HASHED)
+        return holder.item(key) if isinstance(holder, View) else own_items(holder)[key]
 
     def _binop(self, node: ast.BinOp, scope: _Scope) -> Any:
         left, right = (operand(self._expression(side, scope)) for side in (node.left, node.right))
@@ -258,7 +276,7 @@ class Evaluator:
         return (sides[0] is sides[1]) is not is_not
 
     def _ifexp(self, node: ast.IfExp, scope: _Scope) -> Any:
-        chosen = node.body if known(self._expression(node.test, scope)) else node.orelse
+        chosen = node.body if self._test(node.test, scope) else node.orelse
         return self._expression(chosen, scope)
 
     def _tuple(self, node: ast.Tuple, scope: _Scope) -> Any:
@@ -268,7 +286,7 @@ class Evaluator:
         return list(self._items(node.elts, scope))
 
     def _set(self, node: ast.Set, scope: _Scope) -> Any:
-        return set(map(known, self._items(node.elts, scope)))
+        return set(map(_key, self._items(node.elts, scope)))
 
     def _dict(self, node: ast.Dict, scope: _Scope) -> Any:
         made: dict[Any, Any] = {}
@@ -276,7 +294,7 @@ class Evaluator:
             if key is None:
                 made.update(known(self._expression(value, scope)))
             else:
-                made[known(self._expression(key, scope))] = known(self._expression(value, scope))
+                made[_key(self._expression(key, scope))] = known(self._expression(value, scope))
         return made
 
     def _items(self, nodes: Sequence[ast.expr], scope: _Scope) -> Iterator[Any]:
@@ -287,17 +305,17 @@ class Evaluator:
                 yield self._expression(node, scope)
 
     def _joinedstr(self, node: ast.JoinedStr, scope: _Scope) -> str:
-        return "".join(str(known(self._expression(value, scope))) for value in node.values)
+        return "".join(_text(self._expression(value, scope)) for value in node.values)
 
     def _formattedvalue(self, node: ast.FormattedValue, scope: _Scope) -> str:
-        value = known(self._expression(node.value, scope))
+        value = checked(known(self._expression(node.value, scope)), WRITTEN)
         convert = _CONVERSIONS.get(node.conversion)
         value = value if convert is None else convert(value)
         spec = "" if node.format_spec is None else self._expression(node.format_spec, scope)
         return format(value, spec)
 
     def _lambda(self, node: ast.Lambda, scope: _Scope) -> Any:
-        return _Function(node, scope)
+        return _Function(node, scope, self._defaults(node, scope))
 
     def _namedexpr(self, node: ast.NamedExpr, scope: _Scope) -> Any:
         value = self._expression(node.value, scope)
@@ -309,14 +327,14 @@ class Evaluator:
 
     def _setcomp(self, node: ast.SetComp, scope: _Scope) -> Any:
         inners = self._loops(node.generators, scope)
-        return {known(self._expression(node.elt, inner)) for inner in inners}
+        return {_key(self._expression(node.elt, inner)) for inner in inners}
 
     def _generatorexp(self, node: ast.GeneratorExp, scope: _Scope) -> Any:
         return [self._expression(node.elt, inner) for inner in self._loops(node.generators, scope)]
 
     def _dictcomp(self, node: ast.DictComp, scope: _Scope) -> Any:
         return {
-            known(self._expression(node.key, inner)): known(self._expression(node.value, inner))
+            _key(self._expression(node.key, inner)): known(self._expression(node.value, inner))
             for inner in self._loops(node.generators, scope)
         }
 
@@ -325,11 +343,11 @@ class Evaluator:
             yield scope
             return
         first, *others = generators
+        inner = _Scope(scope.code, {}, scope, scope.shift)  # one for all items, as Python has it
         for item in parts_of(self._expression(first.iter, scope)):
             self._step(first.iter, scope)
-            inner = _Scope(scope.code, {}, scope, scope.shift)
             self._assign(first.target, item, inner)
-            if all(known(self._expression(test, inner)) for test in first.ifs):
+            if all(self._test(test, inner) for test in first.ifs):
                 yield from self._loops(others, inner)
 
     # -- calls --------------------------------------------------------------------------
@@ -345,7 +363,7 @@ class Evaluator:
             else:
                 named[keyword.arg] = value
         if isinstance(callee, _Function):
-            return self._follow(callee.node, callee.scope, positional, named, is_nested=True)
+            return self._follow(callee.node, callee.scope, positional, named, callee.defaults)
         if isinstance(callee, View):
             return self._call_view(callee, positional, named, node, scope)
         special = (
@@ -354,15 +372,28 @@ class Evaluator:
         if special is not None:
             return special(self, *positional, **named)
         if _is_pure(callee):
-            arguments = [self._function_or_value(value) for value in positional]
-            return callee(*arguments, **{n: self._function_or_value(v) for n, v in named.items()})
+            return self._pure(callee, positional, named)
         return self._refuse(node, scope, f"{ast.unparse(node.func)} is not a pure function")
+
+    def _pure(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> Any:
+        owner = getattr(callee, "__self__", None)
+        if type(owner) in (list, tuple):  # a method of a display, in which views may be
+            callee = getattr(known(owner), callee.__name__)
+        uses = _USES.get(callee, _EVERY) if isinstance(callee, Hashable) else _EVERY
+        if not isinstance(owner, types.ModuleType | None):
+            checked(known(owner), *uses)
+        arguments = [checked(self._function_or_value(value), *uses) for value in positional]
+        options = {n: checked(self._function_or_value(v), *uses) for n, v in named.items()}
+        return callee(*arguments, **options)
+
+    def _test(self, node: ast.expr, scope: _Scope) -> bool:
+        return bool(checked(known(self._expression(node, scope)), TESTED))
 
     def _function_or_value(self, value: Any) -> Any:
         """A value; a function that is only known here, as something Python can call."""
         if isinstance(value, _Function):
             return lambda *arguments: known(
-                self._follow(value.node, value.scope, list(arguments), {}, is_nested=True)
+                self._follow(value.node, value.scope, list(arguments), {}, value.defaults)
             )
         return known(value)
 
@@ -379,7 +410,7 @@ class Evaluator:
         if isinstance(value, type) or not callable(value) or is_numpys:
             if is_numpys or value in _PURE:
                 callee.value()
-                return value(*map(known, positional), **{n: known(v) for n, v in named.items()})
+                return self._pure(value, positional, named)
             return self._refuse(node, scope, "classes are not made at compile time")
         behind = function_behind(value)
         if not isinstance(behind, types.FunctionType):
@@ -389,7 +420,7 @@ class Evaluator:
                     callee.value()
                 else:
                     callee.attr("__self__").value()  # what a method of it says depends on
-                return behind(*map(known, positional), **{n: known(v) for n, v in named.items()})
+                return self._pure(behind, positional, named)
             if is_callable_object(value):
                 method = callee.attr("__call__")
                 return self._call_view(method, positional, named, node, scope)
@@ -410,7 +441,7 @@ class Evaluator:
         if tree is None:
             return self._refuse(node, scope, f"the source of {behind.__qualname__} is not found")
         body = _Scope(code, {}, None, shift)
-        return self._follow(tree, body, positional, named, is_nested=False)
+        return self._follow(tree, body, positional, named)
 
     def _follow(
         self,
@@ -418,12 +449,11 @@ class Evaluator:
         scope: _Scope,
         positional: list[Any],
         named: dict[str, Any],
-        *,
-        is_nested: bool,
+        defaults: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Run a function's body over its arguments."""
-        defaults = self._defaults(node, scope) if is_nested else scope.code.default
-        local = _bound(node.args, positional, named, defaults)
+        """Run a function's body over its arguments; `defaults` are those of a nested one."""
+        default = scope.code.default if defaults is None else defaults.__getitem__
+        local = _bound(node.args, positional, named, default)
         inner = _Scope(scope.code, local, scope, scope.shift)
         self._step(node, inner)
         if isinstance(node, ast.Lambda):
@@ -434,20 +464,14 @@ class Evaluator:
             return returned.value
         return None
 
-    def _defaults(self, node: ast.Lambda | ast.FunctionDef, scope: _Scope) -> Callable[[str], Any]:
-        """The defaults of a nested function, evaluated where it stands."""
+    def _defaults(self, node: ast.Lambda | ast.FunctionDef, scope: _Scope) -> dict[str, Any]:
+        """The defaults of a nested function, evaluated when it is defined."""
         arguments = node.args
         places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         written = dict(zip(reversed(places), reversed(arguments.defaults), strict=False))
         keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         written |= {argument.arg: value for argument, value in keyword if value is not None}
-
-        def default(name: str) -> Any:
-            if name not in written:
-                raise TypeError(f"there is no argument for {name!r}")
-            return self._expression(written[name], scope)
-
-        return default
+        return {name: self._expression(value, scope) for name, value in written.items()}
 
     # -- statements ---------------------------------------------------------------------
 
@@ -477,7 +501,7 @@ class Evaluator:
                     self._refuse(node, scope, "it would change a value that has other names")
                 scope.local[name] = _BINARY[type(op)](left, known(self._expression(value, scope)))
             case ast.If(test, body, orelse):
-                self._block(body if known(self._expression(test, scope)) else orelse, scope)
+                self._block(body if self._test(test, scope) else orelse, scope)
             case ast.For(target, iterable, body, orelse):
                 self._for(target, self._expression(iterable, scope), (body, orelse), scope)
             case ast.While(test, body, orelse):
@@ -487,9 +511,9 @@ class Evaluator:
             case ast.Continue():
                 raise _Continue
             case ast.FunctionDef(name=name) if not node.decorator_list:
-                scope.local[name] = _Function(node, scope)
+                scope.local[name] = _Function(node, scope, self._defaults(node, scope))
             case ast.Assert(test):
-                if not known(self._expression(test, scope)):
+                if not self._test(test, scope):
                     self._refuse(node, scope, "the assertion does not hold")
             case _:
                 self._refuse(node, scope, f"{type(node).__name__} is not supported here")
@@ -514,7 +538,7 @@ class Evaluator:
     def _while(
         self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: _Scope
     ) -> None:
-        while known(self._expression(test, scope)):
+        while self._test(test, scope):
             self._step(test, scope)
             try:
                 self._block(body, scope)
@@ -567,7 +591,7 @@ def known(found: Any) -> Any:
 
 def operand(found: Any) -> Any:
     """A value whose operators are not the user's: those would run without being read."""
-    value = known(found)
+    value = checked(known(found), OPERATED)
     for part in value if type(value) in (list, tuple, set, frozenset) else (value,):
         cls = type(part)
         if cls.__module__ not in _READ_MODULES and not isinstance(part, enum.Enum):
@@ -575,9 +599,19 @@ def operand(found: Any) -> Any:
     return value
 
 
+def _key(found: Any) -> Any:
+    """What a set or a dict is asked for."""
+    return checked(known(found), HASHED)
+
+
+def _text(found: Any) -> str:
+    return str(checked(known(found), WRITTEN))
+
+
 def parts_of(holder: Any) -> Iterator[Any]:
     """What iterating over a view or a value yields."""
     if isinstance(holder, View):
+        own_items(holder._value)
         if isinstance(holder._value, list | tuple | dict | set | frozenset):
             return iter(holder)
         return iter(holder.value())
@@ -626,7 +660,10 @@ def _bound(
     local.update({name: value for name, value in named.items() if name in names})
     for name in names:
         if name not in local:
-            local[name] = default(name)
+            try:
+                local[name] = default(name)
+            except KeyError:
+                raise TypeError(f"there is no argument for {name!r}") from None
     return local
 
 
@@ -650,7 +687,7 @@ def _len(evaluator: Evaluator, value: Any) -> int:
 
 
 def _isinstance(evaluator: Evaluator, value: Any, classes: Any) -> bool:
-    wanted = known(classes)
+    wanted = implicit.classes(known(classes))
     if isinstance(value, View):
         value.type()
         return isinstance(value._value, wanted)
@@ -683,7 +720,8 @@ def _map(evaluator: Evaluator, function: Any, *holders: Any) -> list[Any]:
 
 def _filter(evaluator: Evaluator, function: Any, holder: Any) -> list[Any]:
     call = evaluator._function_or_value(function)
-    return [item for item in map(known, parts_of(holder)) if (call(item) if call else item)]
+    items = map(known, parts_of(holder))
+    return [item for item in items if checked(call(item) if call else item, TESTED)]
 
 
 _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import types
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -311,7 +312,7 @@ def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
     path = (*frame.path, *place_of(node))
     inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, path)
-    names = _bound(frame, node, callee.node, positional, named, None, outer)
+    names = _bound(frame, node, callee.node, positional, named, callee.defaults)
     inner.names.update(_annotated(inner, callee.node, names))
     return _run(frame, node, inner)
 
@@ -330,7 +331,7 @@ def inline(
     source = source_tree(function, (frame.line(node), *frame.source.called_from))
     _check_depth(frame, node, function.__code__)
     inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
-    names = _bound(frame, node, source.tree, positional, named, code, None)
+    names = _bound(frame, node, source.tree, positional, named, code)
     names = _annotated(inner, source.tree, names)
     found = outlined(frame, inner, names, lambda: _run(frame, node, inner))
     if found is not None:
@@ -409,8 +410,7 @@ def _bound(
     tree: ast.FunctionDef | ast.Lambda,
     positional: list[Operand],
     named: dict[str, Operand],
-    code: CodeView | None,
-    outer: Frame | None,
+    defaults: CodeView | Mapping[str, Operand],
 ) -> dict[str, Operand]:
     """Parameters and what they are called with."""
     arguments = tree.args
@@ -437,28 +437,17 @@ def _bound(
         names[name] = operand
     for name in wanted:
         if name not in names:
-            names[name] = _default(frame, node, tree, name, code, outer)
+            names[name] = _default(frame, node, name, defaults)
     # What an element holds at the call is what the function gets, whatever it then does to it.
     return {name: held(frame, operand) for name, operand in names.items()}
 
 
 def _default(
-    frame: Frame,
-    node: ast.AST,
-    tree: ast.FunctionDef | ast.Lambda,
-    name: str,
-    code: CodeView | None,
-    outer: Frame | None,
+    frame: Frame, node: ast.AST, name: str, defaults: CodeView | Mapping[str, Operand]
 ) -> Operand:
-    if code is not None:
-        try:
-            return frame.place(code.default(name))
-        except AbsentRead:
-            frame.refuse(node, f"there is no argument for the parameter {name!r}")
-    places = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
-    written = dict(zip(reversed(places), reversed(tree.args.defaults), strict=False))
-    keyword = zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True)
-    written |= {argument.arg: value for argument, value in keyword if value is not None}
-    if name not in written or outer is None:
+    try:
+        if isinstance(defaults, Mapping):
+            return defaults[name]
+        return frame.place(defaults.default(name))
+    except (AbsentRead, KeyError):
         frame.refuse(node, f"there is no argument for the parameter {name!r}")
-    return expression(outer, written[name])

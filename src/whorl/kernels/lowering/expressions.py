@@ -12,6 +12,7 @@ import numpy as np
 from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
+from whorl.reads.implicit import OPERATED, TESTED, checked
 from whorl.reads.view import AbsentRead
 
 from . import vectors
@@ -127,7 +128,10 @@ def condition(frame: Frame, node: ast.expr) -> Known | ir.Expr:
     """A test: known now, or a bool of the run."""
     operand = settled(frame, node)
     if isinstance(operand, Known):
-        return Known(bool(operand.value))
+        try:
+            return Known(bool(checked(operand.value, TESTED)))
+        except TypeError as error:
+            frame.refuse(node, str(error))
     if isinstance(operand, Items):
         return Known(bool(operand.items))
     return truth(number_at(frame, node, operand, "a truth value"))
@@ -352,6 +356,7 @@ def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, righ
         if not isinstance(side, _PLAIN):
             frame.refuse(node, f"a {type(side).__name__} is no operand in a kernel")
     try:
+        checked((left, right), OPERATED)
         with np.errstate(all="ignore"):
             return Known(OPERATORS[type(op)][2](left, right))
     except Exception as error:
@@ -363,6 +368,7 @@ def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
     name, known = UNARY[type(node.op)]
     if isinstance(operand, Known) and isinstance(operand.value, _PLAIN):
         try:
+            checked(operand.value, OPERATED)
             with np.errstate(all="ignore"):
                 return Known(known(operand.value))
         except Exception as error:
@@ -403,6 +409,7 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
     name, known = COMPARISONS[type(op)]
     if isinstance(left, Known) and isinstance(right, Known):
         try:
+            checked((left.value, right.value), OPERATED)
             return Known(bool(known(left.value, right.value)))
         except Exception as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
@@ -458,6 +465,7 @@ def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
 def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_not: bool) -> Operand:
     if isinstance(left, Known) and isinstance(right, Known):
         try:
+            checked((left.value, right.value), OPERATED)
             return Known((left.value in right.value) is not is_not)
         except TypeError as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
@@ -565,7 +573,18 @@ def _either(
 
 
 def _lambda(frame: Frame, node: ast.Lambda) -> Operand:
-    return Closure(node, frame)
+    return closure(frame, node)
+
+
+def closure(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Closure:
+    """A function that is defined here; its defaults are those of this moment."""
+    arguments = node.args
+    places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    written = dict(zip(reversed(places), reversed(arguments.defaults), strict=False))
+    keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    written |= {argument.arg: value for argument, value in keyword if value is not None}
+    defaults = {name: held(frame, expression(frame, value)) for name, value in written.items()}
+    return Closure(node, frame, defaults)
 
 
 def _namedexpr(frame: Frame, node: ast.NamedExpr) -> Operand:

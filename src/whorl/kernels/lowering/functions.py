@@ -28,6 +28,7 @@ from whorl.kernels.types import (
     promote,
     scalar_of_dtype,
 )
+from whorl.reads import implicit
 
 from . import vectors
 from .arithmetic import I8, NotPossible, as_float, binary, cast, constant, power, scalar_type, truth
@@ -311,7 +312,10 @@ def _isinstance(
     frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]
 ) -> Operand:
     operand, classes = _exactly(frame, node, args, named, 2)
-    wanted = known_value(frame, node, classes)
+    try:
+        wanted = implicit.classes(known_value(frame, node, classes))
+    except TypeError as error:
+        frame.refuse(node, str(error))
     match operand:
         case Place(view):
             view.type()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whorl.fingerprint import fingerprint
@@ -120,6 +120,7 @@ class Closure:
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
+    defaults: Mapping[str, Operand]
 
 
 @dataclass(frozen=True, slots=True)

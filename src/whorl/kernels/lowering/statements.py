@@ -16,6 +16,7 @@ from . import vectors
 from .arithmetic import NotPossible, cast, compare, unary
 from .expressions import (
     apply,
+    closure,
     condition,
     expression,
     held,
@@ -27,7 +28,7 @@ from .expressions import (
 )
 from .frame import Frame, Jump, Loop
 from .joins import Apart, all_at_once, join, new_variable, settings
-from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Value, Vec, describe
+from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, Vec, describe
 from .sharing import copied, note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
 from .values import Undecided, decide, is_scalar
@@ -427,7 +428,7 @@ def _assert(frame: Frame, node: ast.Assert) -> bool:
 def _functiondef(frame: Frame, node: ast.FunctionDef) -> bool:
     if node.decorator_list:
         frame.refuse(node, "a decorated function inside of a kernel", "Define it outside.")
-    frame.names[node.name] = Closure(node, frame)
+    frame.names[node.name] = closure(frame, node)
     return False
 
 
