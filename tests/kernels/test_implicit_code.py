@@ -99,14 +99,15 @@ PATH_LIKE = np.dtype("f4")
 
 STATIC = [
     "1 if IT else 2", "[q for q in (1, 2) if IT]", "bool(IT)", "any([IT])", "all((IT,))",
-    "list(filter(None, [IT]))", "not IT", "IT and 1", "int(IT)", "float(IT)", "abs(IT)", "round(IT)",
-    "list(range(IT))", "(1, 2)[IT]", "str(IT)", "repr([IT])", "format(IT)", "f'{IT}'", "f'{IT!s}'",
-    "'{}'.format(IT)", "'%s' % IT", "sum(IT)", "list(IT)", "tuple(IT)", "list(zip(IT, IT))", "[*IT]",
-    "[q for q in IT]", "list(enumerate(IT))", "[[IT]] == [[3]]", "{1: IT} == {1: 3}", "(IT,) < (IT,)",
-    "TABLE.get(IT)", "{IT: 1}", "{IT}", "IT in (1, 2)", "isinstance(1, IT)", "1 if KIND else 2",
-    "f'{KIND}'", "str(KIND)", "NUMBER + 1", "NUMBER == 7", "TEXT == 'u'", "sorted([IT, IT])",
-    "sum([q for q in HOLDING])", "list(HOLDING)", "max(IT, IT)", "IT if IT else 1",
-    "{q: 1 for q in [IT]}", "{q for q in [IT]}", "dict([(IT, 1)])", "set([IT])", "pow(IT, 2)",
+    "list(filter(None, [IT]))", "not IT", "IT and 1", "int(IT)", "float(IT)", "abs(IT)",
+    "round(IT)", "list(range(IT))", "(1, 2)[IT]", "str(IT)", "repr([IT])", "format(IT)",
+    "f'{IT}'", "f'{IT!s}'", "'{}'.format(IT)", "'%s' % IT", "sum(IT)", "list(IT)", "tuple(IT)",
+    "list(zip(IT, IT))", "[*IT]", "[q for q in IT]", "list(enumerate(IT))", "[[IT]] == [[3]]",
+    "{1: IT} == {1: 3}", "(IT,) < (IT,)", "TABLE.get(IT)", "{IT: 1}", "{IT}", "IT in (1, 2)",
+    "isinstance(1, IT)", "1 if KIND else 2", "f'{KIND}'", "str(KIND)", "NUMBER + 1",
+    "NUMBER == 7", "TEXT == 'u'", "sorted([IT, IT])", "sum([q for q in HOLDING])",
+    "list(HOLDING)", "max(IT, IT)", "IT if IT else 1", "{q: 1 for q in [IT]}",
+    "{q for q in [IT]}", "dict([(IT, 1)])", "set([IT])", "pow(IT, 2)",
 ]  # fmt: skip
 
 
@@ -272,3 +273,78 @@ def in_static():
 
 def test_static_follows_defaults_and_names_as_python_does() -> None:
     assert in_static() == (followed(5), late(3)) == (115, 2)
+
+
+# -- names and columns -------------------------------------------------------------------------
+
+
+class Scaled:
+    def __init__(self) -> None:
+        self.factor = 2.0
+
+    @whorl.kernel
+    def times(self, w):
+        return self.factor * w
+
+
+def test_self_may_be_given_by_its_name() -> None:
+    assert [Scaled.times(self=Scaled(), w=3) for _ in range(6)] == [6.0] * 6
+
+
+@whorl.kernel
+def accented(x):
+    é, y = 1, "日本語" in x  # noqa: PLC2401  # that is what is tested
+    return y + é
+
+
+def test_columns_are_those_of_characters() -> None:
+    with pytest.raises(whorl.KernelError) as caught:
+        accented(np.ones(2))
+    line, caret = str(caught.value).splitlines()[1:3]
+    assert line[caret.index("^") : caret.rindex("^") + 1] == '"日本語" in x'
+
+
+# -- ranges near the end of the numbers --------------------------------------------------------
+
+
+@whorl.kernel
+def counted(a, b, c):
+    n = 0
+    last = 0
+    for i in range(a, b, c):
+        n += 1
+        last = i
+    return n, last
+
+
+@whorl.kernel
+def by_threes(a, b):
+    n = 0
+    last = 0
+    for i in range(a, b, 3):
+        n += 1
+        last = i
+    for i in range(b, a, -3):
+        n += 1
+        last = i
+    return n, last
+
+
+END = 2**63 - 1
+RANGES = [
+    (END - 2, END, 3), (END - 3, END, 3), (END - 10, END, 4), (-END, -END - 1, -3), (0, 10, 3),
+    (-END + 5, -END - 1, -4), (10, 0, -3), (0, 0, 2), (5, 0, 2), (0, 5, -2), (0, 5, 0), (0, 9, END),
+    (END, -END - 1, -END), (-END - 1, END, END), (-END - 1, END, 2**62), (0, 1, 1), (3, -3, -1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b", "c"), RANGES)
+def test_ranges_end_where_python_ends_them(a: int, b: int, c: int) -> None:
+    found = range(a, b, c) if c else range(0)
+    assert counted(a, b, c) == (len(found), found[-1] if found else 0)
+
+
+@pytest.mark.parametrize(("a", "b"), [(END - 2, END), (END - 9, END), (-END - 1, -END + 7), (0, 9)])
+def test_constant_steps_end_there_too(a: int, b: int) -> None:
+    n = len(range(a, b, 3)) + len(range(b, a, -3))
+    assert by_threes(a, b) == (n, range(b, a, -3)[-1])

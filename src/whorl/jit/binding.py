@@ -59,7 +59,7 @@ class Binding:
             bind.__kwdefaults__ = self._keyword_defaults = function.__kwdefaults__
         return cast("Callable[..., tuple[Any, ...]]", bind)
 
-    def _first(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def _first(self, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         if not kwargs and len(args) == len(self._positional) == len(self.names):
             return args
         self._calls = _FEW

@@ -194,13 +194,13 @@ class Kernel:
 
     # -- calling ------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
         launch, values, _, _ = self._prepared(*args, **kwargs)
         return launch(*values)
 
     def _prepared(
-        self, *args: Any, **kwargs: Any
+        self, /, *args: Any, **kwargs: Any
     ) -> tuple[Callable[..., Any], tuple[Any, ...], Specialization, Target]:
         """What to launch with which values, found or compiled and loaded."""
         if self.function.__code__ is not self._known or _loaded(self._home) is not self._module:
@@ -457,7 +457,7 @@ class Kernel:
     def _made_callable(self, specialization: Specialization, target: Target) -> Any:
         return self.compiler.load(specialization.artifact, target.device)
 
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+    def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Why a call with these arguments would be a hit or a miss, or raise, without compiling.
 
         The call is compared with the nearest compile known here or in the store.

@@ -127,7 +127,7 @@ class _Nested:
         exec(compile(module, "<kernel>", "exec"), names, made)
         self.signature = inspect.signature(made[node.name])
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._walker.call(self, *args, **kwargs)
 
 

@@ -110,11 +110,11 @@ class NumericKernel(Kernel):
             found = self._reaching[cls] = reached(self.function, (instance,)).has_checkpoints
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and run."""
         return self.call_in_python(*args, **kwargs)
 
-    def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
+    def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         """The way of a call that is not, or not yet, taken natively."""
         settings = current()
         if settings.interpret.value:
@@ -281,7 +281,7 @@ class NumericKernel(Kernel):
         if isinstance(tables, NativeTables):  # and not what somebody has put in its place
             tables.drop(cast("Resumption", resumption))
 
-    def interpret(self, *args: Any, **kwargs: Any) -> Any:
+    def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.
 
         >>> import whorl

@@ -238,7 +238,7 @@ class _Slow:
         self._kernel: Any = weakref.ref(kernel)
         self._made_of = kernel.made_of
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         kernel = self._kernel()
         if kernel is None:  # it is being collected, and something in its cycle still calls it
             make, *made_of = self._made_of

@@ -38,7 +38,7 @@ class Resumption:
         self._calls = 0
         alive.add(self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and run from a checkpoint on."""
         return self.call_in_python(*args, **kwargs)
 

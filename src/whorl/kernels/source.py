@@ -31,7 +31,12 @@ class Source:
     def place(self, node: ast.AST) -> tuple[int, int]:
         """Line and column of a node in the file, from one."""
         line = self.lines_before + getattr(node, "lineno", 1)
-        return line, getattr(node, "col_offset", 0) + 1
+        return line, self._characters(line, getattr(node, "col_offset", 0)) + 1
+
+    def _characters(self, line: int, offset: int) -> int:
+        """How many characters of a line an offset of a node is, which counts bytes."""
+        text = linecache.getline(self.filename, line)
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
 
     def line(self, node: ast.AST) -> str:
         """A node's line for people: file, number, text."""
@@ -58,7 +63,9 @@ class Source:
         text = linecache.getline(self.filename, number).rstrip("\n")
         end = getattr(node, "end_col_offset", None)
         is_one_line = getattr(node, "end_lineno", None) == getattr(node, "lineno", 0)
-        width = end - node.col_offset if end is not None and is_one_line else 1  # type: ignore[attr-defined] # nodes with an end have a begin
+        width = 1
+        if end is not None and is_one_line:
+            width = self._characters(number, end) + 1 - column
         calls = tuple(f"called from {call}" for call in self.called_from)
         return KernelError(what, remedy, self.name, number, column, text, width, (*notes, *calls))
 

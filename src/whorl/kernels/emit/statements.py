@@ -73,37 +73,57 @@ def _for(writer: Writer, statement: ir.For) -> None:
 def _count(
     writer: Writer, label: str, local: ir.Local, bounds: tuple[str, str, str], body: ir.Block
 ) -> None:
-    """A counted loop."""
+    """A counted loop. By ones it counts to its end; otherwise it counts its rounds, because the
+    number after the last one may be none that there is."""
     start, stop, step = bounds
+    by_ones = step in ("1", "-1")
+    rounds = "" if by_ones else _rounds(writer, start, stop, step)
     head, round_, next_, end = (writer.fresh(n) for n in ("head", "round", "next", "end"))
     counter = writer.alloca("i64", "count")
-    writer.do(f"store i64 {start}, ptr {counter}")
+    writer.do(f"store i64 {start if by_ones else 0}, ptr {counter}")
     writer.mark(head)
-    now = writer.let(f"load i64, ptr {counter}")
-    writer.branch(_is_inside(writer, now, stop, step), round_, end)
+    count = writer.let(f"load i64, ptr {counter}")
+    if by_ones:
+        inside = f"icmp {'slt' if step == '1' else 'sgt'} i64 {count}, {stop}"
+    else:
+        inside = f"icmp ult i64 {count}, {rounds}"
+    writer.branch(writer.let(inside), round_, end)
     writer.lines.append(f"{round_}:")
     writer.is_open = True
+    now = count
+    if not by_ones:
+        now = writer.let(f"add i64 {start}, {writer.let(f'mul i64 {count}, {step}')}")
     writer.set(local, now)
     writer.targets[label] = (end, next_)
     writer.block(body)
     writer.mark(next_)
-    writer.do(f"store i64 {writer.let(f'add nsw i64 {now}, {step}')}, ptr {counter}")
+    one = f"add nsw i64 {count}, {step}" if by_ones else f"add nuw i64 {count}, 1"
+    writer.do(f"store i64 {writer.let(one)}, ptr {counter}")
     writer.jump(head)
     writer.lines.append(f"{end}:")
     writer.is_open = True
 
 
-def _is_inside(writer: Writer, now: str, stop: str, step: str) -> str:
-    """Whether a count has not reached its end."""
+def _rounds(writer: Writer, start: str, stop: str, step: str) -> str:
+    """How many numbers there are from one to another, as a number without a sign."""
     if step.lstrip("-").isdigit():
-        return writer.let(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {now}, {stop}")
-    below, above = (
-        writer.let(f"icmp slt i64 {now}, {stop}"),
-        writer.let(f"icmp sgt i64 {now}, {stop}"),
-    )
-    up, down = writer.let(f"icmp sgt i64 {step}, 0"), writer.let(f"icmp slt i64 {step}, 0")
-    rising, falling = writer.let(f"and i1 {below}, {up}"), writer.let(f"and i1 {above}, {down}")
-    return writer.let(f"or i1 {rising}, {falling}")
+        is_up, size = int(step) > 0, str(abs(int(step)) or 1)
+        low, high = (start, stop) if is_up else (stop, start)
+        moves = "true" if int(step) else "false"
+    else:
+        up = writer.let(f"icmp sgt i64 {step}, 0")
+        low = writer.let(f"select i1 {up}, i64 {start}, i64 {stop}")
+        high = writer.let(f"select i1 {up}, i64 {stop}, i64 {start}")
+        down = writer.let(f"sub i64 0, {step}")
+        moves = writer.let(f"icmp ne i64 {step}, 0")
+        size = writer.let(f"select i1 {up}, i64 {step}, i64 {down}")
+        size = writer.let(f"select i1 {moves}, i64 {size}, i64 1")
+    span = writer.let(f"sub i64 {high}, {low}")
+    whole = writer.let(f"udiv i64 {writer.let(f'sub i64 {span}, 1')}, {size}")
+    rounds = writer.let(f"add i64 {whole}, 1")
+    inside = writer.let(f"icmp slt i64 {low}, {high}")
+    inside = writer.let(f"and i1 {inside}, {moves}")
+    return writer.let(f"select i1 {inside}, i64 {rounds}, i64 0")
 
 
 def _while(writer: Writer, statement: ir.While) -> None:
