@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.running import Run, artifact_of
 from tests.store.entries import key_of
+from whorl import settings
 from whorl.artifacts import Entry, Label, Manifest, encode
 from whorl.store import DirectoryStore, Ending, Statistics
 
@@ -272,3 +273,19 @@ def files(store: DirectoryStore) -> list[Path]:
     return [
         path for path in (store.root / "v1").rglob("*") if path.is_file() and len(path.name) > 20
     ]
+
+
+@pytest.mark.parametrize("command", [["gc", "--max-size", "0"], ["gc", "--older-than", "0s"]])
+def test_nothing_is_removed_from_a_cache_that_is_readonly(
+    run: Run, store: DirectoryStore, command: list[str]
+) -> None:
+    store.put(artifact_of("solver.step", 1))
+    before = settings.current()
+    settings.configure(cache="readonly")
+    try:
+        done = run(*command)
+        assert (done.code, "readonly" in done.err) == (1, True)
+        assert run("gc", "--max-size", "0", "--dry-run").code == 0
+    finally:
+        settings.restore(before)
+    assert len(list(store.groups())) == 1

@@ -43,6 +43,8 @@ def opened(cache_dir: str | None, *, for_writing: bool = False) -> DirectoryStor
     root = cache_root(cache_dir)
     if root.is_dir() and not os.access(root, os.R_OK | os.X_OK):
         raise Trouble(f"{root} cannot be read: permission denied.")
+    if for_writing and settings.current().cache.value == "readonly":
+        raise Trouble("WHORL_CACHE is readonly: nothing is changed.")
     max_size = settings.current().cache_max_size.value
     return DirectoryStore(root, max_size=max_size, read_only=not for_writing)
 

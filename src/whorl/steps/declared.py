@@ -122,6 +122,7 @@ def _directory(root: Path) -> str:
             elif (real := os.path.realpath(held.path)) in above:
                 rows.append([below, "a circle"])
             else:
+                rows.append([f"{below}/", None])
                 pending.append((held.path, f"{below}/", above | {real}))
     return hash_hex(marshalled(sorted(rows, key=lambda row: str(row[0]))))
 

@@ -81,6 +81,12 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "gzip", "open GzipFile"),
     (FILES, "bz2", "open BZ2File"),
     (FILES, "lzma", "open LZMAFile"),
+    (FILES, "tarfile", "open TarFile"),
+    (FILES, "zipfile", "ZipFile"),
+    (FILES, "shelve", "open"),
+    (FILES, "dbm", "open"),
+    (FILES, "xml.etree.ElementTree", "parse iterparse"),
+    (FILES, "pkgutil", "get_data"),
     (FILES, "sqlite3", "connect"),
     (FILES, "linecache", "getline getlines"),
     (FILES, "fileinput", "input FileInput"),
@@ -129,6 +135,12 @@ _WITHOUT_ARGUMENTS: Final = {
     "random.Random": CHANCE,
     "numpy.random.default_rng": CHANCE,
     "numpy.random.RandomState": CHANCE,
+    "numpy.random.SeedSequence": CHANCE,
+    "numpy.random.PCG64": CHANCE,
+    "numpy.random.PCG64DXSM": CHANCE,
+    "numpy.random.MT19937": CHANCE,
+    "numpy.random.Philox": CHANCE,
+    "numpy.random.SFC64": CHANCE,
     "time.gmtime": CLOCK,
     "time.asctime": CLOCK,
 }
@@ -190,7 +202,7 @@ def outside_reads(
     for imported in reads.imports:
         # What `import os` inside of a function is used for is told by the names of attributes.
         table = {} if imported.level else _BY_MODULE.get(imported.module, {})
-        yield from _in_table(imported.module, table, imported.names or names)
+        yield from _in_table(imported.module, table, imported.names or names, names)
     yield from _by_attribute(names)
     for read in empty_calls(function.__code__):
         yield from _given_nothing(held(read), read.attributes)
@@ -224,23 +236,33 @@ def _found(value: Any, read: GlobalRead, names: tuple[str, ...]) -> Iterator[Out
     if type(value) in (dict, list, tuple) and len(value) <= _TABLE_SIZE:
         each = value.values() if type(value) is dict else value
         yield from (known for known in map(_known, tuple(each)) if known is not None)
-    module = _last_module(value, read.attributes)
-    if module:  # what it is used for under another name is told by the names of attributes
-        yield from _in_table(module, _BY_MODULE.get(module, {}), names)
+    # What a module or a class is used for under another name is told by the names of attributes.
+    last = _last(value, read.attributes)
+    if derives(type(last), types.ModuleType):
+        module = str(module_vars(last).get("__name__"))
+        yield from _in_table(module, _BY_MODULE.get(module, {}), names, names)
+    elif derives(type(last), type):
+        yield from (found for name in names if (found := _of_class(last, name)) is not None)
 
 
-def _last_module(value: Any, attributes: tuple[str, ...]) -> str:
-    """The name of the module that a way ends at, if it does."""
+def _last(value: Any, attributes: tuple[str, ...]) -> Any:
+    """What a way through modules ends at."""
     for attribute in attributes:
         if not derives(type(value), types.ModuleType):
-            return ""
+            return None
         name = str(module_vars(value).get("__name__"))
         value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
-    return str(module_vars(value).get("__name__")) if derives(type(value), types.ModuleType) else ""
+    return value
 
 
-def _in_table(module: str, table: dict[str, Kind], names: tuple[str, ...]) -> Iterator[Outside]:
-    return (Outside(f"{module}.{name}", table[name]) for name in names if name in table)
+def _in_table(
+    module: str, table: dict[str, Kind], taken: tuple[str, ...], names: tuple[str, ...]
+) -> Iterator[Outside]:
+    """What is taken from a module, or by the name of an attribute from a class of it."""
+    for row, kind in table.items():
+        owner, _, method = row.partition(".")
+        if owner in taken and (not method or method in names):
+            yield Outside(f"{module}.{row}", kind)
 
 
 def _in_classes(classes: Iterable[type], names: tuple[str, ...]) -> Iterator[Outside]:
@@ -302,12 +324,13 @@ def _by_name(module: str, attributes: tuple[str, ...]) -> Outside | None:
 
 def _of_class(cls: type, attribute: str) -> Outside | None:
     for owner, name, found in _methods():
-        if owner is cls and name == attribute:
-            return found
+        if name == attribute and derives(type(owner), type) and derives(cls, owner):
+            own = next((base for base in cls.__mro__ if name in class_vars(base)), owner)
+            return found if derives(owner, own) else None  # unless it has one of its own
     return None
 
 
-def _methods() -> Iterator[tuple[object, str, Outside]]:
+def _methods() -> Iterator[tuple[Any, str, Outside]]:
     for module, dotted, kind in _ROWS:
         owner, _, name = dotted.partition(".")
         if name and module in sys.modules:
@@ -315,9 +338,13 @@ def _methods() -> Iterator[tuple[object, str, Outside]]:
             yield held, name, Outside(f"{module}.{dotted}", kind)
 
 
-def _known(value: object) -> Outside | None:
+def _known(value: Any) -> Outside | None:
     """What an object is, if it is in the table; told by identity, under whatever name it came."""
-    return _identities(tuple(name in sys.modules for name in _BY_MODULE)).get(id(value))
+    found = _identities(tuple(name in sys.modules for name in _BY_MODULE)).get(id(value))
+    if found is None and type(value) in (types.BuiltinMethodType, types.MethodType):
+        owner = value.__self__
+        return _of_class(owner, value.__name__) if derives(type(owner), type) else None
+    return found
 
 
 @functools.lru_cache(maxsize=4)

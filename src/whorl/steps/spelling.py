@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.lookup import class_vars, find, instance_dict, mro, type_name
+from whorl.fingerprint.lookup import (
+    class_vars,
+    find,
+    instance_dict,
+    module_name,
+    mro,
+    type_name,
+)
 from whorl.fingerprint.markers import declared_markers
 from whorl.fingerprint.rules.builtin import short
 from whorl.fingerprint.source import code_digest
@@ -104,7 +111,8 @@ def words(value: object) -> str:
     if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value))):
         return text
     # A wrapper of whorl's own around an argument: where its class lives says nothing to people.
-    name = kind.__name__ if kind.__module__.startswith("whorl.steps.") else type_name(kind)
+    is_ours = str(module_name(kind)).startswith("whorl.steps.")
+    name = kind.__name__ if is_ours else type_name(kind)
     try:
         return f"<{name} {fingerprint(value)[:12]}>"
     except Exception:  # words are for people: they never stop a call

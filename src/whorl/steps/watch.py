@@ -190,10 +190,12 @@ class Watch:
             self._class(cast("type", value))
         elif derives(cls, types.ModuleType):
             self._pairs(module_vars(cast("types.ModuleType", value)))
-        elif derives(type(cls), enum.EnumMeta) or any(
+        elif derives(type(cls), enum.EnumMeta):
+            self._pairs(instance_dict(value) or {})  # what it is, and what was set on it
+        elif any(
             find(cls, name) is not ABSENT for name in ("__whorl_function__", "__whorl_constant__")
         ):
-            return  # a member is what it is; a kernel or cached function is its function
+            return  # a kernel or cached function is its function
         else:
             self._instance(value)
 
@@ -250,6 +252,9 @@ class Watch:
         self._pairs(class_vars(cls))
         self._test(f"type({self._name(cls)}) is {self._name(type(cls))}")
         self._test(f"{self._name(cls)}.__bases__ is {self._name(cls.__bases__)}")
+        if derives(type(cls), enum.EnumMeta):
+            for member in class_vars(cls).get("_member_map_", {}).values():
+                self._pairs(instance_dict(member) or {})
         if derives(type(cls), abc.ABCMeta):  # a number that grows with every register()
             self._test(f"registrations() == {abc.get_cache_token()}")
 
@@ -357,6 +362,10 @@ class Watch:
             if type(module) is types.ModuleType:
                 for wanted in names:
                     self._stored(module_vars(module), wanted)
+            if not names:  # anything may be taken from it, or from the package that it is in
+                for held in (module, sys.modules.get(name.partition(".")[0])):
+                    if derives(type(held), types.ModuleType):
+                        self._pairs(module_vars(cast("types.ModuleType", held)))
 
     # -- the check ------------------------------------------------------------------------
 

@@ -128,13 +128,18 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
         content["__dataclass_fields__"] = [
             _dataclass_field(field) for field in stored["__dataclass_fields__"].values()
         ]
+    if "__attrs_attrs__" in stored and _is_hash_of_attrs(content.get("__hash__")):
+        content["__hash__"] = "made by attrs"  # of a number that depends on the hash seed
     if derives(type(cls), enum.EnumMeta) and "_member_map_" in stored:
         for name in _KEPT_BY_ENUM & content.keys():
             if not name.startswith("__") or _is_enums_own(name, content[name]):
                 del content[name]
         content["_member_names_"] = list(stored["_member_map_"])
         for name, member in stored["_member_map_"].items():
-            content[name] = Node(b"member", (_value_of(instance_dict(member) or {}),), unlabelled)
+            held = instance_dict(member) or {}
+            beside = _beside(cls, held)
+            set_on_it = (dict_node(beside),) if beside else ()
+            content[name] = Node(b"member", (_value_of(held), *set_on_it), unlabelled)
         for name in [n for n, held in content.items() if type(held) is enum.property]:
             if content[name].fget is None:  # enum's own, for a member of that name
                 del content[name]
@@ -146,6 +151,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
                 field.default,
                 field.default_factory,
                 list(field.metadata),
+                *_models_in(field.annotation),
             )
             for name, field in stored["__pydantic_fields__"].items()
         }
@@ -168,12 +174,30 @@ def _said_of_field(field: Any) -> dict[str, object]:
     return {name: value for name, value in said.items() if name != "annotation"}
 
 
+def _models_in(annotation: Any) -> list[type]:
+    """The pydantic models that a field is made of: what they say runs when one is made."""
+    found: list[type] = []
+    waiting = [annotation]
+    while waiting:
+        part = waiting.pop()
+        if derives(type(part), type) and "__pydantic_fields__" in class_vars(part):
+            found.append(part)
+        waiting += reversed(getattr(part, "__args__", None) or ())
+    return found
+
+
 def _is_generated(held: object) -> bool:
     if held is None:
         return True
     inner = getattr(held, "__wrapped__", held) if type(held) is types.FunctionType else held
     return type(inner) is types.FunctionType and inner.__code__.co_qualname.startswith(
         "__create_fn__."
+    )
+
+
+def _is_hash_of_attrs(held: object) -> bool:
+    return type(held) is types.FunctionType and held.__code__.co_filename.startswith(
+        "<attrs generated"
     )
 
 
@@ -198,14 +222,20 @@ def _value_of(stored: dict[str, Any]) -> object:
     return None if type(value) is object else value
 
 
-def _member(value: Any, describer: Describer) -> Node:
-    """A member of an enum: class, name, value, and what was set on it beside."""
-    cls = type(value)
-    stored = instance_dict(value) or {}
+def _beside(cls: type, stored: dict[str, Any]) -> dict[str, Any]:
+    """What was set on a member."""
     beside = {name: held for name, held in stored.items() if name not in _MEMBER_BOOKKEEPING}
     if beside:  # rare; finding out what is hidden takes a hundred times as long as the rest
         hidden = layout_of(cls).hidden
         beside = {name: held for name, held in beside.items() if name not in hidden}
+    return beside
+
+
+def _member(value: Any, describer: Describer) -> Node:
+    """A member of an enum: class, name, value, and what was set on it beside."""
+    cls = type(value)
+    stored = instance_dict(value) or {}
+    beside = _beside(cls, stored)
     parts: dict[str, object] = {".name": stored.get("_name_"), ".value": _value_of(stored)}
     if beside:
         parts[".__dict__"] = dict_node(beside)

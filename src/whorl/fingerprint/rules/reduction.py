@@ -51,7 +51,13 @@ def _reduced(value: object) -> object:
         return reduced
     if type(reduced) is not tuple or not 2 <= len(reduced) <= 6:
         raise Refused("its __reduce_ex__ returns neither a name nor a tuple of two to six parts")
-    return tuple(list(part) if isinstance(part, Iterator) else part for part in reduced)
+    parts = [list(part) if isinstance(part, Iterator) else part for part in reduced]
+    # Some hand out their dictionary once it is there, and it is there once it was looked at.
+    if len(parts) > 2 and type(parts[2]) is dict and not parts[2]:
+        parts[2] = None
+    while len(parts) > 2 and parts[-1] is None:
+        parts.pop()
+    return tuple(parts)
 
 
 def _is_structure_sequence(cls: type) -> bool:
