@@ -133,7 +133,9 @@ class Settings(NamedTuple):
             environment = os.environ if environment is None else environment
             table = {encoded(name): encoded(text) for name, text in environment.items()}
         settings = [*_DEFAULTS]
-        for raw in sorted(_VARIABLES.keys() & table.keys()):
+        for raw in _VARIABLES:
+            if raw not in table:
+                continue
             place, option, variable = _VARIABLES[raw]
             text = decoded(table[raw])
             if place == _CACHE_PLACE and text[:1] == "/":  # as most programs have it

@@ -41,7 +41,6 @@ __all__ = [
 
 P = TypeVar("P")
 
-_MOST: Final = 1 << 16  # bytes that hold most files
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # What is remembered is so of this Python; raise the number when its meaning changes.
 _MEMORY: Final = ("source index 5", sys.version, __debug__)
@@ -259,8 +258,13 @@ def _text_of(filename: str) -> bytes | None:
     except (OSError, ValueError):
         return _told_of(filename)
     try:
-        text = os.read(file, _MOST)
-        while part := os.read(file, _MOST):  # nothing is left when there is nothing
+        size = os.lseek(file, 0, os.SEEK_END)  # which takes less time than a status
+        os.lseek(file, 0, os.SEEK_SET)
+        text = os.read(file, size)
+        while len(text) != size or not size:  # not all of it, or nobody knows how much there is
+            part = os.read(file, 1 << 16)
+            if not part:
+                break
             text += part
         return text
     except OSError:
