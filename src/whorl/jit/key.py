@@ -81,8 +81,10 @@ class Outside(NamedTuple):
     def now(self, name: str, compiler: Compiler, toolchain: str) -> Outside:
         """This, and what a function and a compiler say of themselves now."""
         identity = f"{compiler.name} {compiler.version}"
-        pairs = (("name", name), ("compiler", identity), ("toolchain", toolchain))
-        return make(Outside, ((*self.pairs, *pairs), (*self.counting, name, identity, toolchain)))
+        function, *lasting = self.pairs
+        said = (("compiler", identity), ("toolchain", toolchain))
+        pairs = (function, ("name", name), *lasting, *said)
+        return make(Outside, (pairs, (*self.counting, name, identity, toolchain)))
 
 
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"
