@@ -348,3 +348,37 @@ def test_ranges_end_where_python_ends_them(a: int, b: int, c: int) -> None:
 def test_constant_steps_end_there_too(a: int, b: int) -> None:
     n = len(range(a, b, 3)) + len(range(b, a, -3))
     assert by_threes(a, b) == (n, range(b, a, -3)[-1])
+
+
+class Bits(enum.IntFlag):
+    A = 1
+    B = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+    def __str__(self):
+        return self.name
+
+
+@whorl.kernel
+def flagged(x):
+    a = x[0] & Bits.A
+    b = x[0] | Bits.B
+    x[1] |= Bits.B
+    x[2] = Bits.B
+    x[3] = Level.HIGH
+    return a, b, int(Bits.A | Bits.B), x[0] + Bits.B, Level.HIGH * 3, x[0] > Level.LOW
+
+
+@whorl.kernel
+def with_own_operators(x):
+    return x[0] + NUMBER
+
+
+def test_flags_are_numbers_unless_they_have_operators_of_their_own() -> None:
+    same(flagged, np.array([5, 0, 0, 0]))
+    with pytest.raises(whorl.KernelError, match="is no number"):
+        with_own_operators(np.ones(1))

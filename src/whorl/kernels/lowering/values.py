@@ -25,6 +25,7 @@ from whorl.kernels.types import (
     scalar_of_dtype,
     scalar_of_value,
 )
+from whorl.reads.implicit import CONVERTED, OPERATED, checked
 from whorl.reads.view import View
 
 from .arithmetic import constant
@@ -129,15 +130,26 @@ def is_scalar(operand: Operand) -> bool:
         case Value():
             return True
         case Known(value):
-            return is_scalar_value(value) or isinstance(value, enum.IntEnum)
+            return is_scalar_value(value) or is_number_member(value)
         case Place(view):
             value = view.peek()
             if isinstance(value, np.ndarray):
                 return value.ndim == 0
-            return is_scalar_value(value) or isinstance(value, enum.IntEnum)
+            return is_scalar_value(value) or is_number_member(value)
         case ArrayOf(array):
             return array.type.ndim == 0
     return False
+
+
+def is_number_member(value: object) -> bool:
+    """Whether this is the member of an enum that computes as Python's own ints do."""
+    if not isinstance(value, enum.Enum) or not isinstance(value, int):
+        return False
+    try:
+        checked(value, OPERATED, CONVERTED)
+    except TypeError:
+        return False
+    return True
 
 
 def number(operand: Operand) -> ir.Expr:
@@ -148,7 +160,7 @@ def number(operand: Operand) -> ir.Expr:
         case Value(expr):
             return expr
         case Known(value):
-            if isinstance(value, enum.IntEnum):
+            if is_number_member(value):
                 value = int(value)
             return constant(value, scalar_of_value(value))
         case ArrayOf(array) if array.type.ndim == 0:
