@@ -117,9 +117,21 @@ def without() -> float:
     return 1.0
 
 
+def other(**rest: Any) -> Any:
+    return rest["y"]
+
+
+def test_arguments_by_name_have_their_names() -> None:
+    @whorl.kernel
+    def calls(x):
+        return named(x=x) + named(y=1, x=2)
+
+    assert calls(1.5) == 3.5
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
-    [(named, r"\*\*rest of a function is not supported"), (without, "There are none")],
+    [(other, r"none of the arguments by name \(x\)"), (without, "There are none")],
 )
 def test_a_keyword_that_there_is_no_parameter_for(function: Any, said: str) -> None:
     @whorl.kernel

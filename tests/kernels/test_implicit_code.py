@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from typing import Any
 
 import numpy as np
@@ -382,3 +383,47 @@ def test_flags_are_numbers_unless_they_have_operators_of_their_own() -> None:
     same(flagged, np.array([5, 0, 0, 0]))
     with pytest.raises(whorl.KernelError, match="is no number"):
         with_own_operators(np.ones(1))
+
+
+# -- arguments that are passed on --------------------------------------------------------------
+
+
+def logged(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+@logged
+@logged
+def scaled(x, by=2, *, plus=0):
+    return x * by + plus
+
+
+def first(a, /, b=1, **more):
+    return rest(a, b, **more)
+
+
+def rest(x, y, a=10, c=100):
+    return x + y + a + c
+
+
+@whorl.kernel
+def passing(x):
+    return (
+        scaled(x[0]), scaled(x[0], 3), scaled(x[0], by=4), scaled(x[1], 5, plus=1),
+        first(x[0], a=7), first(x[0], 2, c=3), first(x[1], b=4),
+    )  # fmt: skip
+
+
+@whorl.kernel
+def twice_named(x):
+    return first(x[0], x=1)
+
+
+def test_arguments_by_name_are_passed_on() -> None:
+    same(passing, np.array([1.5, 2.5]))
+    with pytest.raises(whorl.KernelError, match="two values for the parameter 'x'"):
+        twice_named(np.ones(1))

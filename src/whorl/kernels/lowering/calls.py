@@ -27,7 +27,7 @@ from whorl.reads.world import function_behind, is_callable_object
 from .expressions import expression, held, operands_of, parts
 from .frame import Frame, Jump, place_of
 from .functions import FUNCTIONS, METHODS, casts
-from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Unset, Vec, describe
+from .operands import ArrayOf, Closure, Items, Known, Named, Operand, Place, Unset, Vec, describe
 from .statements import block, merge
 from .subroutines import outlined
 
@@ -118,9 +118,16 @@ def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str,
             positional.append(operand)
     named: dict[str, Operand] = {}
     for keyword, operand in zip(node.keywords, operands[len(nodes) :], strict=True):
-        if keyword.arg is None:
+        if keyword.arg is not None:
+            given: Mapping[str, Operand] = {keyword.arg: operand}
+        elif isinstance(operand, Named):
+            given = operand.items
+        else:
             frame.refuse(node, "**arguments in a call", "Write the keywords out.")
-        named[keyword.arg] = operand
+        for name, item in given.items():
+            if name in named:
+                frame.refuse(node, f"two values for the parameter {name!r}")
+            named[name] = item
     return positional, named
 
 
@@ -329,7 +336,7 @@ def inline(
     if function.__code__.co_flags & (0x20 | 0x80 | 0x200):
         frame.refuse(node, f"{function.__qualname__} is a generator or coroutine")
     source = source_tree(function, (frame.line(node), *frame.source.called_from))
-    _check_depth(frame, node, function.__code__)
+    _check_depth(frame, node, function)
     inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
     names = _bound(frame, node, source.tree, positional, named, code)
     names = _annotated(inner, source.tree, names)
@@ -358,7 +365,7 @@ def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
     depth = 0
     while caller is not None:
         depth += 1
-        if caller.code.function.__code__ is identity or caller.source.tree is identity:
+        if caller.code.function is identity or caller.source.tree is identity:
             frame.refuse(
                 node,
                 f"{ast.unparse(node.func)} calls itself: recursion is not supported in a kernel",
@@ -423,13 +430,14 @@ def _bound(
         frame.refuse(node, f"{len(positional)} arguments for {len(places)} parameters")
     wanted = [*places, *(argument.arg for argument in arguments.kwonlyargs)]
     by_place = {argument.arg for argument in arguments.posonlyargs}
+    more: dict[str, Operand] = {}
     for name, operand in named.items():
+        if arguments.kwarg is not None and (name in by_place or name not in wanted):
+            more[name] = operand
+            continue
         if name in by_place:
             frame.refuse(node, f"the parameter {name!r} is given by its place, not by its name")
         if name not in wanted:
-            if arguments.kwarg is not None:
-                what = f"**{arguments.kwarg.arg} of a function is not supported in a kernel"
-                frame.refuse(node, what, f"Write {name!r} as a parameter of its own.")
             has = f"There are {', '.join(wanted)}." if wanted else "There are none."
             frame.refuse(node, f"there is no parameter {name!r}", has)
         if name in names:
@@ -438,6 +446,8 @@ def _bound(
     for name in wanted:
         if name not in names:
             names[name] = _default(frame, node, name, defaults)
+    if arguments.kwarg is not None:
+        names[arguments.kwarg.arg] = Named(more)
     # What an element holds at the call is what the function gets, whatever it then does to it.
     return {name: held(frame, operand) for name, operand in names.items()}
 

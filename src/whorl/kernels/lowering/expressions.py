@@ -34,6 +34,7 @@ from .operands import (
     Closure,
     Items,
     Known,
+    Named,
     Operand,
     Place,
     Value,
@@ -163,6 +164,8 @@ def held(frame: Frame, operand: Operand) -> Operand:
             return Value(frame.lowering.keep(expr))
         case Items(items):
             return operand.with_items(held(frame, item) for item in items)
+        case Named(items):
+            return Named({name: held(frame, item) for name, item in items.items()})
     return operand
 
 

@@ -131,7 +131,14 @@ class Unset:
     remedy: str = "Give it a value before."
 
 
-Operand: TypeAlias = Known | Place | Value | ArrayOf | Vec | Items | Closure | Unset
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """What a `**parameter` holds, to be passed on."""
+
+    items: Mapping[str, Operand]
+
+
+Operand: TypeAlias = Known | Place | Value | ArrayOf | Vec | Items | Named | Closure | Unset
 
 
 def same(left: Operand, right: Operand) -> bool:
@@ -186,6 +193,8 @@ def describe(operand: Operand) -> str:
         case Items(items):
             inside = ", ".join(map(describe, items))
             return f"[{inside}]" if operand.is_list else f"({inside})"
+        case Named(items):
+            return f"arguments by name ({', '.join(items) or 'none'})"
         case Closure(node):
             return getattr(node, "name", "a lambda")
         case Unset(reason):

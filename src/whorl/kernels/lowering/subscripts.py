@@ -15,7 +15,7 @@ from whorl.reads.view import AbsentRead
 from . import vectors
 from .arithmetic import cast, scalar_type
 from .frame import Frame
-from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
+from .operands import ArrayOf, Items, Known, Named, Operand, Place, Value, Vec, describe
 from .values import array_strides, decide, is_scalar, number
 
 __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
@@ -40,6 +40,11 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
             return _item(frame, node, owner, indices)
         case Known(value):
             return _item_of_known(frame, node, value, indices)
+        case Named(items):
+            match indices:
+                case [Known(str() as name)] if name in items:
+                    return items[name]
+            frame.refuse(node, f"this is none of the {describe(owner)}")
     frame.refuse(node, f"{describe(owner)} has no items")
 
 
