@@ -128,8 +128,8 @@ class Request(NamedTuple):
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
     "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_known", "_lasting",
-    "_lock",
-    "_module", "_name", "_own", "_own_cache", "_replays", "_shapes", "_starts", "_variables",
+    "_lock", "_module", "_name", "_own", "_own_cache", "_replays", "_shapes", "_starts",
+    "_variables",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -327,9 +327,9 @@ class Kernel:
         starts = self._starts  # before the code: one of an older code is not put among new ones
         start = starts.get(variables)
         if start is None:
-            code, function_name = self._code, self.function.__name__
+            code, name = self._code, self.function.__name__
             toolchain = toolchain_of(self.compiler)
-            outside = self._lasting.now(function_name, self.compiler, toolchain)
+            outside = self._lasting.now(name, self.compiler, toolchain)
             cache.uses(toolchain)
             source = None if self.choices.cache == "process" else remembered_as(code)
             key = None if source is None else hint_key(outside, source)
@@ -338,7 +338,7 @@ class Kernel:
             program = ProgramKey.of(outside, code)
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
-            start = make(Start, (program, variables, toolchain, key, hint, code, function_name))
+            start = make(Start, (program, variables, toolchain, key, hint, code, name))
             starts[variables] = start
         return start
 
