@@ -6,8 +6,8 @@ what the live one holds, or the other way round. Where that cannot be, the live 
 before and after, and if it has changed meanwhile, it is one that nothing matches.
 
 `live_facts` and `facts_now` in `replay` are the plain twins, and take over from the second call on.
-Every new process passes here once
-before its first hit, with all of this code cold, so the usual reads come first and call little.
+Every new process passes here once before its first hit, with all of this code cold. So reads are
+taken as they are kept, those of one kind together, and the usual ones come first and call little.
 """
 
 from __future__ import annotations
