@@ -73,32 +73,54 @@ def _for(writer: Writer, statement: ir.For) -> None:
 def _count(
     writer: Writer, label: str, local: ir.Local, bounds: tuple[str, str, str], body: ir.Block
 ) -> None:
-    """A counted loop. By ones it counts to its end; otherwise it counts its rounds, because the
-    number after the last one may be none that there is."""
+    """A counted loop."""
     start, stop, step = bounds
-    by_ones = step in ("1", "-1")
-    rounds = "" if by_ones else _rounds(writer, start, stop, step)
-    head, round_, next_, end = (writer.fresh(n) for n in ("head", "round", "next", "end"))
-    counter = writer.alloca("i64", "count")
-    writer.do(f"store i64 {start if by_ones else 0}, ptr {counter}")
-    writer.mark(head)
-    count = writer.let(f"load i64, ptr {counter}")
-    if by_ones:
-        inside = f"icmp {'slt' if step == '1' else 'sgt'} i64 {count}, {stop}"
-    else:
-        inside = f"icmp ult i64 {count}, {rounds}"
-    writer.branch(writer.let(inside), round_, end)
+    if step in ("1", "-1"):
+        _count_by_ones(writer, label, local, bounds, body)
+        return
+    # How many rounds are left says when it ends: the number after the last may be none there is.
+    round_, next_, more, end = (writer.fresh(n) for n in ("round", "next", "more", "end"))
+    counter, left = writer.alloca("i64", "count"), writer.alloca("i64", "left")
+    rounds = _rounds(writer, start, stop, step)
+    writer.do(f"store i64 {start}, ptr {counter}")
+    writer.do(f"store i64 {rounds}, ptr {left}")
+    writer.branch(writer.let(f"icmp ne i64 {rounds}, 0"), round_, end)
     writer.lines.append(f"{round_}:")
     writer.is_open = True
-    now = count
-    if not by_ones:
-        now = writer.let(f"add i64 {start}, {writer.let(f'mul i64 {count}, {step}')}")
+    writer.set(local, writer.let(f"load i64, ptr {counter}"))
+    writer.targets[label] = (end, next_)
+    writer.block(body)
+    writer.mark(next_)
+    fewer = writer.let(f"sub i64 {writer.let(f'load i64, ptr {left}')}, 1")
+    writer.do(f"store i64 {fewer}, ptr {left}")
+    writer.branch(writer.let(f"icmp ne i64 {fewer}, 0"), more, end)
+    writer.lines.append(f"{more}:")
+    writer.is_open = True
+    now = writer.let(f"load i64, ptr {counter}")
+    writer.do(f"store i64 {writer.let(f'add nsw i64 {now}, {step}')}, ptr {counter}")
+    writer.jump(round_)
+    writer.lines.append(f"{end}:")
+    writer.is_open = True
+
+
+def _count_by_ones(
+    writer: Writer, label: str, local: ir.Local, bounds: tuple[str, str, str], body: ir.Block
+) -> None:
+    start, stop, step = bounds
+    head, round_, next_, end = (writer.fresh(n) for n in ("head", "round", "next", "end"))
+    counter = writer.alloca("i64", "count")
+    writer.do(f"store i64 {start}, ptr {counter}")
+    writer.mark(head)
+    now = writer.let(f"load i64, ptr {counter}")
+    inside = writer.let(f"icmp {'slt' if step == '1' else 'sgt'} i64 {now}, {stop}")
+    writer.branch(inside, round_, end)
+    writer.lines.append(f"{round_}:")
+    writer.is_open = True
     writer.set(local, now)
     writer.targets[label] = (end, next_)
     writer.block(body)
     writer.mark(next_)
-    one = f"add nsw i64 {count}, {step}" if by_ones else f"add nuw i64 {count}, 1"
-    writer.do(f"store i64 {writer.let(one)}, ptr {counter}")
+    writer.do(f"store i64 {writer.let(f'add nsw i64 {now}, {step}')}, ptr {counter}")
     writer.jump(head)
     writer.lines.append(f"{end}:")
     writer.is_open = True
