@@ -39,7 +39,7 @@ from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, ch
 from .view import AbsentRead, CodeView, View
 from .world import function_behind, is_callable_object
 
-__all__ = ["Evaluator", "evaluate"]
+__all__ = ["Evaluator", "evaluate", "written_defaults"]
 
 STEPS: Final = 100_000  # statements and iterations before a loop counts as endless
 
@@ -466,11 +466,7 @@ class Evaluator:
 
     def _defaults(self, node: ast.Lambda | ast.FunctionDef, scope: _Scope) -> dict[str, Any]:
         """The defaults of a nested function, evaluated when it is defined."""
-        arguments = node.args
-        places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-        written = dict(zip(reversed(places), reversed(arguments.defaults), strict=False))
-        keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        written |= {argument.arg: value for argument, value in keyword if value is not None}
+        written = written_defaults(node.args)
         return {name: self._expression(value, scope) for name, value in written.items()}
 
     # -- statements ---------------------------------------------------------------------
@@ -578,6 +574,19 @@ class Evaluator:
 def evaluate(code: CodeView, expression: str | ast.expr, **local: Any) -> Any:
     """The value of an expression of a function, with some names known."""
     return Evaluator(code, local).value(expression)
+
+
+def written_defaults(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """The defaults of parameters as they are written.
+
+    >>> found = written_defaults(syntax_tree("lambda a, b=1, *, c=2, d: 0", "eval").body.args)
+    >>> {name: ast.unparse(value) for name, value in found.items()}
+    {'b': '1', 'c': '2'}
+    """
+    places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    written = dict(zip(reversed(places), reversed(arguments.defaults), strict=False))
+    keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return written | {argument.arg: value for argument, value in keyword if value is not None}
 
 
 def known(found: Any) -> Any:

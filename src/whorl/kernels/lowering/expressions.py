@@ -12,6 +12,7 @@ import numpy as np
 from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
+from whorl.reads.evaluate import written_defaults
 from whorl.reads.implicit import OPERATED, TESTED, checked
 from whorl.reads.view import AbsentRead
 
@@ -581,11 +582,7 @@ def _lambda(frame: Frame, node: ast.Lambda) -> Operand:
 
 def closure(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Closure:
     """A function that is defined here; its defaults are those of this moment."""
-    arguments = node.args
-    places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    written = dict(zip(reversed(places), reversed(arguments.defaults), strict=False))
-    keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    written |= {argument.arg: value for argument, value in keyword if value is not None}
+    written = written_defaults(node.args)
     defaults = {name: held(frame, expression(frame, value)) for name, value in written.items()}
     return Closure(node, frame, defaults)
 
