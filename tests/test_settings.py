@@ -222,3 +222,8 @@ def test_a_relative_file_is_refused_where_there_is_no_directory_to_begin_at(
     with pytest.raises(whorl.BadSetting, match=r"WHORL_SUMMARY .* an absolute path: No such file"):
         Settings.from_environment({"WHORL_SUMMARY": "counted"})
     monkeypatch.chdir(tmp_path)
+
+
+def test_what_is_no_setting_of_whorls_is_not_looked_at() -> None:
+    odd = {"WHORL_CACHE": "off", "SOMETHING": "\ud800"}
+    assert Settings.from_environment(odd).cache.value == "off"

@@ -129,15 +129,13 @@ class Settings(NamedTuple):
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The options that the environment gives, defaults where it is silent."""
         table = raw_environment() if environment is None else None
-        if table is None:
-            environment = os.environ if environment is None else environment
-            table = {encoded(name): encoded(text) for name, text in environment.items()}
+        texts: Mapping[str, str] = os.environ if environment is None else environment
         settings = [*_DEFAULTS]
         for raw in _VARIABLES:
-            if raw not in table:
+            if table is not None and raw not in table:
                 continue
             place, option, variable = _VARIABLES[raw]
-            text = decoded(table[raw])
+            text = texts.get(variable, "") if table is None else decoded(table[raw])
             if place == _CACHE_PLACE and text[:1] == "/":  # as most programs have it
                 settings[place] = make(Setting, (absolute(text), variable))
             elif text and not text.isspace():

@@ -244,7 +244,7 @@ class Entry:
         return fields
 
     def _read_others(self) -> dict[str, Any]:
-        _ = self.fields
+        _ = self.fields  # which tells where the second line begins
         size = SIZES.unpack_from(self.data, _SIZES_AT)[1]
         return line_of(bytes(self.data[HEAD : HEAD + size]), self._others)[0]
 
