@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import json
 import os
@@ -10,16 +9,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import repeat
 from pathlib import Path
 from types import FunctionType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import harness
 import numpy as np
+from first_use import MODULE, PAYLOAD, Look, Reading, arrays, launched, look_at_all
 from harness import (
     SUBJECT,
     Contender,
@@ -34,7 +33,6 @@ from harness import (
     Timed,
     TimedOut,
 )
-from xxhash import xxh3_128_digest
 
 import whorl
 from whorl.jit.compiler import target_of
@@ -52,12 +50,6 @@ CALLS = 100
 LINES = 640
 """Of the file that the function is in."""
 
-PAYLOAD = 50_000
-"""Bytes of an artifact that a new process finds."""
-
-MODULE = "relaxation"
-
-Look: TypeAlias = Callable[[CodeView, whorl.Inputs], object]
 Recall: TypeAlias = Callable[[tuple[Any, ...], Any], object]
 
 
@@ -92,7 +84,6 @@ def another_{number}(a, b=({number}, "text")):
     return sorted(total, key=lambda q: -q)
 """
 
-VARIABLES = {f"BENCH_RELAX_{number}": "default" for number in range(5)}
 SET = {"BENCH_RELAX_0": "1", "BENCH_RELAX_3": "fast"}
 """Of the five variables, those that are set; the others are their defaults."""
 
@@ -103,49 +94,6 @@ def text_of_the_file(edit: object = "") -> str:
     others = [FILLER.format(number=i) for i in range(number)]
     text = "".join([*others[: number // 2], KERNEL, *others[number // 2 :]])
     return text + "\n" * (LINES - 1 - text.count("\n")) + f"# {edit}\n"
-
-
-def arrays() -> tuple[Any, ...]:
-    return tuple(np.zeros((64, 64), np.float32) for _ in range(3))
-
-
-def look_at_all(code: CodeView, inputs: whorl.Inputs) -> None:
-    """Three arrays, an int, two constants, five globals, five variables."""
-    for name in ("x", "y", "z"):
-        inputs.arg(name).array()
-    inputs.arg("n").type()
-    inputs.arg("tile").value()
-    inputs.arg("order").value()
-    for name in ("OMEGA", "HALO", "SCHEME", "LIMITS"):
-        code.glob(name).value()
-    code.glob("clip").code()
-    for name in VARIABLES:
-        inputs.env(name)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A compiler that looks, and whose code does nothing."""
-
-    look: Look
-    launch: Callable[..., object]
-    payload: int = 0
-    toolchain: str | None = "none"
-    environment: Mapping[str, str | None] = field(default_factory=lambda: VARIABLES)
-    name: str = "reading"
-    version: str = "1"
-    settings: ClassVar = ()
-
-    def compile(self, program: whorl.Program, inputs: whorl.Inputs) -> whorl.Artifact:
-        self.look(program.code, inputs)
-        return whorl.Artifact({"code": bytes(self.payload)})
-
-    def load(self, artifact: whorl.Artifact, device: str) -> Callable[..., object]:
-        return self.launch
-
-
-def launched(*values: object) -> None:
-    """What is called in the end."""
 
 
 def empty(x: object, y: object, z: object, n: object) -> None:
@@ -347,10 +295,11 @@ def measure_reach(settings: Settings) -> Iterator[Result]:
 # -- New processes -----------------------------------------------------------------------------
 
 PROCESS_TITLE = (
-    f"The first in a new process that has imported everything; the file has {LINES} lines, "
+    f"The first in a new process that has imported what it needs; the file has {LINES} lines, "
     f"the artifact {PAYLOAD // 1000} KB, µs"
 )
 LOOKUP = "lookup, file unchanged"
+CROWDED = "  the same beside the harness, after a garbage collection"
 FILES = "  its three files opened, read and hashed, and nothing else"
 CALL = "call, file unchanged"
 SECOND = "  the second call"
@@ -377,6 +326,7 @@ class Start:
 
 STARTS = (
     Start((LOOKUP,), "lookup"),
+    Start((CROWDED,), "crowded"),
     Start((FILES,), "files"),
     Start((CALL, SECOND, GENERATING)),
     Start((NO_TOOLCHAIN,), toolchain=""),
@@ -385,61 +335,28 @@ STARTS = (
 )
 
 
-def child(way: str, toolchain: str, *modules: str) -> None:
-    """In a new process: import everything, and tell how long what comes first took."""
-    for name in modules:
-        import_module(name)
-    compiler = Reading(look_at_all, launched, PAYLOAD, toolchain or None)
-    kernel = whorl.jit(compiler)(import_module(MODULE).relax)
-    args = (*arrays(), 3)
-    values, target = kernel._binding.bind(*args), target_of(compiler)
-    tasks: list[harness.Task] = [partial(kernel, *args)] * 10
-    if way == "lookup":
-        tasks = [partial(kernel._obtain, values, target)]
-    elif way == "files":
-        kernel._counts["found"] = len(files := files_of(kernel))
-        tasks = [partial(read_and_hash, files)]
-    before = set(sys.modules)
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    seconds = [harness.seconds_of_one(task) for task in tasks]
-    late = sorted(sys.modules.keys() - before)
-    told = [*seconds[:2], *([max(seconds[2:])] if seconds[2:] else [])]
-    print(json.dumps({"seconds": told, "stats": kernel.stats(), "late": late}))
-
-
-def files_of(kernel: whorl.Kernel) -> list[str]:
-    """What a first lookup opens: the source, the hint and the artifact, by their names alone."""
-    store = Path(os.environ["WHORL_CACHE_DIR"]) / "v1"
-    hints = [path for path in (store / "entries").rglob("*/*") if b'["hint",' in path.read_bytes()]
-    artifacts = [path for path in store.rglob("groups/*/*/*") if path.stat().st_size > PAYLOAD]
-    return [kernel.function.__code__.co_filename, *map(str, hints[:1]), *map(str, artifacts[:1])]
-
-
-def read_and_hash(files: Sequence[str]) -> None:
-    """What no lookup that knows files by their bytes can do without."""
-    for name in files:
-        file = os.open(name, os.O_RDONLY)
-        xxh3_128_digest(os.read(file, os.fstat(file).st_size))
-        os.close(file)
-
-
 def started(
     start: Start, directory: Path, number: int, modules: Sequence[str]
 ) -> dict[str, Any] | Failure:
     """What a child has told."""
-    file = directory / "modules" / f"{MODULE}.py"
-    file.write_text(text_of_the_file(f"edit {number:6}" if start.edited else ""), encoding="utf-8")
+    file = directory / ("edited" if start.edited else "modules") / f"{MODULE}.py"
+    if start.edited or not file.exists():  # what nobody edits has its bytecode
+        text = text_of_the_file(f"edit {number:6}" if start.edited else "")
+        file.write_text(text, encoding="utf-8")
     store = directory / (f"empty {number}" if start.empty else "store")
     here = Path(__file__).parent
     before = filter(None, [os.environ.get("PYTHONPATH")])
-    command = "import sys, replay; replay.child(*sys.argv[1:])"
+    command = "import sys, first_use; first_use.child(*sys.argv[1:])"
     try:
         done = subprocess.run(
             [sys.executable, "-c", command, start.way, start.toolchain, *modules],
             env={
-                **{name: value for name, value in os.environ.items() if "WHORL" not in name},
+                **{
+                    name: value
+                    for name, value in os.environ.items()
+                    if "WHORL" not in name
+                    and name != "PYTHONDONTWRITEBYTECODE"  # as programs have it
+                },
                 **SET,
                 "PYTHONPATH": os.pathsep.join([str(here), str(file.parent), *before]),
                 "WHORL_CACHE_DIR": str(store),
@@ -464,17 +381,18 @@ def measure_processes(settings: Settings) -> Iterator[Result]:
     failed: dict[str, list[Failure]] = {row: [] for row in taken}
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        (directory / "modules").mkdir()
-        # Fill the store and the caches of bytecode; what is still imported while the clock runs
-        # is then imported before.
-        late: set[str] = set()
-        for start in STARTS:
-            told = started(start, directory, 0, ())
-            late.update(told["late"] if isinstance(told, dict) else ())
-        modules = sorted(late)
+        for folder in ("edited", "modules"):
+            (directory / folder).mkdir()
+        # Fill the store and the caches of bytecode; what each kind then still imports while the
+        # clock runs is imported before.
+        late: dict[Start, Sequence[str]] = {}
+        for number in (-1, 0):
+            for start in STARTS:
+                told = started(start, directory, number, ())
+                late[start] = told["late"] if isinstance(told, dict) else ()
         for number in range(1, settings.rounds + 1):
             for start in STARTS:
-                told = started(start, directory, number, modules)
+                told = started(start, directory, number, late[start])
                 if isinstance(told, dict) and not told["stats"].get(start.ending):
                     told = Failed(f"not {start.ending}")
                 for i, row in enumerate(start.rows):

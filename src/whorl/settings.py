@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from whorl.late import NamedTuple, make
 from whorl.lazy import importing, room
+from whorl.locks import RLock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -321,7 +322,9 @@ def variables() -> tuple[str, ...]:
 
 # -- the settings of this process -------------------------------------------------------
 
+_lock = RLock()  # held for moments
 _current: Settings | None = None
+_prepared: tuple[list[bytes | None], Settings] | None = None  # and what they were made of
 _applied: list[Settings] = []  # the last that were, also when they are to be read again
 _listeners: list[Callable[[Settings, Settings], None]] = []
 _told: list[bool] = []  # whether whorl's loggers were told a level
@@ -331,12 +334,47 @@ def current() -> Settings:
     """The settings of this process, read from the environment when first asked for."""
     global _current  # noqa: PLW0603  # one process, one set of options
     if _current is None:
-        _current = settings = Settings.from_environment()
+        ready = _prepared
+        if ready is not None and ready[0] == _asked_now():
+            settings = ready[1]
+        else:
+            settings = Settings.from_environment()
+        with _lock:  # of threads that come here at once, one is the first
+            if _current is not None:
+                return _current
+            _current = settings
         if _applied or settings.log.origin != _DEFAULT:  # not the first, or not as usual
             _apply(settings)
         else:
             _applied.append(settings)
     return _current
+
+
+def prepared() -> Settings | None:
+    """What the environment says now, before anybody asks: `current` has it if it is still so then.
+
+    None if there is anything to say about it, or if it depends on more than variables: that is
+    left to who asks. Nothing is applied.
+    """
+    global _prepared  # noqa: PLW0603  # as above
+    asked = _asked_now()
+    if asked is None or _current is not None or (asked[_CACHE_PLACE] or b"/")[:1] not in b"/~":
+        return None
+    try:
+        settings = Settings.from_environment()
+    except Exception:  # a variable that makes no sense: who asks is told
+        return None
+    _prepared = asked, settings
+    return settings
+
+
+def _asked_now() -> list[bytes | None] | None:
+    """The variables that settings are made of; None where that is not known so quickly."""
+    table = raw_environment()
+    return None if table is None else [*map(table.get, _ASKED)]
+
+
+_ASKED: Final = (*_VARIABLES, b"HOME", b"XDG_CACHE_HOME", b"ANDROID_ROOT")
 
 
 def configure(
@@ -396,3 +434,12 @@ def _apply(settings: Settings) -> None:
     for earlier in before:
         for listener in _listeners:
             listener(earlier, settings)
+
+
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
+    _lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

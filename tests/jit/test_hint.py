@@ -65,7 +65,7 @@ def kernel(x: Any = None, y: Any = None) -> Any:
 
 def fresh(made: Kernel, store: Any) -> Kernel:
     """The kernel as a new process has it, but for what this one knows about sources."""
-    source._code_memo._known.clear()
+    source._known.clear()
     compiler: Any = copy.copy(made.compiler)
     compiler.compiles = 0
     return Kernel(made.function, compiler, made.choices, Cache(store))
@@ -85,7 +85,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def made(make: Make, root: Path) -> Kernel:
     """A kernel that was compiled for an array."""
-    source._code_memo._known.clear()
+    source._known.clear()
     made = make(look, kernel, store=Cache(DirectoryStore(root)))
     made(np.zeros(3, "f4"))
     return made
@@ -189,7 +189,7 @@ def test_a_hint_names_every_shape_that_was_met(made: Kernel, root: Path) -> None
 
 
 def test_what_a_hint_lacks_about_sources_is_added(make: Make, root: Path) -> None:
-    source._code_memo._known.clear()
+    source._known.clear()
     source.code_digest(helper.__code__)  # this process knows it, so the hint does not hold it
     make(look, kernel, store=Cache(DirectoryStore(root)))(np.zeros(3, "f4"))
     (hint,) = hints_in(DirectoryStore(root))
@@ -239,7 +239,7 @@ def look_at_modes(inputs: Inputs) -> Any:
 
 def test_settings_of_a_compiler_and_keyed_items_are_found_through_a_hint(root: Path) -> None:
     def flagged(flags: str) -> tuple[Kernel, Watched]:
-        source._code_memo._known.clear()
+        source._known.clear()
         store = Watched(root)
         compiler = Flagged(look_at_modes, flags=flags)
         return whorl.jit(compiler, store=Cache(store))(kernel), store

@@ -28,7 +28,7 @@ from whorl.store import Cache, DirectoryStore, default_cache
 
 def fresh(made: Kernel, **extra: Any) -> Kernel:
     """The kernel as a new process has it."""
-    source._code_memo._known.clear()
+    source._known.clear()
     compiler: Any = copy.copy(made.compiler)
     compiler.compiles = 0
     vars(compiler).update(extra)
@@ -237,7 +237,7 @@ def test_a_hint_names_all_functions_however_many_there_are(make: Make, tmp_path:
     def look(inputs: Inputs) -> Any:
         return [inputs.function().glob(name).code().digest for name in names]
 
-    source._code_memo._known.clear()
+    source._known.clear()
     made = make(look, scope["kernel"], store=Cache(DirectoryStore(tmp_path / "store")))
     made(1)
     for _ in range(2):

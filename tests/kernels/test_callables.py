@@ -91,15 +91,6 @@ def loaded(path: Path) -> Any:
     return module
 
 
-def test_a_file_that_was_edited_before_the_compile_is_said_to_be(tmp_path: Path) -> None:
-    file = tmp_path / "edited_before.py"
-    file.write_text("import whorl\n\n\n@whorl.kernel\ndef k(x):\n    return x + 1\n")
-    module = loaded(file)
-    file.write_text("import whorl\n\n\n@whorl.kernel\ndef k(x):\n    return x + 2\n")
-    with pytest.raises(whorl.KernelError, match="that was edited since it was imported"):
-        module.k(1.0)
-
-
 def test_a_coroutine_is_refused_at_its_line(tmp_path: Path) -> None:
     file = tmp_path / "awaited.py"
     file.write_text("import whorl\n\n\n@whorl.kernel\nasync def k(x):\n    return x\n")

@@ -18,7 +18,7 @@ from typing import Final
 from whorl.late import dataclass
 
 from .digest import hash_bytes, marshalled
-from .source import CodeMemo, constant
+from .source import constant, once_per_code
 
 __all__ = [
     "GlobalRead",
@@ -96,7 +96,7 @@ _HAS_DOCSTRING: Final = 0x4000000  # CO_HAS_DOCSTRING, set from Python 3.13 on
 _ANNOTATIONS: Final = 0x1000000  # CO_FUTURE_ANNOTATIONS: an example in a docstring inherits it
 _NO_CODE: Final = _HAS_DOCSTRING | _ANNOTATIONS
 
-bytecode_digest: Final[Callable[[types.CodeType], bytes]] = CodeMemo(_bytecode_digest)
+bytecode_digest: Final[Callable[[types.CodeType], bytes]] = once_per_code(_bytecode_digest)
 """The digest of a code object's instructions: no positions, no file, no docstring."""
 
 
@@ -119,7 +119,7 @@ def _reads_of(code: types.CodeType) -> Reads:
     return Reads(tuple(seen), tuple(imports))
 
 
-reads_of: Final[Callable[[types.CodeType], Reads]] = CodeMemo(_reads_of)
+reads_of: Final[Callable[[types.CodeType], Reads]] = once_per_code(_reads_of)
 """The names that a code object and the code nested in it take from the world."""
 
 
@@ -139,7 +139,7 @@ def _captured_reads(code: types.CodeType) -> tuple[GlobalRead, ...]:
     return tuple(seen)
 
 
-captured_reads: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = CodeMemo(
+captured_reads: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = once_per_code(
     _captured_reads
 )
 """The captured variables and parameters that are used, with the attributes taken at once."""
@@ -160,7 +160,7 @@ def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
     return tuple(found)
 
 
-empty_calls: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = CodeMemo(_empty_calls)
+empty_calls: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = once_per_code(_empty_calls)
 """The names of globals and of captured variables, with their attributes, that are called
 without any argument."""
 
@@ -176,7 +176,7 @@ def _called_methods(code: types.CodeType) -> frozenset[str]:
     )
 
 
-called_methods: Final[Callable[[types.CodeType], frozenset[str]]] = CodeMemo(_called_methods)
+called_methods: Final[Callable[[types.CodeType], frozenset[str]]] = once_per_code(_called_methods)
 """The names of attributes that are called where they are taken from something: `path.open()`."""
 
 

@@ -5,6 +5,9 @@ the annotations of local names, which bytecode has not. What of it counts, and h
 in `tree`. Where no tree can be found (REPL, exec, frozen, edited since), the instructions
 themselves are the code.
 
+A function that is going to be compiled is read when it is made (`text_at_definition`): until it is
+called, its file may be another.
+
 Who has a place that outlives the process lends it as a `SourceMemory`; what is found there is by
 the same bytes of the file, the same code and the same Python. A process that finds its kernels in
 the cache finds all of its code there, and parses nothing.
@@ -14,58 +17,67 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from whorl.late import NamedTuple, make
 from whorl.lazy import importing, load
-from whorl.locks import local
+from whorl.locks import get_ident
 
-from .digest import LEAVES, StableDigest, digest_of, hash_bytes, marshalled
-from .lookup import module_vars
+from .digest import LEAVES, StableDigest, dumps, hash_bytes, hash_hex, marshalled
 
 if TYPE_CHECKING:
     from .tree import Parsed
 
 __all__ = [
     "CodeDigest",
-    "CodeMemo",
     "SourceMemory",
+    "Text",
     "code_digest",
     "constant",
+    "once_per_code",
     "raw_digest",
     "remembered_as",
+    "text_at_definition",
 ]
 
 P = TypeVar("P")
+T = TypeVar("T")
 
+_SETTLED: Final = 3.0  # seconds after which no later change of a file has the time of this one
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # What is remembered is so of this Python; raise the number when its meaning changes.
-_MEMORY: Final = ("source index 5", sys.version, __debug__)
+_MEMORY: Final = hash_bytes(marshalled(("source index 6", sys.version, __debug__)))
 
 
-class CodeMemo:
-    """Something computed once per code object, for as long as that object lives.
+_Known: TypeAlias = dict[int, "tuple[weakref.ref[types.CodeType], Any]"]
+
+
+def once_per_code(
+    compute: Callable[[types.CodeType], T], known: _Known | None = None
+) -> Callable[[types.CodeType], T]:
+    """The same, computed once per code object and `known` for as long as that object lives.
 
     By identity: equal code objects may come from different files.
     """
+    results: _Known = {} if known is None else known
 
-    def __init__(self, compute: Callable[[types.CodeType], Any]) -> None:
-        self._compute = compute
-        self._known: dict[int, tuple[weakref.ref[types.CodeType], Any]] = {}
-
-    def __call__(self, code: types.CodeType) -> Any:
-        """What was computed for this code object, now or before."""
+    def remembered(code: types.CodeType) -> T:
         address = id(code)
-        known = self._known.get(address)
-        if known is not None and known[0]() is code:
-            return known[1]
-        result = self._compute(code)
-        forget = self._known.pop
-        self._known[address] = (weakref.ref(code, lambda _: forget(address, None)), result)
-        return result
+        if address in results:
+            reference, result = results[address]
+            if reference() is code:
+                found: T = result
+                return found
+        found = compute(code)
+        forget = results.pop
+        results[address] = (weakref.ref(code, lambda _: forget(address, None)), found)
+        return found
+
+    return remembered
 
 
 class CodeDigest(NamedTuple):
@@ -91,19 +103,62 @@ class CodeDigest(NamedTuple):
         return b"".join(found).decode("utf-8", "replace")
 
 
+class Text(NamedTuple):
+    """All of a file, if it can be read, and its digest."""
+
+    content: bytes | None
+    digest: bytes
+
+    @classmethod
+    def of(cls, filename: str) -> Text:
+        """A file as it is now."""
+        content = _told_of(filename) if filename[:1] == "<" else _text_of(filename)
+        return cls(content, hash_bytes(content or b""))
+
+
+def _text_at_definition(code: types.CodeType) -> Text | None:
+    filename = code.co_filename
+    try:
+        status = os.stat(filename)  # noqa: PTH116  # a text is sooner
+    except (OSError, ValueError):  # no file: what is told of it is not asked for before it must be
+        return None
+    state = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
+    before, text = _files.get(filename, ((), None))
+    if text is None or state != before:
+        found = Text.of(filename)
+        text = text if found == text else found  # many kernels of a file have one text
+        # Of a file that was just written, the next state may look the same.
+        is_settled = time.time() - max(status.st_mtime, status.st_ctime) > _SETTLED
+        _files[filename] = state if is_settled else (), text
+    return text
+
+
+_files: Final[dict[str, tuple[tuple[int, ...], Text]]] = {}
+_defined: Final[_Known] = {}
+text_at_definition: Final[Callable[[types.CodeType], Text | None]] = once_per_code(
+    _text_at_definition, _defined
+)
+"""The file of a function as it was when this was first asked: best when the function is made.
+
+Who is asked to compile a function later can still read what it was made of, even if its file was
+edited meanwhile. A file is read once for all functions in it, as long as it is the same.
+"""
+
+
 class SourceMemory(Generic[P]):
     """A place that outlives the process, lent to this thread while a `with` block runs.
 
     There are rows of plain data by digest in it. `hinted` are rows that are known already, so that
-    the place is not asked for them; `rows` are those that it was asked for.
+    the place is not asked for them; `rows` are those that it was asked for. `texts` are those of
+    files that were read, now or earlier.
     """
 
     __slots__ = ("_before", "hinted", "keys", "parsed", "place", "rows", "texts")
 
     def __init__(self, place: P) -> None:
         self.place = place
-        self.texts: dict[str, tuple[bytes | None, bytes]] = {}  # with their digests
-        self.keys: dict[int, tuple[types.CodeType, StableDigest]] = {}  # by address
+        self.texts: dict[str, Text] = {}
+        self.keys: dict[int, tuple[types.CodeType, StableDigest | None, Text]] = {}  # by address
         self.parsed: dict[bytes, Parsed] = {}
         self.hinted: Mapping[str, object] = {}
         self.rows: dict[str, object] = {}
@@ -111,8 +166,31 @@ class SourceMemory(Generic[P]):
     @property
     def used(self) -> dict[str, object]:
         """All rows of the code that was asked for meanwhile, by key."""
-        keys = [key for _, key in self.keys.values()]
-        return {key: self.hinted[key] for key in keys if key in self.hinted} | self.rows
+        asked = {key: self.hinted.get(key) for _, key, _ in self.keys.values() if key is not None}
+        return {key: row for key, row in asked.items() if row is not None} | self.rows
+
+    def key_of(self, code: types.CodeType) -> tuple[StableDigest | None, Text]:
+        """The key of the row about a code object, None if it has no text; and that text."""
+        known = self.keys.get(id(code))
+        if known is None:
+            text = _defined[id(code)][1] if id(code) in _defined else None
+            if text is None:
+                filename, texts = code.co_filename, self.texts
+                if filename not in texts:  # once for all functions of a file that are asked for
+                    texts[filename] = Text.of(filename)
+                text = texts[filename]
+            content, digest = text
+            key = None
+            if content is not None:
+                key = str.__new__(StableDigest, hash_hex(_MEMORY + digest + _raw(code)))
+            known = self.keys[id(code)] = code, key, text
+        return known[1:]
+
+    def read_again(self, code: types.CodeType) -> bool:
+        """Read the file of a code object that is not in the text of it; whether that is another."""
+        before = self.keys.pop(id(code))[2]
+        text = self.texts[code.co_filename] = Text.of(code.co_filename)
+        return text != before and id(code) not in _defined
 
     def get(self, key: StableDigest) -> object:
         """The row that the place has of a key, or None."""
@@ -123,68 +201,69 @@ class SourceMemory(Generic[P]):
         raise NotImplementedError
 
     def __enter__(self) -> None:
-        self._before, _here.lent = _here.lent, self
+        me = get_ident()
+        self._before = _lent.get(me)
+        _lent[me] = self
 
     def __exit__(self, *raised: object) -> None:
-        _here.lent = self._before
+        if self._before is None:
+            del _lent[get_ident()]
+        else:
+            _lent[get_ident()] = self._before
 
 
-class _Here(local):
-    """What is lent to this thread."""
-
-    lent: SourceMemory[Any] | None = None
+_lent: Final[dict[int, SourceMemory[Any]]] = {}
+"""What is lent to each thread. A `threading.local` takes twice as long to ask."""
 
 
-_here: Final = _Here()
+def _after_fork() -> None:
+    """The other threads are not in the child, and new ones may be numbered as they were."""
+    for thread in _lent.keys() - {get_ident()}:
+        del _lent[thread]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def remembered_as(code: types.CodeType) -> StableDigest | None:
     """The key under which a code object is remembered now; None if it is not, or has no text."""
-    lent = _here.lent
-    if lent is None:
-        return None
-    known = lent.keys.get(id(code))
-    if known is not None:
-        return known[1]
-    filename = code.co_filename
-    if filename not in lent.texts:  # once for all functions of a file that are asked for now
-        found = _text_of(filename)
-        lent.texts[filename] = found, hash_bytes(found or b"")
-    text, digest = lent.texts[filename]
-    if text is None:
-        return None
-    key = digest_of(_MEMORY, digest, code.co_name, code.co_firstlineno, _raw(code))
-    lent.keys[id(code)] = code, key
-    return key
+    lent = _lent.get(get_ident())
+    return None if lent is None else lent.key_of(code)[0]
 
 
 def raw_digest(code: types.CodeType) -> bytes:
     """The digest of a code object as it is, docstring and all: quick, and good for one file."""
-    return hash_bytes(marshalled(_raw(code)))
+    return hash_bytes(_raw(code))
 
 
-def _raw(code: types.CodeType) -> tuple[object, ...]:
+def _raw(code: types.CodeType) -> bytes:
+    """All of a code object but the name of its file, as the same bytes in every process."""
     constants = code.co_consts
-    if not LEAVES.issuperset(map(type, constants)):
-        constants = tuple(
-            [
-                ("code", raw_digest(held)) if isinstance(held, types.CodeType) else constant(held)
-                for held in constants
-            ]
-        )
-    return (
-        code.co_code,
-        constants,
-        code.co_names,
-        code.co_varnames,
-        code.co_freevars,
-        code.co_cellvars,
-        code.co_argcount,
-        code.co_posonlyargcount,
-        code.co_kwonlyargcount,
-        code.co_flags,
-        code.co_exceptiontable,
-    )
+    if LEAVES.issuperset(map(type, constants)) or _are_ordered(constants):
+        return dumps(code, 2).replace(dumps(code.co_filename, 2), b"")
+    held = [
+        ("code", _raw(each)) if isinstance(each, types.CodeType) else constant(each)
+        for each in constants
+    ]
+    return marshalled((_raw(code.replace(co_consts=())), held))
+
+
+def _are_ordered(constants: tuple[object, ...]) -> bool:
+    """Whether `marshal` writes them in the same order in every process, as it does not with sets.
+
+    >>> _are_ordered((1, (2, "a"), _are_ordered.__code__)), _are_ordered((1, ({2, "a"},)))
+    (True, False)
+    """
+    for each in constants:
+        kind = type(each)
+        if kind is tuple or kind is types.CodeType:
+            inner: Any = each
+            if not _are_ordered(inner if kind is tuple else inner.co_consts):
+                return False
+        elif kind not in LEAVES and kind is not bytes:
+            return False
+    return True
 
 
 def constant(value: object) -> object:
@@ -209,15 +288,13 @@ def constant(value: object) -> object:
 
 
 def _code_digest(code: types.CodeType) -> CodeDigest:
-    lent = _here.lent
+    lent = _lent.get(get_ident())
     if lent is None:
-        return _found(code, _text_of(code.co_filename), None)
-    key = remembered_as(code)
-    text = lent.texts[code.co_filename][0]
-    if key is None:
-        return _found(code, text, lent.parsed)
-    row: Any = lent.hinted.get(key)
-    if row is None:
+        text = _defined[id(code)][1] if id(code) in _defined else None
+        return _found(code, (text or Text.of(code.co_filename)).content, None)
+    key, (text, _) = lent.key_of(code)
+    row: Any = None if key is None else lent.hinted.get(key)
+    if row is None and key is not None:
         row = lent.get(key)
         if row is not None:
             lent.rows[key] = row
@@ -225,14 +302,18 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
         try:
             origin, digest, first, last, written = row
             if type(digest) is str and len(digest) == 32:  # no other says anything else
-                file, annotations = text if last else None, tuple(written.items())
+                file = text if last else None
+                annotations = tuple(written.items()) if written else ()
                 return make(CodeDigest, (origin, digest, file, (first, last), annotations))
         except (ValueError, TypeError, AttributeError):  # whatever that is
             pass
     found = _found(code, text, lent.parsed)
-    row = [found.origin, found.hex, *found.lines, dict(found.annotations)]
-    lent.rows[key] = row
-    lent.put(key, row)
+    if found.file is None and text is not None and lent.read_again(code):
+        return _code_digest(code)
+    if key is not None:
+        row = [found.origin, found.hex, *found.lines, dict(found.annotations)]
+        lent.rows[key] = row
+        lent.put(key, row)
     return found
 
 
@@ -244,15 +325,13 @@ def _found(
     return found
 
 
-_code_memo: Final = CodeMemo(_code_digest)
-code_digest: Final[Callable[[types.CodeType], CodeDigest]] = _code_memo
+_known: Final[_Known] = {}
+code_digest: Final[Callable[[types.CodeType], CodeDigest]] = once_per_code(_code_digest, _known)
 """The digest of a function's own code, by its syntax tree where that can be found."""
 
 
 def _text_of(filename: str) -> bytes | None:
     """All of a file. By its number: a buffered file takes as long to make as this does."""
-    if filename[:1] == "<":
-        return _told_of(filename)
     try:
         file = os.open(filename, _READ)
     except (OSError, ValueError):
@@ -274,22 +353,5 @@ def _text_of(filename: str) -> bytes | None:
 
 
 def _told_of(filename: str) -> bytes | None:
-    """What a file that cannot be read is said to hold."""
-    with importing:
-        import linecache
-
-    lines = linecache.getlines(filename)
-    return "".join(lines).encode("utf-8", "surrogatepass") if lines else _packed(filename)
-
-
-def _packed(filename: str) -> bytes | None:
-    """The text of a module in an archive, or wherever else its loader has it from."""
-    for module in list(sys.modules.values()):
-        stored = module_vars(module) if type(module) is types.ModuleType else {}
-        get = getattr(getattr(stored.get("__spec__"), "loader", None), "get_data", None)
-        if get is not None and stored.get("__file__") == filename:
-            try:
-                return bytes(get(filename))
-            except Exception:  # the loader is somebody else's
-                return None
-    return None
+    found: bytes | None = load("whorl.fingerprint.told").told_of(filename)
+    return found

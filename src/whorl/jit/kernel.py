@@ -24,8 +24,7 @@ import sys
 import types
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
@@ -33,16 +32,16 @@ from whorl.artifacts.record import read_of, shape_plain
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import remembered_as
+from whorl.fingerprint.source import remembered_as, text_at_definition
 from whorl.late import NamedTuple, dataclass, make, replace
 from whorl.lazy import importing, room
 from whorl.locks import RLock
 from whorl.reads.both import Facts, Rows, both_facts
 from whorl.reads.fact import own_module
 from whorl.reads.trace import Plain, Shape
-from whorl.reads.world import Variables, World, variables_now
+from whorl.reads.world import Declared, Variables, World, variables_now
 from whorl.settings import Settings, encoded, on_change
-from whorl.store import Cache, Found, default_cache
+from whorl.store import Cache, Found, default_cache, prepare
 
 from .binding import Binding
 from .compiler import Compiler, declared_environment, target_of, toolchain_of
@@ -128,8 +127,8 @@ class Request(NamedTuple):
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
     "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_known", "_lasting",
-    "_lock", "_module", "_name", "_own", "_own_cache", "_replays", "_shapes", "_starts",
-    "_variables",
+    "_lock", "_module", "_name", "_own", "_own_cache", "_replays", "_shapes", "_spec", "_starts",
+    "_text", "_variables",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -155,22 +154,26 @@ class Kernel:
         self.compiler = compiler
         self.choices = choices
         self._own_cache = cache
-        self._environment = dict(declared_environment(compiler))
+        self._environment = Declared(declared_environment(compiler))
         self._variables = [encoded(name) for name in self._environment]
         self._name = function_name(function)
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._lock = RLock()  # a finalizer or a signal handler may call it in the middle of a call
         self._begin_again()
+        if cache is None:
+            prepare()
         _ALIVE.add(self)
 
     def _forget(self) -> None:
         """Begin again with an empty table: the function's own code or module is another."""
         self._code = self.function.__code__
+        self._text = text_at_definition(self._code)
+        self._spec = self.function.__globals__.get("__spec__")  # another one after a reload
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
         self._own = own_module(self.function)
-        self._lasting = Outside.lasting(self._name, self._own, self.compiler)
+        self._lasting = Outside.of(self._name, self._own, self.compiler)
         self._replays = Replays(
             self.function, self._binding.names, self._environment, self._by_identity, self.compiler
         )
@@ -274,7 +277,7 @@ class Kernel:
         """
         table = self._shapes  # before the cache: who has the new one has a new table by then
         cache = self._own_cache or default_cache()
-        sources = StoredSources(cache.store)
+        sources = self._sources(cache)
         try:
             with sources:
                 request = self._request(values, target, table, cache, sources)
@@ -287,6 +290,16 @@ class Kernel:
             cause = error.__cause__
             is_own = type(cause).__module__.startswith("whorl.")
             raise error.with_traceback(None) from (None if is_own else cause)
+
+    def _sources(self, cache: Cache) -> StoredSources:
+        """What is known about sources, the file as it was when this was made to begin with.
+
+        The functions beside it are in that too, unless the module was executed again since.
+        """
+        sources = StoredSources(cache.store)
+        if self._text is not None and self.function.__globals__.get("__spec__") is self._spec:
+            sources.texts[self._code.co_filename] = self._text
+        return sources
 
     def _request(
         self,
@@ -369,7 +382,7 @@ class Kernel:
 
     def _known_shapes(
         self, request: Request, *, in_memory: bool
-    ) -> Iterable[tuple[StableDigest, Rows]]:
+    ) -> Iterator[tuple[StableDigest, Rows]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
         hinted: Mapping[StableDigest, Rows] = {} if in_memory else request.start.hint.shapes
         if self._shapes.young:
@@ -377,7 +390,9 @@ class Kernel:
                 known = self._shapes.named(request.target.architecture)
             met = {name: shape.rows for name, shape in known.items()}
             hinted = met | {name: rows for name, rows in hinted.items() if name not in met}
-        return hinted.items() if in_memory else chain(hinted.items(), _listed(request, hinted))
+        yield from hinted.items()
+        if not in_memory:
+            yield from _listed(request, hinted)
 
     def _hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
@@ -471,7 +486,7 @@ class Kernel:
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
         table, cache = self._shapes, self._cache
-        sources = StoredSources(cache.store)
+        sources = self._sources(cache)
         with sources:
             return telling.explained(self, self._request(values, target, table, cache, sources))
 

@@ -40,7 +40,8 @@ Pair = tuple[str, str]
 class ProgramKey(NamedTuple):
     """What stands for a program: the function's own code, the compiler, its toolchain."""
 
-    pairs: tuple[Pair, ...]
+    outside: Outside
+    code: str  # its digest, and what that was taken from
     digest: StableDigest
 
     @classmethod
@@ -48,13 +49,12 @@ class ProgramKey(NamedTuple):
         """The key of a function's own code, and of all else that counts."""
         found = code_digest(code)
         text = f"{found.hex} ({found.origin})"
-        pairs = (*outside.pairs, ("code", text))
-        return make(cls, (pairs, digest_of("program", outside.counting, text)))
+        return make(cls, (outside, text, digest_of("program", outside.counting, text)))
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts of the key, in words."""
-        return tuple(Part(*pair) for pair in self.pairs)
+        return tuple(Part(*pair) for pair in (*self.outside.pairs, ("code", self.code)))
 
     @property
     def manifests(self) -> StableDigest:
@@ -63,13 +63,13 @@ class ProgramKey(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """What counts of a program beside the function's own code: in words, and for digests."""
+    """What counts of a program beside the function's own code."""
 
-    pairs: tuple[Pair, ...]
-    counting: tuple[str, ...]
+    lasting: tuple[Pair, ...]  # the same for every call of a kernel; the name is for people alone
+    counting: tuple[str, ...]  # for digests: that of the others, and what is said of itself
 
     @classmethod
-    def lasting(cls, name: str, own: str | None, compiler: Compiler) -> Outside:
+    def of(cls, name: str, own: str | None, compiler: Compiler) -> Outside:
         """What is the same for every call of a kernel; `own` is the module of the function."""
         pairs = (
             ("module", own or "apart"),
@@ -80,11 +80,17 @@ class Outside(NamedTuple):
 
     def now(self, name: str, compiler: Compiler, toolchain: str) -> Outside:
         """This, and what a function and a compiler say of themselves now."""
-        identity = f"{compiler.name} {compiler.version}"
-        function, *lasting = self.pairs
-        said = (("compiler", identity), ("toolchain", toolchain))
-        pairs = (function, ("name", name), *lasting, *said)
-        return make(Outside, (pairs, (*self.counting, name, identity, toolchain)))
+        lasting, (digest, *_) = self
+        said = f"{compiler.name} {compiler.version}"
+        return make(Outside, (lasting, (digest, name, said, toolchain)))
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """All of it in words."""
+        function, *lasting = self.lasting
+        _, name, compiler, toolchain = self.counting
+        said = (("compiler", compiler), ("toolchain", toolchain))
+        return (function, ("name", name), *lasting, *said)
 
 
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import linecache
 import os
 import stat
 import types
@@ -21,9 +20,10 @@ __all__ = ["Source", "source_tree"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A function's tree, and how many lines stand before it in its file."""
+    """A function's tree and text, and how many lines stand before it in its file."""
 
     tree: ast.FunctionDef | ast.Lambda
+    text: str
     filename: str
     lines_before: int
     called_from: tuple[str, ...] = ()  # innermost call first
@@ -35,13 +35,17 @@ class Source:
 
     def _characters(self, line: int, offset: int) -> int:
         """How many characters of a line an offset of a node is, which counts bytes."""
-        text = linecache.getline(self.filename, line)
+        text = self._line(line)
         return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+    def _line(self, number: int) -> str:
+        """A line as it was when the function was made: its file may be another by now."""
+        return dict(enumerate(self.text.splitlines(), self.lines_before + 1)).get(number, "")
 
     def line(self, node: ast.AST) -> str:
         """A node's line for people: file, number, text."""
         number, _ = self.place(node)
-        text = linecache.getline(self.filename, number).strip()
+        text = self._line(number).strip()
         return f"{self.name}:{number}" + (f": `{text}`" if text else "")
 
     @property
@@ -60,7 +64,7 @@ class Source:
     ) -> KernelError:
         """The `KernelError` about a node."""
         number, column = self.place(node)
-        text = linecache.getline(self.filename, number).rstrip("\n")
+        text = self._line(number)
         end = getattr(node, "end_col_offset", None)
         is_one_line = getattr(node, "end_lineno", None) == getattr(node, "lineno", 0)
         width = 1
@@ -75,7 +79,7 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
     code = function.__code__
     text = code_digest(code).text
     found = None if text is None else _parsed(text, code)
-    if found is None:
+    if text is None or found is None:
         what, remedy = _why_not(function)
         raise KernelError(
             what,
@@ -85,7 +89,7 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
             1,
             notes=tuple(f"called from {call}" for call in called_from),
         )
-    return Source(found, code.co_filename, code.co_firstlineno - 1, called_from)
+    return Source(found, text, code.co_filename, code.co_firstlineno - 1, called_from)
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:

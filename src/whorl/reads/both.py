@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy import ndarray
@@ -25,7 +25,7 @@ from whorl.fingerprint.names import class_label
 from whorl.fingerprint.source import code_digest
 from whorl.late import NamedTuple, make
 from whorl.lazy import load
-from whorl.settings import decoded, encoded, raw_environment
+from whorl.settings import decoded, raw_environment
 
 from . import fact as facts_of
 from .fact import (
@@ -43,7 +43,7 @@ from .fact import (
     own_module,
     pack,
 )
-from .trace import ASPECTS, Aspect, Plain, Read, Shape, Step
+from .trace import Aspect, Plain, Read, Shape
 from .world import ABSENT, World, file_state, scope_of, variable_now
 
 if TYPE_CHECKING:
@@ -54,6 +54,21 @@ __all__ = ["Facts", "Rows", "both_facts", "plain_replay"]
 Pair = tuple[Any, Plain]
 Rows = tuple[Read, ...] | list[Any] | str
 """The reads of a shape: a list of them or a text is as it was kept, see `artifacts.record`."""
+
+
+_Call: TypeAlias = tuple[
+    list[Any],  # the live facts so far
+    list[Plain],  # the durable ones
+    list[object],  # what has to stay alive for them
+    Rows,
+    World,
+    str | None,  # the function's own module
+    Callable[[Any], Read] | None,
+    bool,  # whether what has no fact is known by identity
+    list[dict[str, Any]],  # the globals of other modules, once something unusual was met
+]
+"""What is being taken, and of what."""
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class Facts(NamedTuple):
@@ -80,101 +95,162 @@ def both_facts(
     needed for those that are not usual. What is no such row raises what comes of that: ValueError,
     TypeError, KeyError or AttributeError. `own` is the function's own module, for who knows it.
     """
+    if own is ...:
+        own = own_module(world.function)
     live: list[Any] = []
     durable: list[Plain] = []
-    to_live, to_durable = live.append, durable.append
     kept: list[object] = []
-    here = False
-    function, arguments, environment = world.function, world.arguments, world.environment
-    scope = function.__globals__
-    if own is ...:
-        own = own_module(function)
-    variables = raw_environment()
-    others: dict[str, Any] | None = None  # before anything runs that could exchange a module
-    for row in rows if type(rows) is not str else rows.split(";"):
-        read: Read | None = None
-        steps: tuple[Step, ...] = ()
-        if row.__class__ is str:  # some of one kind, by their names
-            label, root, *names = row.split(" ")
-            aspect = ASPECTS[label]
-        else:
-            read = row if type(row) is Read else _made(row, read_of)
-            (root, name, steps), aspect, _ = read
-            names = [name]
-        is_arg, is_global, is_env = root == "arg", root == "global", root == "env"
-        for name in names:
-            value: Any = ABSENT  # what `world.find` finds, sooner
-            if steps or (read is None and "/" in name):
-                pass
-            elif is_arg:
-                value = arguments.get(name, ABSENT)
-            elif is_global:
-                module, _, short = name.rpartition(".")
-                if module == own:
-                    value = scope.get(short, ABSENT)
-            elif is_env and aspect is _VALUE:
-                text = environment.get(name)
-                if variables is None:
-                    raw, text = variable_now(name, text)
-                else:  # the same, sooner
-                    raw = variables.get(encoded(name))
-                    if raw is not None:
-                        text = decoded(raw)
-                    elif text is not None:
-                        raw = encoded(text)
-                to_live(raw)
-                to_durable(text if text is None or len(text) <= LONG else exact(text))
-                continue
-            # What is looked at most is told at once; `_BOTH` says the same of it, and of all else.
-            cls = type(value)  # which may refuse to be hashed
-            if value is ABSENT:
-                pass
-            elif aspect is _VALUE:
-                if cls is int or value is None or (cls is str and len(value) <= LONG):
-                    to_live(value)  # these stand for themselves: see `live_value`
-                    to_durable(value)
-                    continue
-                if cls is float:
-                    to_live(pack(value))
-                    to_durable(value)
-                    continue
-                if cls is tuple and (items := live_items(value)):
-                    to_live(items)
-                    to_durable(value)
-                    continue
-            elif aspect is _ARRAY and cls is ndarray:
-                dtype, dimensions, flags = value.dtype, value.ndim, value.flags.num
-                live += (dtype, dimensions, flags & LAYOUT_FLAGS)
-                known = _DTYPE_NAMES.get(id(dtype))
-                to_durable(array_signature_of(dtype, dimensions, flags, known))
-                continue
-            elif aspect is _CODE and cls is FunctionType and value.__globals__ is scope:
-                code = value.__code__
-                digest = code_digest(code)
-                kept += (code, scope)
-                to_live((id(scope), id(code)))
-                to_durable(("code", digest.hex, digest.origin, own or "apart"))
-                continue
-            elif aspect is _TYPE and type(cls) is type and cls in SIMPLE:
-                to_live(cls)
-                to_durable((cls.__name__,))
-                continue
-            if others is None:
-                others = _other_scopes(rows, function, own)
-            look = read or _made(f"{aspect.value} {root} {name}", read_of)
-            if value is ABSENT:
-                value = world.find(look.path)
-            one, other = _unusual(look, value, world, by_identity, kept)
-            if aspect is _ARRAY:  # three parts, as in a generated replay
-                live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
+    scopes: list[dict[str, Any]] = []
+    call = (live, durable, kept, rows, world, own, read_of, by_identity, scopes)
+    to_live, to_durable, argument = live.append, durable.append, world.arguments.get
+    row: Any
+    get: _Get
+    for row in rows.split(";") if type(rows) is str else rows:
+        try:
+            label, root, *names = row.split(" ")  # some of one kind
+        except AttributeError:  # it is no text
+            _take_another(row, call)
+            continue
+        if root == "arg" and label in _TAKE:
+            _TAKE[label](names, "arg ", argument, to_live, to_durable, call)
+        elif root == "global" and label in _TAKE and own is not None:
+            start = f"global {own}."
+            short = row.replace(start[6:], " ")  # " module.name" -> " name"
+            if "." in short or "/" in short:  # some are of another module, or lead further
+                start, get = "global ", _nothing
             else:
-                to_live(one)
-            to_durable(other)
-            here = here or has_identity(other)
-    for name, before in sorted(others.items()) if others else ():
-        to_live(id(before) if scope_of(function, name) is before else Unmatched())
+                names, get = short.split(" ")[2:], world.function.__globals__.get
+            _TAKE[label](names, start, get, to_live, to_durable, call)
+        elif root == "env" and label == "value":
+            _take_variables(names, world.environment, to_live, to_durable)
+        else:
+            for name in names:
+                _take_another(f"{label} {root} {name}", call)
+    if not scopes:  # nothing that is unusual
+        return make(Facts, ((*live,), (*durable,), (*kept,), False))
+    for name, before in sorted(scopes[0].items()):
+        live.append(id(before) if scope_of(world.function, name) is before else Unmatched())
         kept.append(before)
-    return make(Facts, (tuple(live), tuple(durable), tuple(kept), here))
+    return Facts((*live,), (*durable,), (*kept,), has_identity(durable))
+
+
+# -- What is looked at most --------------------------------------------------------------------
+# The names of a row, how it starts without them, and what has their values. Each takes those that
+# need no more than a look, and says of them what `_BOTH` says.
+
+_Get: TypeAlias = Callable[[str, Any], Any]
+_Take: TypeAlias = Callable[[Any], None]
+
+
+def _nothing(name: str, default: object) -> object:
+    return default
+
+
+def _take_arrays(
+    names: list[str], start: str, get: _Get, to_live: _Take, to_durable: _Take, call: _Call
+) -> None:
+    live, before, signature = call[0], None, None
+    for name in names:
+        value = get(name, ABSENT)
+        if type(value) is ndarray:
+            facts = (value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS)
+            if facts != before:  # most are like the one before
+                signature = array_signature_of(*facts, _DTYPE_NAMES.get(id(facts[0])))
+                before = facts
+            live += facts
+            to_durable(signature)
+        else:
+            _take_another(f"array {start}{name}", call)
+
+
+def _take_values(
+    names: list[str], start: str, get: _Get, to_live: _Take, to_durable: _Take, call: _Call
+) -> None:
+    for name in names:
+        value = get(name, ABSENT)
+        cls = type(value)
+        if cls is int or value is None or (cls is str and len(value) <= LONG):
+            to_live(value)  # these stand for themselves: see `live_value`
+        elif cls is float:
+            to_live(pack(value))
+        elif cls is tuple and (items := live_items(value)):
+            to_live(items)
+        else:
+            _take_another(f"value {start}{name}", call)
+            continue
+        to_durable(value)
+
+
+def _take_types(
+    names: list[str], start: str, get: _Get, to_live: _Take, to_durable: _Take, call: _Call
+) -> None:
+    for name in names:
+        cls = type(get(name, ABSENT))
+        if type(cls) is type and cls in SIMPLE:  # others may refuse to be hashed
+            to_live(cls)
+            to_durable((cls.__name__,))
+        else:
+            _take_another(f"type {start}{name}", call)
+
+
+def _take_code(
+    names: list[str], start: str, get: _Get, to_live: _Take, to_durable: _Take, call: _Call
+) -> None:
+    kept, scope = call[2], call[4].function.__globals__
+    for name in names:
+        value = get(name, ABSENT)
+        if type(value) is FunctionType and value.__globals__ is scope:
+            code = value.__code__
+            digest = code_digest(code)
+            kept += (code, scope)
+            to_live((id(scope), id(code)))
+            to_durable(("code", digest.hex, digest.origin, call[5] or "apart"))
+        else:
+            _take_another(f"code {start}{name}", call)
+
+
+_TAKE: Final = {
+    "array": _take_arrays,
+    "value": _take_values,
+    "type": _take_types,
+    "code": _take_code,
+}
+
+
+def _take_variables(
+    names: list[str], environment: Mapping[str, str | None], to_live: _Take, to_durable: _Take
+) -> None:
+    table, spelled = raw_environment(), getattr(environment, "raw", _NOTHING)
+    for name in names:
+        if table is None or name not in spelled:
+            raw, text = variable_now(name, environment.get(name))
+        else:  # the same, sooner
+            raw_name, default, text = spelled[name]
+            raw = table.get(raw_name, default)
+            if raw is not default:
+                text = decoded(raw)
+        to_live(raw)
+        to_durable(text if text is None or len(text) <= LONG else exact(text))
+
+
+# -- All else ----------------------------------------------------------------------------------
+
+
+def _take_another(row: Any, call: _Call) -> None:
+    """The facts of one read, whatever it is."""
+    live, durable, kept, rows, world, own, read_of, by_identity, scopes = call
+    read = row if type(row) is Read else _made(row, read_of)
+    if read.path.root == "env" and read.aspect is Aspect.VALUE:
+        _take_variables([read.path.name], world.environment, live.append, durable.append)
+        return
+    if not scopes:  # before anything runs that could exchange a module
+        scopes.append(_other_scopes(rows, world.function, own))
+    one, other = _unusual(read, world.find(read.path), world, by_identity, kept)
+    if read.aspect is Aspect.ARRAY:  # three parts, as in a generated replay
+        live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
+    else:
+        live.append(one)
+    durable.append(other)
 
 
 def _made(row: Any, read_of: Callable[[Any], Read] | None) -> Read:
@@ -316,8 +392,6 @@ _USUAL_DTYPES: Final = tuple(map(np.dtype, _USUAL))  # NumPy has one of each
 _DTYPE_NAMES: Final = dict(zip(map(id, _USUAL_DTYPES), _USUAL, strict=True))
 """By address: `dtype.str` of the first array of a process takes as long as all else about it."""
 
-_ARRAY, _CODE, _TYPE, _VALUE = Aspect.ARRAY, Aspect.CODE, Aspect.TYPE, Aspect.VALUE
-"""Found at once, not in a class."""
 _BOTH: Final[dict[Aspect, Callable[[Any], Pair]]] = {
     Aspect.TYPE: _type,
     Aspect.VALUE: _value,

@@ -128,11 +128,18 @@ def array_signature_of(
 
     `name` is that of the dtype, for whoever knows it already.
     """
+    layout, access = _LAYOUTS[flags & LAYOUT_FLAGS]
+    return ("array", name or dtype_text(dtype), dimensions, layout, access)
+
+
+def _layout(flags: int) -> tuple[str, str]:
     layout = "C" if flags & _C else "F" if flags & _F else "strided"
-    if not flags & _ALIGNED:
-        layout = "unaligned"
-    name = name or dtype_text(dtype)
-    return ("array", name, dimensions, layout, "rw" if flags & _WRITEABLE else "r")
+    return layout if flags & _ALIGNED else "unaligned", "rw" if flags & _WRITEABLE else "r"
+
+
+_LAYOUTS: Final = {
+    flags: _layout(flags) for flags in range(LAYOUT_FLAGS + 1) if flags & LAYOUT_FLAGS == flags
+}
 
 
 def own_module(function: types.FunctionType) -> str | None:

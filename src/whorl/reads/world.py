@@ -7,6 +7,7 @@ by the same operations in the world of another call.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import os
 import sys
@@ -26,6 +27,7 @@ from .trace import Path, Shape, Step
 
 __all__ = [
     "ABSENT",
+    "Declared",
     "Variables",
     "World",
     "file_state",
@@ -264,6 +266,24 @@ def file_state(function: types.FunctionType, name: str) -> Any:
 
 def _environment(world: World, name: str) -> Any:
     return variable_now(name, world.environment.get(name))[1]
+
+
+class Declared(dict[str, str | None]):
+    """Variables with their defaults; `raw` has both as the system spells them, made once.
+
+    >>> Declared({"CC": "cc", "CFLAGS": None}).raw
+    {'CC': (b'CC', b'cc', 'cc'), 'CFLAGS': (b'CFLAGS', None, None)}
+    """
+
+    __slots__ = ("raw",)
+
+    def __init__(self, defaults: Mapping[str, str | None]) -> None:
+        super().__init__(defaults)
+        self.raw: dict[str, tuple[bytes, bytes | None, str | None]] = {}
+        for name, default in defaults.items():
+            with contextlib.suppress(UnicodeError):  # what the system cannot spell is not set there
+                raw = None if default is None else encoded(default)
+                self.raw[name] = encoded(name), raw, default
 
 
 Variables = tuple[bytes | str | None, ...]

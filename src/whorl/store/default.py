@@ -16,12 +16,14 @@ from .directory import DirectoryStore
 if TYPE_CHECKING:
     from whorl.errors import UnsafeDirectory
 
-__all__ = ["default_cache", "open_cache"]
+__all__ = ["default_cache", "open_cache", "prepare"]
 
 log = logger("whorl.store")
 
 _lock = RLock()
 _cache: Cache | None = None
+_ready: tuple[Settings, Cache] | None = None  # what was opened last, and as what
+_prepared: list[bool] = []  # whether that was tried
 
 
 def open_cache(settings: Settings) -> Cache:
@@ -64,21 +66,49 @@ def _no_cache() -> Cache:
 
 def default_cache() -> Cache:
     """The cache of this process, as `whorl.configure` and the environment say."""
-    global _cache  # noqa: PLW0603  # one process, one default
+    global _cache, _ready  # noqa: PLW0603  # one process, one default
     cache = _cache
     while cache is None:
-        settings = _settings.current()
-        opened = open_cache(settings)
-        with _lock:
-            if _settings.current() is settings:  # otherwise `configure` was faster
-                _cache = cache = _cache or opened
+        settings, ready = _settings.current(), _ready
+        if ready is None or ready[0] is not settings:
+            opened = open_cache(settings)
+            with _lock:  # one for all threads that come here at once
+                ready = _ready
+                if ready is None or ready[0] is not settings:
+                    ready = _ready = settings, opened
+        _cache = cache = ready[1]
+        if _settings.current() is not settings:  # `configure` was faster
+            _cache = cache = None
     return cache
 
 
+def prepare() -> None:
+    """Open the default cache before the first lookup, once in a process, without a word.
+
+    That is a third of a first lookup, and the same for all kernels of a process. What is opened
+    here is used if the settings are still the same when the cache is first asked for; whatever is
+    unusual about it is left to that moment, when there is somebody to tell.
+    """
+    global _ready  # noqa: PLW0603  # as above
+    if _prepared:
+        return
+    _prepared.append(True)
+    settings = _settings.prepared()
+    if settings is None or settings.cache.value != "on":
+        return
+    try:
+        directory = DirectoryStore(
+            settings.cache_place.value, max_size=settings.cache_max_size.value
+        )
+    except Exception:  # who asks for it is told
+        return
+    _ready = settings, Cache(directory)
+
+
 def _reopen(before: Settings, after: Settings) -> None:
-    global _cache
+    global _cache, _ready
     with _lock:
-        cache, _cache = _cache, None
+        cache, _cache, _ready = _cache, None, None
     if cache is not None:
         cache.statistics.flush()
 

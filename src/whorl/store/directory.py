@@ -67,6 +67,7 @@ _READ: Final = (
     | getattr(os, "O_BINARY", 0)
 )
 _KIND: Final = 0o170000  # what `stat.S_IFMT` looks at
+_REGULAR: Final = stat.S_IFREG
 _SEP: Final = os.sep
 _VERSION: Final = f"{os.sep}v{FORMAT}"
 _USUAL: Final = 1 << 16  # bytes that hold most entries
@@ -189,13 +190,13 @@ class DirectoryStore:
                 except Damaged:  # or only a part of it: look more closely
                     os.lseek(file, 0, os.SEEK_SET)
             status = os.fstat(file)
-            if status.st_size > self.max_size:
-                return unusable.too_large()
-            names = names_of(key, under)
             size = status.st_size
+            if size > self.max_size:
+                return unusable.too_large()
             contents: bytes | memoryview = os.read(file, size) if size <= _AT_ONCE else b""
-            if len(contents) != size or status.st_mode & _KIND != stat.S_IFREG:
+            if len(contents) != size or status.st_mode & _KIND != _REGULAR:
                 contents = _contents(file, status, self.place)
+            names = names_of(key, under)
             entry = Entry.checked(contents, key, under, names)
             return self._looked(path, status, names) or Found(entry)
         except Damaged as damaged:
@@ -220,16 +221,17 @@ class DirectoryStore:
         reason = danger(status)
         if reason is not None:
             return unusable.unsafe(self, path, reason)
-        if abs(time.time() - status.st_mtime) > RENEWED_EVERY and not self.read_only:
+        age = time.time() - status.st_mtime
+        if not -RENEWED_EVERY <= age <= RENEWED_EVERY and not self.read_only:
             with contextlib.suppress(OSError):
                 os.utime(path)
-        now = time.monotonic()
+        now, looked_at = time.monotonic(), self._looked_at
         if now >= self._private_until and is_private(os.stat(self.place)):
             self._private_until = now + _TRUSTED_FOR
         if now < self._private_until:
-            if len(self._looked_at) >= _LOOKED_AT:
-                self._looked_at.clear()
-            self._looked_at[path] = self._private_until, names
+            if len(looked_at) >= _LOOKED_AT:
+                looked_at.clear()
+            looked_at[path] = self._private_until, names
         return None
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
