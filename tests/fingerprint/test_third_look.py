@@ -62,3 +62,26 @@ def test_looking_at_an_exception_does_not_change_it(value: Any) -> None:
     assert whorl.fingerprint(value) != first
     del value.note
     assert whorl.fingerprint(value) == first
+
+
+class Loud:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __repr__(self) -> str:
+        raise AssertionError("nobody has asked")
+
+
+def test_differences_are_shown_without_running_anybodys_code() -> None:
+    (found,) = whorl.diff([Loud(1), 0], [0, 0])
+    assert "Loud" in repr(found)
+    (found,) = whorl.diff({"a": 1}, {"a": "b"})
+    assert repr(found) == "Difference(path=\"value['a']\", left=1, right='b')"
+
+
+def test_numbers_of_many_digits_are_shown() -> None:
+    (found,) = whorl.diff(10**5000, 1)
+    assert str(found).endswith("-> 1")
+    assert repr(found).endswith("right=1)")
+    (found,) = whorl.diff([[10**5000]], [7])
+    assert repr(found).endswith("right=7)")

@@ -80,6 +80,10 @@ class Difference:
     left: object
     right: object
 
+    def __repr__(self) -> str:
+        left, right = words(self.left), words(self.right)
+        return f"Difference(path={self.path!r}, left={left}, right={right})"
+
     def __str__(self) -> str:
         left, right = words(self.left), words(self.right)
         if left == right:

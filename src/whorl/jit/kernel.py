@@ -187,8 +187,18 @@ class Kernel:
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By name; one with other options by the name of the kernel that it was made of."""
+        found: Any = _loaded(self.function.__module__)
+        for name in self.function.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if isinstance(found, Kernel) and found is not self and found.function is self.function:
+            return _with_options, (found, self._said())
         return self.function.__qualname__
+
+    def _said(self) -> dict[str, Any]:
+        """The options as `with_options` takes them."""
+        return dict(self.choices.options)
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
@@ -517,6 +527,10 @@ class Kernel:
     def _again(self, choices: Choices) -> Kernel:
         """A kernel of the same function and compiler."""
         return type(self)(self.function, self.compiler, choices, self._own_cache)
+
+
+def _with_options(kernel: Kernel, options: dict[str, Any]) -> Kernel:
+    return kernel.with_options(**options)
 
 
 _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()

@@ -343,8 +343,17 @@ class NumericKernel(Kernel):
         ...
         IndexError: ...index 9 is out of bounds for axis 0 of arg:x, of size 4...
         """
+        said = self._said()
+        unknown = options.keys() - said.keys()
+        if unknown:
+            raise TypeError(
+                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(said)}"
+            )
+        return kernel(**cast("Any", said | options))(self.function)
+
+    def _said(self) -> dict[str, Any]:
         compiler, choices = self.compiler, self.choices
-        said = {
+        return {
             "cache": choices.cache,
             "debug": compiler.debug,
             "nogil": compiler.nogil,
@@ -352,12 +361,6 @@ class NumericKernel(Kernel):
             "store": self._own_cache,
             "target": compiler.level,
         }
-        unknown = options.keys() - said.keys()
-        if unknown:
-            raise TypeError(
-                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(said)}"
-            )
-        return kernel(**cast("Any", said | options))(self.function)
 
     def _before_compile(self) -> None:
         machine.binding()
@@ -415,7 +418,7 @@ def kernel(
 ) -> NumericKernel | Callable[[Callable[..., Any]], NumericKernel]:
     """Compile a function over NumPy arrays and numbers when it is called, and keep the result.
 
-    `debug` checks indices and integer divisors; `target` is a level such as "x86-64-v3";
+    `debug` checks indices, integer divisors and powers; `target` is a level such as "x86-64-v3";
     `nogil` lets other threads run meanwhile. `on_drift`, `cache` and `store` are as for
     `whorl.jit`.
 

@@ -14,7 +14,7 @@ from .spelling import literal, llvm_type
 if TYPE_CHECKING:
     from .writer import Writer
 
-__all__ = ["INTRINSICS", "LIBRARY", "OPS", "combined"]
+__all__ = ["INTRINSICS", "LIBRARY", "OPS", "combined", "rounds_between"]
 
 INTRINSICS: Final = {
     "sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "exp2": "exp2", "log": "log",
@@ -271,6 +271,8 @@ def _power(writer: Writer, op: ir.Op, base: str, exponent: str) -> str:
     """A whole power: by squaring, in a function of its own."""
     type = llvm_type(op.type)
     is_signed = _scalar(op).kind == "i"
+    if op.site >= 0:
+        writer.fail_unless(writer.let(f"icmp sge {type} {exponent}, 0"), op.site, ())
     name = f"whorl_power_{'' if is_signed else 'u'}{type}"
     if name not in writer.module.helpers:
         writer.module.helpers.add(name)
@@ -300,6 +302,29 @@ end:
   %result = select i1 %negative, {type} 0, {type} %found
   ret {type} %result
 }}"""
+
+
+def rounds_between(writer: Writer, start: str, stop: str, step: str) -> str:
+    """How many numbers there are from one to another, as a number without a sign."""
+    if step.lstrip("-").isdigit():
+        is_up, size = int(step) > 0, str(abs(int(step)) or 1)
+        low, high = (start, stop) if is_up else (stop, start)
+        moves = "true" if int(step) else "false"
+    else:
+        up = writer.let(f"icmp sgt i64 {step}, 0")
+        low = writer.let(f"select i1 {up}, i64 {start}, i64 {stop}")
+        high = writer.let(f"select i1 {up}, i64 {stop}, i64 {start}")
+        down = writer.let(f"sub i64 0, {step}")
+        moves = writer.let(f"icmp ne i64 {step}, 0")
+        size = writer.let(f"select i1 {up}, i64 {step}, i64 {down}")
+        size = writer.let(f"select i1 {moves}, i64 {size}, i64 1")
+    span = writer.let(f"sub i64 {high}, {low}")
+    whole = writer.let(f"udiv i64 {writer.let(f'sub i64 {span}, 1')}, {size}")
+    rounds = writer.let(f"add i64 {whole}, 1")
+    inside = writer.let(f"icmp slt i64 {low}, {high}")
+    inside = writer.let(f"and i1 {inside}, {moves}")
+    return writer.let(f"select i1 {inside}, i64 {rounds}, i64 0")
+
 
 OPS: Final[dict[str, Callable[..., str]]] = {
     "abs": _absolute,

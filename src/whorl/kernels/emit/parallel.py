@@ -16,7 +16,7 @@ from whorl.kernels.record import PARALLEL, THREADS
 from whorl.kernels.types import WEAK_INT, Scalar, Type, VectorType
 from whorl.kernels.walk import has_atomics, locals_in
 
-from .operations import combined
+from .operations import combined, rounds_between
 from .spelling import ALONE, literal, llvm_type
 from .writer import Writer
 
@@ -69,19 +69,10 @@ def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
 
 def rounds(outer: Writer, start: str, stop: str, step: str) -> str:
     """How many rounds there are."""
-    if step == "1":
-        room = stop if start == "0" else outer.let(f"sub i64 {stop}, {start}")
-        return outer.maximum(room, "0")
-    up = outer.let(f"icmp sgt i64 {step}, 0")
-    forward = outer.let(f"sub i64 {stop}, {start}")
-    backward = outer.let(f"sub i64 {start}, {stop}")
-    room = outer.let(f"select i1 {up}, i64 {forward}, i64 {backward}")
-    size = outer.let(f"select i1 {up}, i64 {step}, i64 {outer.let(f'sub i64 0, {step}')}")
-    is_zero = outer.let(f"icmp eq i64 {size}, 0")
-    size = outer.let(f"select i1 {is_zero}, i64 1, i64 {size}")
-    rounded = outer.let(f"add i64 {outer.maximum(room, '0')}, {outer.let(f'sub i64 {size}, 1')}")
-    found = outer.let(f"sdiv i64 {rounded}, {size}")
-    return outer.let(f"select i1 {is_zero}, i64 0, i64 {found}")
+    if step != "1":
+        return rounds_between(outer, start, stop, step)
+    room = stop if start == "0" else outer.let(f"sub i64 {stop}, {start}")
+    return outer.maximum(room, "0")
 
 
 def count_parts(outer: Writer, number: ir.Local, parts: str, body: Callable[[], None]) -> None:
@@ -145,8 +136,9 @@ def part_function(
     writer.branch(writer.let(f"icmp slt i64 {now}, %end"), round_, end)
     writer.lines.append(f"{round_}:")
     writer.is_open = True
-    scaled = now if step == "1" else writer.let(f"mul nsw i64 {now}, {step}")
-    writer.set(loop.local, scaled if start == "0" else writer.let(f"add nsw i64 {start}, {scaled}"))
+    # A large step goes beyond the numbers there are, and comes back with the start.
+    scaled = now if step == "1" else writer.let(f"mul i64 {now}, {step}")
+    writer.set(loop.local, scaled if start == "0" else writer.let(f"add i64 {start}, {scaled}"))
     writer.block(loop.body)
     if writer.is_open:
         writer.set(index, writer.let(f"add nsw i64 {now}, 1"))

@@ -10,7 +10,7 @@ from whorl.kernels.record import PRINT
 from whorl.kernels.types import Scalar
 
 from .checkpoints import checkpoint, yield_
-from .operations import combined
+from .operations import combined, rounds_between
 from .parallel import parallel_loop
 from .spelling import llvm_type
 from .writer import Writer
@@ -81,7 +81,7 @@ def _count(
     # How many rounds are left says when it ends: the number after the last may be none there is.
     round_, next_, more, end = (writer.fresh(n) for n in ("round", "next", "more", "end"))
     counter, left = writer.alloca("i64", "count"), writer.alloca("i64", "left")
-    rounds = _rounds(writer, start, stop, step)
+    rounds = rounds_between(writer, start, stop, step)
     writer.do(f"store i64 {start}, ptr {counter}")
     writer.do(f"store i64 {rounds}, ptr {left}")
     writer.branch(writer.let(f"icmp ne i64 {rounds}, 0"), round_, end)
@@ -124,28 +124,6 @@ def _count_by_ones(
     writer.jump(head)
     writer.lines.append(f"{end}:")
     writer.is_open = True
-
-
-def _rounds(writer: Writer, start: str, stop: str, step: str) -> str:
-    """How many numbers there are from one to another, as a number without a sign."""
-    if step.lstrip("-").isdigit():
-        is_up, size = int(step) > 0, str(abs(int(step)) or 1)
-        low, high = (start, stop) if is_up else (stop, start)
-        moves = "true" if int(step) else "false"
-    else:
-        up = writer.let(f"icmp sgt i64 {step}, 0")
-        low = writer.let(f"select i1 {up}, i64 {start}, i64 {stop}")
-        high = writer.let(f"select i1 {up}, i64 {stop}, i64 {start}")
-        down = writer.let(f"sub i64 0, {step}")
-        moves = writer.let(f"icmp ne i64 {step}, 0")
-        size = writer.let(f"select i1 {up}, i64 {step}, i64 {down}")
-        size = writer.let(f"select i1 {moves}, i64 {size}, i64 1")
-    span = writer.let(f"sub i64 {high}, {low}")
-    whole = writer.let(f"udiv i64 {writer.let(f'sub i64 {span}, 1')}, {size}")
-    rounds = writer.let(f"add i64 {whole}, 1")
-    inside = writer.let(f"icmp slt i64 {low}, {high}")
-    inside = writer.let(f"and i1 {inside}, {moves}")
-    return writer.let(f"select i1 {inside}, i64 {rounds}, i64 0")
 
 
 def _while(writer: Writer, statement: ir.While) -> None:

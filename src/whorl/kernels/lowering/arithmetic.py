@@ -154,7 +154,7 @@ def binary(name: str, left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
         together = quotient(a, b)
         return ir.Op("fdiv", together, (cast(left, together), cast(right, together)))
     if name == "pow":
-        return power(left, right)
+        return power(left, right, site)
     together = promote(a, b)
     if together.kind == "b" and name not in _BITWISE:
         if together.weak:
@@ -184,7 +184,7 @@ def _check_constants(type: Scalar, *sides: ir.Expr) -> None:
             raise NotPossible(f"{side.value} does not fit into {type}", _CONVERT)
 
 
-def power(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+def power(left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
     """`left ** right`. A small whole power that is known becomes products."""
     a, b = scalar_type(left), scalar_type(right)
     together = promote(a, b)
@@ -200,7 +200,8 @@ def power(left: ir.Expr, right: ir.Expr) -> ir.Expr:
             return _product(cast(left, together), times, together)
     if together.is_float:
         return ir.Op("pow", together, (cast(left, together), cast(right, together)))
-    return ir.Op("ipow", together, (cast(left, together), cast(right, together)))
+    site = site if together.kind == "i" and not isinstance(right, ir.Const) else -1
+    return ir.Op("ipow", together, (cast(left, together), cast(right, together)), site)
 
 
 def _product(base: ir.Expr, times: int, type: Scalar) -> ir.Expr:

@@ -327,10 +327,8 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
                 remedy,
             )
     site = -1
-    if frame.lowering.debug and name in ("floordiv", "mod"):
-        site = frame.lowering.site(
-            "ZeroDivisionError", "integer division by zero", frame.line(node)
-        )
+    if frame.lowering.debug and name in _CHECKED:
+        site = frame.lowering.site(*_CHECKED[name], frame.line(node))
     try:
         first = number(left)
         if name == "pow":  # it may be used more than once
@@ -338,6 +336,14 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
         return Value(binary(name, first, number(right), site))
     except NotPossible as error:
         frame.refuse(node, f"`{sign}`: {error.reason}", error.remedy, _origins(left, right))
+
+
+_CHECKED: Final = {
+    "floordiv": ("ZeroDivisionError", "integer division by zero"),
+    "mod": ("ZeroDivisionError", "integer division by zero"),
+    "pow": ("ValueError", "integers have no negative powers"),
+}
+"""What is checked of an operation under `debug`."""
 
 
 def _origins(*operands: Operand) -> tuple[str, ...]:
