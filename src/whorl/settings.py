@@ -9,7 +9,7 @@
     WHORL_LOG              off | error | warning | why | info | debug
     WHORL_NUM_THREADS      how many threads a parallel loop of a kernel may use
     WHORL_TARGET           host, or a level such as x86-64-v3, that kernels are compiled for
-    WHORL_DEBUG            1: kernels check indices and divisors
+    WHORL_DEBUG            1: kernels check indices, divisors and powers
     WHORL_INTERPRET        1: kernels run as plain Python
     WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
     WHORL_REQUIRE_HIT      1: nothing is compiled; what is not in the cache is an error
