@@ -1,4 +1,5 @@
 """What was known to be wrong, and is not any more: powers, far steps, copies by pickle."""
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
