@@ -358,7 +358,7 @@ def prepared() -> Settings | None:
     """
     global _prepared  # noqa: PLW0603  # as above
     asked = _asked_now()
-    if asked is None or _current is not None or (asked[_CACHE_PLACE] or b"/")[:1] not in b"/~":
+    if asked is None or _current is not None or not _are_from_the_root(asked):
         return None
     try:
         settings = Settings.from_environment()
@@ -366,6 +366,15 @@ def prepared() -> Settings | None:
         return None
     _prepared = asked, settings
     return settings
+
+
+def _are_from_the_root(asked: list[bytes | None]) -> bool:
+    """Whether no directory or file of the settings depends on the working directory."""
+    said = dict(zip(_ASKED, asked, strict=True))
+    if said[b"WHORL_SUMMARY"]:
+        return False
+    place = said[b"WHORL_CACHE_DIR"] or said[b"XDG_CACHE_HOME"] or said[b"HOME"] or b""
+    return place[:1] == b"/"
 
 
 def _asked_now() -> list[bytes | None] | None:

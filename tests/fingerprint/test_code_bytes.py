@@ -57,6 +57,14 @@ def test_where_the_file_lies_is_none() -> None:
     assert _raw(code_of(TEXT)) == _raw(code_of(TEXT, "another/place/of/it.py"))
 
 
+def test_a_text_that_is_named_like_the_file_counts_at_its_place() -> None:
+    one = code_of("def f():\n    a = 1; b = 'there.py'\n")
+    other = one.replace(co_consts=tuple(reversed(one.co_consts)))
+    nested = one.replace(co_consts=(*one.co_consts, one))
+    assert len({_raw(each) for each in (one, other, nested)}) == 3
+    assert len({_raw(each.replace(co_names=("there.py",))) for each in (one, other)}) == 2
+
+
 def test_they_are_the_same_in_every_process(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

@@ -61,6 +61,7 @@ def run(
 
 
 def test_it_is_opened_before_the_first_call(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir(mode=0o700)
     between = "from whorl.store import default\nready = default._ready[1]\n"
     said, _ = run(tmp_path, f"{between}assert default._cache is None\n")
     assert said == f"DirectoryStore {tmp_path / 'first'}\n"
@@ -101,6 +102,40 @@ def test_a_relative_directory_is_that_of_the_first_call(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     said, _ = run(tmp_path, "os.chdir('there')\n", WHORL_CACHE_DIR="relative")
     assert said == f"DirectoryStore {tmp_path / 'there' / 'relative'}\n"
+
+
+def test_so_is_a_relative_file(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    between = (
+        "os.chdir('there')\nfrom whorl import settings\nprint(settings.current().summary.value)\n"
+    )
+    said, _ = run(tmp_path, between, WHORL_SUMMARY="told.txt")
+    assert said.startswith(f"{tmp_path / 'there' / 'told.txt'}\n")
+
+
+def test_without_a_home_nothing_is_found_out_before_it_must_be(tmp_path: Path) -> None:
+    between = (
+        f"os.environ['TMPDIR'] = {str(tmp_path)!r}\nimport tempfile\nprint(tempfile.gettempdir())\n"
+    )
+    said, _ = run(tmp_path, between, HOME="relative", XDG_CACHE_HOME="", WHORL_CACHE_DIR="")
+    assert said.startswith(f"{tmp_path}\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="directories have no modes there")
+def test_a_directory_that_comes_meanwhile_is_looked_at(tmp_path: Path) -> None:
+    between = "Path('first').mkdir()\nPath('first').chmod(0o777)\n"
+    said, errors = run(tmp_path, between)
+    assert said == "NullStore None\n"
+    assert "may write to it" in errors
+
+
+def test_one_that_was_seen_long_ago_is_looked_at_again(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir(mode=0o700)
+    between = (
+        "from whorl.store import default\nready = default._ready[1]\n"
+        "ready.store._checked_until = 0.0\nassert default_cache() is not ready\n"
+    )
+    run(tmp_path, between)
 
 
 def test_other_modes_are_as_they_were(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ the annotations of local names, which bytecode has not. What of it counts, and h
 in `tree`. Where no tree can be found (REPL, exec, frozen, edited since), the instructions
 themselves are the code.
 
-A function that is going to be compiled is read when it is made (`text_at_definition`): until it is
-called, its file may be another.
+A function that is going to be compiled is read when it is made: see `definition`.
 
 Who has a place that outlives the process lends it as a `SourceMemory`; what is found there is by
 the same bytes of the file, the same code and the same Python. A process that finds its kernels in
@@ -17,7 +16,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -27,6 +25,7 @@ from whorl.late import NamedTuple, make
 from whorl.lazy import importing, load
 from whorl.locks import get_ident
 
+from .definition import Text, text_at_definition
 from .digest import LEAVES, StableDigest, dumps, hash_bytes, hash_hex, marshalled
 
 if TYPE_CHECKING:
@@ -35,20 +34,16 @@ if TYPE_CHECKING:
 __all__ = [
     "CodeDigest",
     "SourceMemory",
-    "Text",
     "code_digest",
     "constant",
     "once_per_code",
     "raw_digest",
     "remembered_as",
-    "text_at_definition",
 ]
 
 P = TypeVar("P")
 T = TypeVar("T")
 
-_SETTLED: Final = 3.0  # seconds after which no later change of a file has the time of this one
-_READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # What is remembered is so of this Python; raise the number when its meaning changes.
 _MEMORY: Final = hash_bytes(marshalled(("source index 6", sys.version, __debug__)))
 
@@ -97,67 +92,27 @@ class CodeDigest(NamedTuple):
     @property
     def text(self) -> str | None:
         """The lines of the function; None where there are none to trust."""
-        if self.file is None:
-            return None
-        found = self.file.splitlines(keepends=True)[slice(*self.lines)]
-        return b"".join(found).decode("utf-8", "replace")
+        return None if self.file is None else "".join(self.written)
 
-
-class Text(NamedTuple):
-    """All of a file, if it can be read, and its digest."""
-
-    content: bytes | None
-    digest: bytes
-
-    @classmethod
-    def of(cls, filename: str) -> Text:
-        """A file as it is now."""
-        content = _told_of(filename) if filename[:1] == "<" else _text_of(filename)
-        return cls(content, hash_bytes(content or b""))
-
-
-def _text_at_definition(code: types.CodeType) -> Text | None:
-    filename = code.co_filename
-    try:
-        status = os.stat(filename)  # noqa: PTH116  # a text is sooner
-    except (OSError, ValueError):  # no file: what is told of it is not asked for before it must be
-        return None
-    state = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
-    before, text = _files.get(filename, ((), None))
-    if text is None or state != before:
-        found = Text.of(filename)
-        text = text if found == text else found  # many kernels of a file have one text
-        # Of a file that was just written, the next state may look the same.
-        is_settled = time.time() - max(status.st_mtime, status.st_ctime) > _SETTLED
-        _files[filename] = state if is_settled else (), text
-    return text
-
-
-_files: Final[dict[str, tuple[tuple[int, ...], Text]]] = {}
-_defined: Final[_Known] = {}
-text_at_definition: Final[Callable[[types.CodeType], Text | None]] = once_per_code(
-    _text_at_definition, _defined
-)
-"""The file of a function as it was when this was first asked: best when the function is made.
-
-Who is asked to compile a function later can still read what it was made of, even if its file was
-edited meanwhile. A file is read once for all functions in it, as long as it is the same.
-"""
+    @property
+    def written(self) -> list[str]:
+        """The same, line by line, as Python counts them; none where there are none to trust."""
+        found = (self.file or b"").splitlines(keepends=True)[slice(*self.lines)]
+        return [line.decode("utf-8", "replace") for line in found]
 
 
 class SourceMemory(Generic[P]):
     """A place that outlives the process, lent to this thread while a `with` block runs.
 
     There are rows of plain data by digest in it. `hinted` are rows that are known already, so that
-    the place is not asked for them; `rows` are those that it was asked for. `texts` are those of
-    files that were read, now or earlier.
+    the place is not asked for them; `rows` are those that it was asked for.
     """
 
-    __slots__ = ("_before", "hinted", "keys", "parsed", "place", "rows", "texts")
+    __slots__ = ("__weakref__", "_before", "hinted", "keys", "parsed", "place", "rows", "texts")
 
     def __init__(self, place: P) -> None:
         self.place = place
-        self.texts: dict[str, Text] = {}
+        self.texts: dict[str, Text] = {}  # of code whose definition nobody has kept
         self.keys: dict[int, tuple[types.CodeType, StableDigest | None, Text]] = {}  # by address
         self.parsed: dict[bytes, Parsed] = {}
         self.hinted: Mapping[str, object] = {}
@@ -173,7 +128,7 @@ class SourceMemory(Generic[P]):
         """The key of the row about a code object, None if it has no text; and that text."""
         known = self.keys.get(id(code))
         if known is None:
-            text = _defined[id(code)][1] if id(code) in _defined else None
+            text = text_at_definition(code)
             if text is None:
                 filename, texts = code.co_filename, self.texts
                 if filename not in texts:  # once for all functions of a file that are asked for
@@ -186,12 +141,6 @@ class SourceMemory(Generic[P]):
             known = self.keys[id(code)] = code, key, text
         return known[1:]
 
-    def read_again(self, code: types.CodeType) -> bool:
-        """Read the file of a code object that is not in the text of it; whether that is another."""
-        before = self.keys.pop(id(code))[2]
-        text = self.texts[code.co_filename] = Text.of(code.co_filename)
-        return text != before and id(code) not in _defined
-
     def get(self, key: StableDigest) -> object:
         """The row that the place has of a key, or None."""
         raise NotImplementedError
@@ -203,7 +152,7 @@ class SourceMemory(Generic[P]):
     def __enter__(self) -> None:
         me = get_ident()
         self._before = _lent.get(me)
-        _lent[me] = self
+        _lent[me] = weakref.ref(self)
 
     def __exit__(self, *raised: object) -> None:
         if self._before is None:
@@ -212,8 +161,14 @@ class SourceMemory(Generic[P]):
             _lent[get_ident()] = self._before
 
 
-_lent: Final[dict[int, SourceMemory[Any]]] = {}
-"""What is lent to each thread. A `threading.local` takes twice as long to ask."""
+_lent: Final[dict[int, weakref.ref[SourceMemory[Any]]]] = {}
+"""What is lent to each thread: a `threading.local` takes twice as long to ask. Weakly, so that what
+an interrupt has left here is lent no longer than it is in use."""
+
+
+def _lent_here() -> SourceMemory[Any] | None:
+    lent = _lent.get(get_ident())
+    return None if lent is None else lent()
 
 
 def _after_fork() -> None:
@@ -228,7 +183,7 @@ if hasattr(os, "register_at_fork"):
 
 def remembered_as(code: types.CodeType) -> StableDigest | None:
     """The key under which a code object is remembered now; None if it is not, or has no text."""
-    lent = _lent.get(get_ident())
+    lent = _lent_here()
     return None if lent is None else lent.key_of(code)[0]
 
 
@@ -239,31 +194,39 @@ def raw_digest(code: types.CodeType) -> bytes:
 
 def _raw(code: types.CodeType) -> bytes:
     """All of a code object but the name of its file, as the same bytes in every process."""
-    constants = code.co_consts
-    if LEAVES.issuperset(map(type, constants)) or _are_ordered(constants):
-        return dumps(code, 2).replace(dumps(code.co_filename, 2), b"")
+    constants, mark = code.co_consts, dumps(code.co_filename, 2)
+    count = 0 if LEAVES.issuperset(map(type, constants)) else _codes_among(constants)
+    data = b"" if count is None else dumps(code, 2)
+    if count is not None and data.count(mark) == count + 1:
+        return data.replace(mark, b"")
+    # There are sets in it, or texts that are named like the file.
     held = [
         ("code", _raw(each)) if isinstance(each, types.CodeType) else constant(each)
         for each in constants
     ]
-    return marshalled((_raw(code.replace(co_consts=())), held))
+    return marshalled((dumps(code.replace(co_consts=(), co_filename=""), 2), held))
 
 
-def _are_ordered(constants: tuple[object, ...]) -> bool:
-    """Whether `marshal` writes them in the same order in every process, as it does not with sets.
+def _codes_among(constants: tuple[object, ...]) -> int | None:
+    """How many code objects there are among constants and in them; None if there are sets.
 
-    >>> _are_ordered((1, (2, "a"), _are_ordered.__code__)), _are_ordered((1, ({2, "a"},)))
-    (True, False)
+    `marshal` writes a set in another order in each process.
+
+    >>> _codes_among((1, (2, "a"), _codes_among.__code__)), _codes_among((1, ({2, "a"},)))
+    (1, None)
     """
+    count = 0
     for each in constants:
         kind = type(each)
         if kind is tuple or kind is types.CodeType:
             inner: Any = each
-            if not _are_ordered(inner if kind is tuple else inner.co_consts):
-                return False
+            found = _codes_among(inner if kind is tuple else inner.co_consts)
+            if found is None:
+                return None
+            count += found + (kind is types.CodeType)
         elif kind not in LEAVES and kind is not bytes:
-            return False
-    return True
+            return None
+    return count
 
 
 def constant(value: object) -> object:
@@ -288,10 +251,10 @@ def constant(value: object) -> object:
 
 
 def _code_digest(code: types.CodeType) -> CodeDigest:
-    lent = _lent.get(get_ident())
+    lent = _lent_here()
     if lent is None:
-        text = _defined[id(code)][1] if id(code) in _defined else None
-        return _found(code, (text or Text.of(code.co_filename)).content, None)
+        whole = text_at_definition(code) or Text.of(code.co_filename)
+        return _found(code, whole.content, None)
     key, (text, _) = lent.key_of(code)
     row: Any = None if key is None else lent.hinted.get(key)
     if row is None and key is not None:
@@ -308,8 +271,6 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
         except (ValueError, TypeError, AttributeError):  # whatever that is
             pass
     found = _found(code, text, lent.parsed)
-    if found.file is None and text is not None and lent.read_again(code):
-        return _code_digest(code)
     if key is not None:
         row = [found.origin, found.hex, *found.lines, dict(found.annotations)]
         lent.rows[key] = row
@@ -328,30 +289,3 @@ def _found(
 _known: Final[_Known] = {}
 code_digest: Final[Callable[[types.CodeType], CodeDigest]] = once_per_code(_code_digest, _known)
 """The digest of a function's own code, by its syntax tree where that can be found."""
-
-
-def _text_of(filename: str) -> bytes | None:
-    """All of a file. By its number: a buffered file takes as long to make as this does."""
-    try:
-        file = os.open(filename, _READ)
-    except (OSError, ValueError):
-        return _told_of(filename)
-    try:
-        size = os.lseek(file, 0, os.SEEK_END)  # which takes less time than a status
-        os.lseek(file, 0, os.SEEK_SET)
-        text = os.read(file, size)
-        while len(text) != size or not size:  # not all of it, or nobody knows how much there is
-            part = os.read(file, 1 << 16)
-            if not part:
-                break
-            text += part
-        return text
-    except OSError:
-        return _told_of(filename)
-    finally:
-        os.close(file)
-
-
-def _told_of(filename: str) -> bytes | None:
-    found: bytes | None = load("whorl.fingerprint.told").told_of(filename)
-    return found

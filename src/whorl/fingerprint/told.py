@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import types
 
@@ -17,7 +18,11 @@ def told_of(filename: str) -> bytes | None:
     >>> print(told_of("<no such file>"))
     None
     """
-    lines = linecache.getlines(filename)
+    try:
+        is_other = os.path.exists(filename) and not os.path.isfile(filename)  # noqa: PTH110, PTH113
+        lines = [] if is_other else linecache.getlines(filename)  # which would read a pipe
+    except ValueError:  # no file has such a name
+        return None
     return "".join(lines).encode("utf-8", "surrogatepass") if lines else _packed(filename)
 
 

@@ -29,10 +29,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import read_of, shape_plain
+from whorl.fingerprint.definition import definition_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import remembered_as, text_at_definition
+from whorl.fingerprint.source import remembered_as
 from whorl.late import NamedTuple, dataclass, make, replace
 from whorl.lazy import importing, room
 from whorl.locks import RLock
@@ -126,9 +127,9 @@ class Request(NamedTuple):
 # that it has copied from the function count there, if at all.
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
-    "_binding", "_code", "_counts", "_drift_told", "_environment", "_home", "_known", "_lasting",
-    "_lock", "_module", "_name", "_own", "_own_cache", "_replays", "_shapes", "_spec", "_starts",
-    "_text", "_variables",
+    "_binding", "_code", "_counts", "_definition", "_drift_told", "_environment", "_home",
+    "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache", "_replays",
+    "_shapes", "_starts", "_variables",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -167,8 +168,7 @@ class Kernel:
     def _forget(self) -> None:
         """Begin again with an empty table: the function's own code or module is another."""
         self._code = self.function.__code__
-        self._text = text_at_definition(self._code)
-        self._spec = self.function.__globals__.get("__spec__")  # another one after a reload
+        self._definition = definition_of(self.function)
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
@@ -287,7 +287,7 @@ class Kernel:
         """
         table = self._shapes  # before the cache: who has the new one has a new table by then
         cache = self._own_cache or default_cache()
-        sources = self._sources(cache)
+        sources = StoredSources(cache.store)
         try:
             with sources:
                 request = self._request(values, target, table, cache, sources)
@@ -300,16 +300,6 @@ class Kernel:
             cause = error.__cause__
             is_own = type(cause).__module__.startswith("whorl.")
             raise error.with_traceback(None) from (None if is_own else cause)
-
-    def _sources(self, cache: Cache) -> StoredSources:
-        """What is known about sources, the file as it was when this was made to begin with.
-
-        The functions beside it are in that too, unless the module was executed again since.
-        """
-        sources = StoredSources(cache.store)
-        if self._text is not None and self.function.__globals__.get("__spec__") is self._spec:
-            sources.texts[self._code.co_filename] = self._text
-        return sources
 
     def _request(
         self,
@@ -496,7 +486,7 @@ class Kernel:
         if self._recall(values, target) is not None:
             return Explanation(self._name, "hit", "its specialization is in memory")
         table, cache = self._shapes, self._cache
-        sources = self._sources(cache)
+        sources = StoredSources(cache.store)
         with sources:
             return telling.explained(self, self._request(values, target, table, cache, sources))
 

@@ -7,7 +7,7 @@ import re
 import types
 from typing import Final
 
-from whorl.lazy import importing
+from whorl.fingerprint.source import code_digest
 from whorl.store.journal import Difference, Miss
 
 from .explain import ARCHITECTURE, EDITED, FOLLOWED, Explanation
@@ -40,13 +40,10 @@ def _line(path: str, code: types.CodeType) -> str:
     """Where the function begins whose own code is another: below its decorators."""
     if path != _CODE:
         return ""
-    with importing:
-        import linecache
-
-    file, first = code.co_filename, code.co_firstlineno
-    lines = {number: linecache.getline(file, number).strip() for number in range(first, first + 20)}
-    number = next((n for n, text in lines.items() if _DEFINITION.match(text)), first)
-    return f"{os.path.basename(file)}:{number}: `{lines[number]}`"  # noqa: PTH119  # a text is sooner
+    written = [line.strip() for line in code_digest(code).written]
+    below = next((i for i, text in enumerate(written) if _DEFINITION.match(text)), 0)
+    text = written[below] if written else ""
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno + below}: `{text}`"  # noqa: PTH119  # a text is sooner
 
 
 def _cause(why: Explanation) -> str:

@@ -20,10 +20,10 @@ __all__ = ["Source", "source_tree"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A function's tree and text, and how many lines stand before it in its file."""
+    """A function's tree and lines, and how many stand before them in its file."""
 
     tree: ast.FunctionDef | ast.Lambda
-    text: str
+    written: list[str]
     filename: str
     lines_before: int
     called_from: tuple[str, ...] = ()  # innermost call first
@@ -40,7 +40,8 @@ class Source:
 
     def _line(self, number: int) -> str:
         """A line as it was when the function was made: its file may be another by now."""
-        return dict(enumerate(self.text.splitlines(), self.lines_before + 1)).get(number, "")
+        place = number - self.lines_before - 1
+        return self.written[place].rstrip("\r\n") if 0 <= place < len(self.written) else ""
 
     def line(self, node: ast.AST) -> str:
         """A node's line for people: file, number, text."""
@@ -77,9 +78,9 @@ class Source:
 def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ()) -> Source:
     """The tree of a function; `KernelError` if there is no source that is known to be it."""
     code = function.__code__
-    text = code_digest(code).text
-    found = None if text is None else _parsed(text, code)
-    if text is None or found is None:
+    digest = code_digest(code)
+    found = None if digest.text is None else _parsed(digest.text, code)
+    if found is None:
         what, remedy = _why_not(function)
         raise KernelError(
             what,
@@ -89,12 +90,17 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
             1,
             notes=tuple(f"called from {call}" for call in called_from),
         )
-    return Source(found, text, code.co_filename, code.co_firstlineno - 1, called_from)
+    return Source(found, digest.written, code.co_filename, code.co_firstlineno - 1, called_from)
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:
     """What is wrong where a function has no source, and what to do."""
     name = function.__qualname__
+    if "@pytest_ar" in function.__code__.co_names:
+        return (
+            f"{name} is not in its file as it runs: pytest has rewritten its assertions",
+            "Put it into a module of its own, or PYTEST_DONT_REWRITE into the module's docstring.",
+        )
     if PurePath(function.__code__.co_filename).suffix == ".py":
         with contextlib.suppress(OSError):
             file = function.__code__.co_filename

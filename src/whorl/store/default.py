@@ -22,7 +22,8 @@ log = logger("whorl.store")
 
 _lock = RLock()
 _cache: Cache | None = None
-_ready: tuple[Settings, Cache] | None = None  # what was opened last, and as what
+_opened: tuple[Settings, Cache] | None = None  # what it was opened as
+_ready: tuple[Settings, Cache] | None = None  # what was opened before anybody asked
 _prepared: list[bool] = []  # whether that was tried
 
 
@@ -66,20 +67,25 @@ def _no_cache() -> Cache:
 
 def default_cache() -> Cache:
     """The cache of this process, as `whorl.configure` and the environment say."""
-    global _cache, _ready  # noqa: PLW0603  # one process, one default
+    global _cache, _opened  # noqa: PLW0603  # one process, one default
     cache = _cache
     while cache is None:
         settings, ready = _settings.current(), _ready
-        if ready is None or ready[0] is not settings:
+        if ready is None or ready[0] is not settings or not _is_good(ready[1]):
             opened = open_cache(settings)
             with _lock:  # one for all threads that come here at once
-                ready = _ready
+                ready = _opened
                 if ready is None or ready[0] is not settings:
-                    ready = _ready = settings, opened
+                    ready = _opened = settings, opened
         _cache = cache = ready[1]
         if _settings.current() is not settings:  # `configure` was faster
             _cache = cache = None
     return cache
+
+
+def _is_good(cache: Cache) -> bool:
+    """Whether the directory of a cache need not be looked at again before it is first used."""
+    return isinstance(cache.store, DirectoryStore) and cache.store.was_just_checked
 
 
 def prepare() -> None:
@@ -106,9 +112,9 @@ def prepare() -> None:
 
 
 def _reopen(before: Settings, after: Settings) -> None:
-    global _cache, _ready
+    global _cache, _opened, _ready
     with _lock:
-        cache, _cache, _ready = _cache, None, None
+        cache, _cache, _opened, _ready = _cache, None, None, None
     if cache is not None:
         cache.statistics.flush()
 

@@ -94,8 +94,8 @@ class DirectoryStore:
     """
 
     __slots__ = (
-        "__weakref__", "_bound", "_entries", "_groups", "_home", "_looked_at", "_private_until",
-        "_said", "max_size", "place", "read_only", "statistics", "sync",
+        "__weakref__", "_bound", "_checked_until", "_entries", "_groups", "_home", "_looked_at",
+        "_private_until", "_said", "max_size", "place", "read_only", "statistics", "sync",
     )  # fmt: skip
 
     def __init__(
@@ -124,8 +124,9 @@ class DirectoryStore:
         self._bound: Bound | None = None
         # Until when it is not necessary to look at a file again, and what names it has to have.
         self._looked_at: dict[str, tuple[float, bytes]] = {}
-        # Until when nobody else can have entered the directory.
-        self._private_until = time.monotonic() + _TRUSTED_FOR if is_closed else 0.0
+        # Until when the directory is taken to be as it was seen, and nobody else can have entered.
+        self._checked_until = 0.0 if is_closed is None else time.monotonic() + _TRUSTED_FOR
+        self._private_until = self._checked_until if is_closed else 0.0
 
     @property
     def root(self) -> Path:
@@ -134,6 +135,11 @@ class DirectoryStore:
             from pathlib import Path
 
         return Path(self.place)
+
+    @property
+    def was_just_checked(self) -> bool:
+        """Whether it was there, and safe, a moment ago."""
+        return time.monotonic() < self._checked_until
 
     @property
     def leases(self) -> str:

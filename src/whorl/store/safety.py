@@ -37,15 +37,15 @@ def is_private(status: os.stat_result) -> bool:
     return danger(status) is None and not status.st_mode & _OTHERS
 
 
-def check_directory(directory: str) -> bool:
+def check_directory(directory: str) -> bool | None:
     """Raise `UnsafeDirectory` if somebody else may write to it; one that is not there may pass.
 
-    Tells whether nobody else can even get into it.
+    Tells whether nobody else can even get into it; None if it is not there.
     """
     try:
         status = os.stat(directory)
     except OSError:
-        return False
+        return None
     reason = danger(status)
     if reason is None:
         return not status.st_mode & _OTHERS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import types
 from pathlib import PurePath
 from typing import Final
 
 from whorl.errors import KernelError
+from whorl.fingerprint.source import code_digest
 from whorl.kernels import ir
 from whorl.kernels.source import source_tree
 from whorl.kernels.types import is_scalar_value
@@ -44,7 +44,7 @@ def _coroutine(function: types.FunctionType) -> KernelError:
     """The error about an async def, at the line that has these words."""
     code = function.__code__
     number = code.co_firstlineno
-    lines = linecache.getlines(code.co_filename)[number - 1 :]
+    lines = code_digest(code).written
     below = next((i for i, line in enumerate(lines) if line.lstrip().startswith("async")), 0)
     text = lines[below].rstrip("\n") if lines else ""
     return KernelError(
