@@ -1,5 +1,5 @@
 """What was known to be wrong, and is not any more: powers, far steps, copies by pickle."""
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
@@ -107,3 +107,32 @@ def test_a_local_one_is_refused_by_its_name() -> None:
 
     with pytest.raises((AttributeError, pickle.PicklingError), match="inner"):
         pickle.dumps(inner.with_options(debug=True))
+
+
+table: dict[str, Any] = {"a": abs,
+         "b": lambda x: x * 4.0}  # fmt: skip
+fourfold = table["b"]
+if len(table) > 5:
+    chosen: Any = abs
+else: chosen = lambda x: x + 1.0  # noqa: E701  # fmt: skip
+
+
+def test_lambdas_in_the_middle_of_something_are_found() -> None:
+    @whorl.kernel
+    def both(x):
+        return fourfold(x) + chosen(x)
+
+    assert both(1.0) == 6.0
+
+
+def test_what_is_wrong_in_one_is_said_with_its_line() -> None:
+    odd: Any = {"a": 1,
+           "b": lambda x: input(x) or 1}["b"]  # fmt: skip
+
+    @whorl.kernel
+    def k(x):
+        return odd(x)
+
+    with pytest.raises(whorl.KernelError) as caught:
+        k(1.0)
+    assert "lambda x: input(x)" in caught.value.text

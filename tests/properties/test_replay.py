@@ -23,7 +23,6 @@ from whorl.reads.both import both_facts
 from whorl.reads.fact import Unmatched
 from whorl.reads.generated import compiled_replay
 from whorl.reads.replay import (
-    durable_facts,
     facts_now,
     live_facts,
     samples_of,
@@ -213,7 +212,8 @@ def test_both_spellings_at_once_are_those_of_the_plain_ways(
     for rows in (shape.reads, shape_plain(shape)):  # as they are, and as they are kept
         facts = both_facts(rows, world, read_of, by_identity=by_identity)
         assert comparable(facts.live) == comparable(expected)
-        assert repr(facts.durable) == repr(facts_now(shape, world))
+        now = facts_now(shape, world, by_identity=by_identity)
+        assert repr(facts.durable) == repr(now)
 
 
 def test_what_is_known_by_identity_is_looked_at_once() -> None:
@@ -258,7 +258,7 @@ def test_a_module_that_is_replaced_meanwhile_matches_nothing(
 
 
 @given(shapes, values, values, values, values)
-def test_equal_live_facts_mean_equal_durable_facts(
+def test_equal_live_facts_mean_equal_facts_now(
     shape: Shape, a: Any, b: Any, other_a: Any, other_b: Any
 ) -> None:
     one, other = (
@@ -266,7 +266,7 @@ def test_equal_live_facts_mean_equal_durable_facts(
         for arguments in ((a, b), (other_a, other_b))
     )
     if live_facts(shape, one) == live_facts(shape, other):
-        assert repr(durable_facts(shape, one)) == repr(durable_facts(shape, other))
+        assert repr(facts_now(shape, one)) == repr(facts_now(shape, other))
 
 
 def test_variables_and_globals_are_live() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from whorl.reads import AbsentRead, Inputs, Recorder, World
 from whorl.reads.generated import compiled_replay
-from whorl.reads.replay import durable_facts, live_facts
+from whorl.reads.replay import facts_now, live_facts
 
 
 def annotated(n: int, label: dict[str, int] | None = None, plain: Any = 3) -> int:
@@ -71,7 +71,7 @@ def test_what_is_iterated_over_is_never_taken_for_something_of_other_items(
     for item in Inputs(recorder).arg("x"):
         item.value()
     shape = recorder.trace.shape
-    assert durable_facts(shape, worlds[0]) != durable_facts(shape, worlds[1])
+    assert facts_now(shape, worlds[0]) != facts_now(shape, worlds[1])
     plain = [live_facts(shape, each) for each in worlds]
     replay = compiled_replay(shape, worlds[0].function, ("x",), {})
     assert plain[0] != plain[1]
@@ -83,5 +83,5 @@ def test_sequences_of_one_length_and_items_are_alike_to_who_iterates() -> None:
     for item in Inputs(recorder).arg("x"):
         item.value()
     shape = recorder.trace.shape
-    facts = [durable_facts(shape, world(nothing, x=value)) for value in ([3, 4], (3, 4))]
+    facts = [facts_now(shape, world(nothing, x=value)) for value in ([3, 4], (3, 4))]
     assert facts[0] == facts[1]

@@ -15,6 +15,7 @@ from whorl.fingerprint.digest import hash_hex
 from whorl.late import dataclass
 from whorl.lazy import importing
 from whorl.reads.world import ABSENT
+from whorl.settings import encoded
 
 from .target import Target, host
 
@@ -102,6 +103,15 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
             f"{type(compiler).__name__}.environment maps names of variables to their defaults, "
             "str or None"
         )
+    for name, default in declared.items():
+        try:
+            encoded(name)
+            encoded(default or "")
+        except UnicodeError:
+            raise ValueError(
+                f"{type(compiler).__name__}.environment: {name!r} with the default {default!r} is "
+                "nothing that a system can have in its environment"
+            ) from None
     return declared
 
 

@@ -10,7 +10,7 @@ from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass
 from whorl.reads import Path, Plain, Trace, World
-from whorl.reads.fact import same_fact
+from whorl.reads.fact import is_only_here, same_fact
 from whorl.reads.replay import facts_now
 from whorl.reads.words import words
 from whorl.store import Store
@@ -145,7 +145,8 @@ def _is_for_another_target(changes: tuple[Change, ...]) -> bool:
 
 def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
     """What a compile has seen that is different in a world."""
-    return changes_between(trace, facts, facts_now(trace.shape, world))
+    by_identity = is_only_here(facts)
+    return changes_between(trace, facts, facts_now(trace.shape, world, by_identity=by_identity))
 
 
 def changes_between(

@@ -15,7 +15,7 @@ from whorl.errors import Drifted
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
 from whorl.reads.fact import is_only_here
-from whorl.reads.replay import durable_facts
+from whorl.reads.replay import facts_now
 from whorl.reads.trace import Shape
 from whorl.store import Found
 from whorl.store.required import is_hit_required
@@ -125,10 +125,10 @@ def _keys(kernel: Kernel, request: Request, *, in_memory: bool = False) -> Itera
     for name, rows in kernel._known_shapes(request, in_memory=in_memory):
         try:
             shape = Shape(rows) if type(rows) is tuple else shape_of(rows)
-            facts = durable_facts(shape, request.world)
+            facts = facts_now(shape, request.world)
         except (ValueError, TypeError, LookupError, AttributeError):
             continue  # a hint that makes no sense
-        if facts is not None and not is_only_here(facts):
+        if not is_only_here(facts):
             yield artifact_key(request.program, request.target, name, facts)
 
 

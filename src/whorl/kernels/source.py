@@ -13,6 +13,7 @@ from typing import NoReturn
 from whorl.errors import KernelError
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.syntax import syntax_tree
+from whorl.fingerprint.tree import tree_of
 from whorl.late import dataclass
 
 __all__ = ["Source", "source_tree"]
@@ -78,9 +79,14 @@ class Source:
 def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ()) -> Source:
     """The tree of a function; `KernelError` if there is no source that is known to be it."""
     code = function.__code__
-    digest = code_digest(code)
-    found = None if digest.text is None else _parsed(digest.text, code)
-    if found is None:
+    found, begin = code_digest(code), code.co_firstlineno - 1
+    tree = None if found.text is None else _parsed(found.text, code)
+    if tree is None and found.file is not None:  # it stands in the middle of something
+        whole = tree_of(code)
+        if isinstance(whole, ast.FunctionDef | ast.Lambda):
+            tree, begin = whole, 0
+            found = found._replace(lines=(0, len(found.file)))  # there are no more lines than that
+    if tree is None:
         what, remedy = _why_not(function)
         raise KernelError(
             what,
@@ -90,7 +96,7 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
             1,
             notes=tuple(f"called from {call}" for call in called_from),
         )
-    return Source(found, digest.written, code.co_filename, code.co_firstlineno - 1, called_from)
+    return Source(tree, found.written, code.co_filename, begin, called_from)
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:

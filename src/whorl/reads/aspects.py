@@ -23,6 +23,7 @@ from .fact import (
     SIMPLE,
     NotRecorded,
     _hashable,
+    asking_raises,
     exact,
     live_value,
     own_module,
@@ -67,7 +68,7 @@ def _recorded(take: Callable[[Any], Any], value: Any) -> Any:
     except NotRecorded:
         raise
     except Exception as error:
-        raise NotRecorded(f"asking it raises {type(error).__name__}: {error}") from error
+        raise NotRecorded(asking_raises(error)) from error
 
 
 def _signature(value: Any) -> Plain:
@@ -182,22 +183,24 @@ class Same:
     weakly is kept alive for as long.
     """
 
-    __slots__ = ("_address", "_held", "_name")
+    __slots__ = ("_address", "_held", "_is_weak", "_name")
 
     def __init__(self, value: object) -> None:
         self._address = id(value)
         self._name = type_name(type(value))
         self._held: Callable[[], object]
+        self._is_weak = True
         try:
             self._held = weakref.ref(value)
         except TypeError:
-            self._held = lambda: value
+            self._held, self._is_weak = lambda: value, False
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Same or other._address != self._address:
             return False
         held = self._held()
-        return held is not None and held is other._held()
+        is_gone = held is None and self._is_weak
+        return not is_gone and held is other._held()
 
     def __hash__(self) -> int:
         return self._address

@@ -42,6 +42,7 @@ from .fact import (
     live_items,
     own_module,
     pack,
+    refused,
 )
 from .trace import Aspect, Plain, Read, Shape
 from .world import ABSENT, World, file_state, scope_of, variable_now
@@ -244,7 +245,7 @@ def _take_another(row: Any, call: _Call) -> None:
         _take_variables([read.path.name], world.environment, live.append, durable.append)
         return
     if not scopes:  # before anything runs that could exchange a module
-        scopes.append(_other_scopes(rows, world.function, own))
+        scopes.append(_other_scopes(rows, world.function, own, read_of))
     one, other = _unusual(read, world.find(read.path), world, by_identity, kept)
     if read.aspect is Aspect.ARRAY:  # three parts, as in a generated replay
         live += one if type(one) is tuple and len(one) == 3 else (one, None, None)
@@ -259,17 +260,23 @@ def _made(row: Any, read_of: Callable[[Any], Read] | None) -> Read:
     return read_of(row)
 
 
-def _other_scopes(rows: Rows, function: types.FunctionType, own: str | None) -> dict[str, Any]:
+def _other_scopes(
+    rows: Rows,
+    function: types.FunctionType,
+    own: str | None,
+    read_of: Callable[[Any], Read] | None,
+) -> dict[str, Any]:
     """The globals of other modules that are read by name: see `world.other_modules`."""
     found: dict[str, Any] = {}
     for row in rows if type(rows) is not str else rows.split(";"):
         if type(row) is str:
-            _, root, *names = row.split(" ")
+            _, root, *places = row.split(" ")
+            names = [place.partition("/")[0] for place in places]
         else:
-            path: Any = row[1] if type(row) is list else row[0]
-            root, names = path[0], [path[1]]
+            path = (row if type(row) is Read else _made(row, read_of)).path
+            root, names = path.root, [path.name]
         for name in names if root == "global" else ():
-            module = name.partition("/")[0].rpartition(".")[0]
+            module = name.rpartition(".")[0]
             if module != own and module not in found:
                 found[module] = scope_of(function, module)
     return found
@@ -293,9 +300,13 @@ def _unusual(read: Read, value: Any, world: World, by_identity: bool, kept: list
             found = _alias(value, world.find(beside[0]))
         else:
             found = _BOTH[aspect](value)
-    except Exception:  # asking raises: there is no durable fact
-        same = _aspects().Same(value)
-        found = same if by_identity else Unmatched(), OnlyHere(("identity", same))
+    except Exception as error:  # asking raises: there is no durable fact
+        if by_identity:
+            same = _aspects().Same(value)
+            found = same, OnlyHere(("identity", same))
+        else:
+            fact = refused(value, error)
+            found = facts_of._hashable(fact), fact
     return (None, found[1]) if root == "option" else found  # a kernel has one set of options
 
 

@@ -20,7 +20,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from whorl.fingerprint.lookup import module_vars
+from whorl.fingerprint.lookup import module_vars, type_name
 from whorl.fingerprint.names import dtype_text, known_module_name
 from whorl.lazy import importing
 
@@ -44,6 +44,7 @@ __all__ = [
     "live_items",
     "live_value",
     "own_module",
+    "refused",
     "same_fact",
     "spawned_scope",
 ]
@@ -53,6 +54,7 @@ _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400  # flags of an array, 
 LAYOUT_FLAGS: Final = _C | _F | _ALIGNED | _WRITEABLE
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _TEXTS: Final = (str, bytes)
+_DEEP: Final = 64  # levels of these that are written out: the same wherever a fact is taken
 SEQUENCES: Final = (list, tuple)
 LONG: Final = 256  # a longer text is kept as its digest
 SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
@@ -77,6 +79,17 @@ class Unmatched:
     """In place of a fact where a value has none: each equals itself alone."""
 
 
+def refused(value: Any, error: Exception) -> Plain:
+    """In place of a fact where a value has none: all that a compile which goes on knows of it."""
+    said = error.reason if isinstance(error, NotRecorded) else asking_raises(error)
+    return {"refused": (type_name(type(value)), said)}  # no value has this fact
+
+
+def asking_raises(error: Exception) -> str:
+    """The reason why there is no fact of what raises when it is asked."""
+    return f"asking it raises {type(error).__name__}: {error}"
+
+
 def has_identity(fact: Plain) -> bool:
     """Whether a fact, or a part of it, means nothing in another process."""
     cls = type(fact)
@@ -99,16 +112,45 @@ def exact(value: Any) -> Plain:
     cls = type(value)
     if type(cls) is type and cls in SIMPLE and not (cls in _TEXTS and len(value) > LONG):
         return value
-    try:
-        if cls is tuple:
-            return tuple([exact(item) for item in value])
-        if cls is list:
-            return ["list", *(exact(item) for item in value)]
-        if cls is dict:  # whoever has the value can see the order
-            return ["dict", *((exact(key), exact(held)) for key, held in value.items())]
-    except RecursionError:  # deep, or in a circle
-        pass
+    if _is_holder(value) and not is_deep(value):
+        return _written(value)
     return _by_digest(value)
+
+
+def _written(value: Any) -> Plain:
+    cls = type(value)
+    if cls is tuple:
+        return tuple([_written(item) for item in value])
+    if cls is list:
+        return ["list", *(_written(item) for item in value)]
+    if cls is dict:  # whoever has the value can see the order
+        return ["dict", *((_written(key), _written(held)) for key, held in value.items())]
+    return exact(value)
+
+
+def _is_holder(value: Any) -> bool:
+    cls = type(value)
+    return cls is tuple or cls is list or cls is dict
+
+
+def is_deep(value: Any) -> bool:
+    """Whether a value holds itself, or others in more levels than are written out.
+
+    >>> circle = [1]
+    >>> circle.append(circle)
+    >>> is_deep(circle), is_deep((1, [2, {3: (4,)}]))
+    (True, False)
+    """
+    level = {id(value): value}
+    for _ in range(_DEEP):
+        inside: dict[int, Any] = {}
+        for held in level.values():
+            parts = (*held, *held.values()) if type(held) is dict else held
+            inside.update({id(part): part for part in parts if _is_holder(part)})
+        if not inside:
+            return False
+        level = inside
+    return True
 
 
 def _by_digest(value: Any) -> Plain:
@@ -194,7 +236,7 @@ def live_value(value: Any) -> Any:
         return pack(value)
     if cls is bool or cls is bytes:
         return (cls, value)
-    if cls is tuple:
+    if cls is tuple and not is_deep(value):
         return ("tuple", *map(live_value, value))
     return ("exactly", _hashable(exact(value)))  # which has the class in it
 
@@ -228,7 +270,7 @@ def is_constant(value: Any) -> bool:
     if cls is type:
         return not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
     if cls is tuple:
-        return all(map(is_constant, value))
+        return not is_deep(value) and all(map(is_constant, value))
     return type(cls) is type and cls in SIMPLE
 
 

@@ -1,6 +1,6 @@
 """A shape in, the facts of a call out: the reads of an earlier compile made again, without it.
 
-`live_facts` and `durable_facts` are the plain way: each path is walked by the operations that
+`live_facts` and `facts_now` are the plain way: each path is walked by the operations that
 made it. `generated` does the same in a function that is written for one shape.
 """
 
@@ -11,13 +11,20 @@ from typing import Any
 
 from .aspects import Same, alias_fact, durable, live
 from .both import plain_replay
-from .fact import ABSENT_FACT, NotRecorded, OnlyHere, Unmatched, is_constant, own_module
+from .fact import (
+    ABSENT_FACT,
+    NotRecorded,
+    OnlyHere,
+    _hashable,
+    is_constant,
+    own_module,
+    refused,
+)
 from .trace import Aspect, Path, Plain, Read, Shape
 from .world import ABSENT, World, file_state, other_modules, scope_of, variable_now
 
 __all__ = [
     "Replay",
-    "durable_facts",
     "facts_now",
     "is_annotation",
     "live_facts",
@@ -28,22 +35,15 @@ __all__ = [
 Replay = Callable[[tuple[Any, ...], Mapping[str, Any]], tuple[Any, ...]]
 
 
-def durable_facts(shape: Shape, world: World) -> tuple[Plain, ...] | None:
-    """The facts of a call in plain data; None if one of the reads has no fact here."""
-    try:
-        return tuple(_durable(read, world) for read in shape.reads)
-    except NotRecorded:
-        return None
-
-
-def facts_now(shape: Shape, world: World) -> tuple[Plain, ...]:
-    """The facts of a call in plain data; what has none is known by identity."""
+def facts_now(shape: Shape, world: World, *, by_identity: bool = False) -> tuple[Plain, ...]:
+    """The facts of a call in plain data; what has none is known by that, or by identity."""
 
     def fact(read: Read) -> Plain:
         try:
             return _durable(read, world)
-        except NotRecorded:
-            return OnlyHere(("identity", Same(world.find(read.path))))
+        except NotRecorded as error:
+            value = world.find(read.path)
+            return OnlyHere(("identity", Same(value))) if by_identity else refused(value, error)
 
     return tuple(map(fact, shape.reads))
 
@@ -88,8 +88,8 @@ def _live(read: Read, world: World, by_identity: bool) -> Any:
             other = world.find(read.beside[0])
             return ABSENT if other is ABSENT else alias_fact(value, other)
         return live(read.aspect, value)
-    except NotRecorded:
-        return Same(value) if by_identity else Unmatched()
+    except NotRecorded as error:
+        return Same(value) if by_identity else _hashable(refused(value, error))
 
 
 def is_annotation(path: Path) -> bool:

@@ -83,6 +83,10 @@ def register_signature(cls: type[T], function: Callable[[T], Plain]) -> None:
     """
     if not isinstance(cls, type) or not callable(function):
         raise TypeError("register_signature takes a class and a function")
+    if cls is np.ndarray or cls in SCALARS:
+        raise TypeError(
+            f"what a {cls.__name__} is known by is fixed: derive a class of your own from it"
+        )
     _registered[cls] = function
 
 

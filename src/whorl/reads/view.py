@@ -24,7 +24,7 @@ from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import source_of, tree_of
 
 from .aspects import Same, alias_fact, durable
-from .fact import NotRecorded, OnlyHere, has_identity
+from .fact import NotRecorded, OnlyHere, has_identity, refused
 from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, function_behind, global_path, walk, walk_or_error
@@ -50,6 +50,7 @@ class Recorder:
         self.only_here: list[str] = []  # why the result is good for this process only
         self._by_identity = by_identity
         self._seen: dict[Read, Seen] = {}
+        self._refused: dict[Read, Seen] = {}  # what has no fact: who goes on knows that much
         self._walked: dict[Path, str] = {}
         self._found: dict[Path, Any] = {}
         self.asking: str | None = None  # the line of the program that asks, if the compiler says
@@ -74,7 +75,7 @@ class Recorder:
             for path, line in self._walked.items()
             if path not in told
         )
-        return Trace((*self._seen.values(), *there))
+        return Trace((*self._seen.values(), *self._refused.values(), *there))
 
     def walked(self, path: Path) -> None:
         """Take note that there is something at a path. Parameters are always there."""
@@ -107,6 +108,7 @@ class Recorder:
             )
         except NotRecorded as error:
             if not self._by_identity:
+                self._refused[read] = Seen(read, refused(value, error), line)
                 raise UnsupportedRead(
                     str(read.path), type_name(type(value)), error.reason, line
                 ) from error

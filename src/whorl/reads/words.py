@@ -22,6 +22,8 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
     match fact:
         case {"absent": True}:
             return "absent"
+        case {"refused": (str(name), str(reason))}:
+            return f"{name}, of which nothing can be recorded ({reason})"
         case ("array", dtype, dimensions, layout, access):
             how = "writeable" if access == "rw" else "read-only"
             plural = "" if dimensions == 1 else "s"

@@ -7,7 +7,6 @@ by the same operations in the world of another call.
 from __future__ import annotations
 
 import builtins
-import contextlib
 import functools
 import os
 import sys
@@ -281,9 +280,8 @@ class Declared(dict[str, str | None]):
         super().__init__(defaults)
         self.raw: dict[str, tuple[bytes, bytes | None, str | None]] = {}
         for name, default in defaults.items():
-            with contextlib.suppress(UnicodeError):  # what the system cannot spell is not set there
-                raw = None if default is None else encoded(default)
-                self.raw[name] = encoded(name), raw, default
+            raw = None if default is None else encoded(default)
+            self.raw[name] = encoded(name), raw, default
 
 
 Variables = tuple[bytes | str | None, ...]
