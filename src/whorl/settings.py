@@ -336,13 +336,13 @@ def current() -> Settings:
     if _current is None:
         ready = _prepared
         if ready is not None and ready[0] == _asked_now():
-            settings = ready[1]
+            _current = settings = ready[1]  # the same for all threads that come here at once
         else:
             settings = Settings.from_environment()
-        with _lock:  # of threads that come here at once, one is the first
-            if _current is not None:
-                return _current
-            _current = settings
+            with _lock:  # one of them is the first
+                if _current is not None:
+                    return _current
+                _current = settings
         if _applied or settings.log.origin != _DEFAULT:  # not the first, or not as usual
             _apply(settings)
         else:

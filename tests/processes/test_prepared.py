@@ -62,7 +62,7 @@ def run(
 
 def test_it_is_opened_before_the_first_call(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir(mode=0o700)
-    between = "from whorl.store import default\nready = default._ready[1]\n"
+    between = "from whorl.store import default\nready = default._ready[2]\n"
     said, _ = run(tmp_path, f"{between}assert default._cache is None\n")
     assert said == f"DirectoryStore {tmp_path / 'first'}\n"
     said, _ = run(tmp_path, f"{between}assert default_cache() is ready\n")
@@ -132,7 +132,7 @@ def test_a_directory_that_comes_meanwhile_is_looked_at(tmp_path: Path) -> None:
 def test_one_that_was_seen_long_ago_is_looked_at_again(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir(mode=0o700)
     between = (
-        "from whorl.store import default\nready = default._ready[1]\n"
+        "from whorl.store import default\nready = default._ready[2]\n"
         "ready.store._checked_until = 0.0\nassert default_cache() is not ready\n"
     )
     run(tmp_path, between)

@@ -51,11 +51,11 @@ class Text(NamedTuple):
 class Definition:
     """The text of a file that was executed, and the code objects that came of that."""
 
-    __slots__ = ("__weakref__", "codes", "root", "text")
+    __slots__ = ("__weakref__", "codes", "roots", "text")
 
-    def __init__(self, root: types.CodeType, text: Text) -> None:
-        self.root = root  # which keeps the others
-        self.codes = frozenset(map(id, _codes_in(root)))
+    def __init__(self, roots: tuple[types.CodeType, ...], text: Text) -> None:
+        self.roots = roots  # which keep the others
+        self.codes = frozenset(map(id, _codes_in(*roots)))
         self.text = text
 
 
@@ -74,8 +74,8 @@ def text_at_definition(code: types.CodeType) -> Text | None:
 def definition_of(function: types.FunctionType) -> Definition | None:
     """The definition of a function, to be kept; None if it has no text.
 
-    While the file is executed, that of the file; afterwards, if nobody has kept that, the
-    function's own, by the text as it is now.
+    While the file is executed, that of the file; afterwards, if nobody has kept that, one of the
+    function and of those beside it, by the text as it is now.
 
     >>> definition_of(eval("lambda: 1")) is None
     True
@@ -90,7 +90,7 @@ def definition_of(function: types.FunctionType) -> Definition | None:
     text = Text.of(filename)
     if text.content is None:
         return None
-    made = Definition(_executed_for(function), text)
+    made = Definition(_roots_of(function), text)
     _definitions[filename] = tuple([weakref.ref(each) for each in (*known, made)])
     return made
 
@@ -112,8 +112,9 @@ def _is_told(filename: str) -> bool:
         return False
 
 
-def _executed_for(function: types.FunctionType) -> types.CodeType:
-    """The code of the file that is being executed and defines the function; else its own code."""
+def _roots_of(function: types.FunctionType) -> tuple[types.CodeType, ...]:
+    """The code of the file that is being executed and defines the function; else its own code,
+    and that of the functions that are beside it now."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -123,14 +124,20 @@ def _executed_for(function: types.FunctionType) -> types.CodeType:
             and frame.f_locals is frame.f_globals
             and any(each is function.__code__ for each in _codes_in(code))
         ):
-            return code
+            return (code,)
         frame = frame.f_back
-    return function.__code__
+    own, scope = function.__code__, function.__globals__
+    beside = [
+        held.__code__
+        for held in [*scope.values()]  # another thread may add some
+        if type(held) is types.FunctionType and held.__globals__ is scope
+    ]
+    return (own, *(code for code in beside if code.co_filename == own.co_filename))
 
 
-def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code object and all that are nested in it."""
-    pending = [code]
+def _codes_in(*codes: types.CodeType) -> Iterator[types.CodeType]:
+    """Code objects and all that are nested in them."""
+    pending = [*codes]
     while pending:
         code = pending.pop()
         yield code

@@ -196,9 +196,10 @@ def _raw(code: types.CodeType) -> bytes:
     """All of a code object but the name of its file, as the same bytes in every process."""
     constants, mark = code.co_consts, dumps(code.co_filename, 2)
     count = 0 if LEAVES.issuperset(map(type, constants)) else _codes_among(constants)
-    data = b"" if count is None else dumps(code, 2)
-    if count is not None and data.count(mark) == count + 1:
-        return data.replace(mark, b"")
+    if count is not None:
+        parts = dumps(code, 2).split(mark)
+        if len(parts) == count + 2:  # it stands in each code object, and nowhere else
+            return b"".join(parts)
     # There are sets in it, or texts that are named like the file.
     held = [
         ("code", _raw(each)) if isinstance(each, types.CodeType) else constant(each)

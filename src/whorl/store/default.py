@@ -23,7 +23,7 @@ log = logger("whorl.store")
 _lock = RLock()
 _cache: Cache | None = None
 _opened: tuple[Settings, Cache] | None = None  # what it was opened as
-_ready: tuple[Settings, Cache] | None = None  # what was opened before anybody asked
+_ready: tuple[Settings, DirectoryStore, Cache] | None = None  # ... before anybody asked
 _prepared: list[bool] = []  # whether that was tried
 
 
@@ -71,21 +71,17 @@ def default_cache() -> Cache:
     cache = _cache
     while cache is None:
         settings, ready = _settings.current(), _ready
-        if ready is None or ready[0] is not settings or not _is_good(ready[1]):
+        if ready is not None and ready[0] is settings and ready[1].was_just_checked:
+            _cache = cache = ready[2]
+        else:
             opened = open_cache(settings)
             with _lock:  # one for all threads that come here at once
-                ready = _opened
-                if ready is None or ready[0] is not settings:
-                    ready = _opened = settings, opened
-        _cache = cache = ready[1]
+                if _opened is None or _opened[0] is not settings:
+                    _opened = settings, opened
+                _cache = cache = _opened[1]
         if _settings.current() is not settings:  # `configure` was faster
             _cache = cache = None
     return cache
-
-
-def _is_good(cache: Cache) -> bool:
-    """Whether the directory of a cache need not be looked at again before it is first used."""
-    return isinstance(cache.store, DirectoryStore) and cache.store.was_just_checked
 
 
 def prepare() -> None:
@@ -108,7 +104,7 @@ def prepare() -> None:
         )
     except Exception:  # who asks for it is told
         return
-    _ready = settings, Cache(directory)
+    _ready = settings, directory, Cache(directory)
 
 
 def _reopen(before: Settings, after: Settings) -> None:
