@@ -30,6 +30,7 @@ _READ: Final = (
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NONBLOCK", 0)  # what is no file must not hold us up
 )
+_FILES_KEPT: Final = 1024  # before those are forgotten of which nothing is kept
 _OF_A_FUNCTION: Final = 0x1 | 0x2  # flags of code with locals of its own
 
 
@@ -91,6 +92,10 @@ def definition_of(function: types.FunctionType) -> Definition | None:
     if text.content is None:
         return None
     made = Definition(_roots_of(function), text)
+    if len(_definitions) >= _FILES_KEPT:
+        for name, references in [*_definitions.items()]:
+            if not any(map(_alive, references)):
+                _definitions.pop(name, None)
     _definitions[filename] = tuple([weakref.ref(each) for each in (*known, made)])
     return made
 
