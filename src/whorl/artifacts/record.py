@@ -118,9 +118,9 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
     """The record of an entry; `Damaged` if it is none. An artifact's trace can be left out."""
     try:
         fields = entry.fields
-        kind, *held = fields["record"]
-        if kind == "artifact":
-            (metadata,) = held
+        record = fields["record"]
+        if record[0] == "artifact":
+            _, metadata = record
             payloads, data, end = {}, memoryview(entry.data), len(entry.data)
             for name, at, size, _ in fields["payloads"]:
                 if not 0 <= at <= at + size <= end:
@@ -131,10 +131,10 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
                 dict(restored(metadata)) if metadata else {},
                 _trace_in(entry.more) if with_trace else _NO_TRACE,
             )
-        if kind == "manifest":
-            program, shapes = held
+        if record[0] == "manifest":
+            _, program, shapes = record
             return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    except (ValueError, TypeError, LookupError, OverflowError) as error:
         raise Damaged.unreadable(repr(error)) from error
     raise Damaged.unreadable("neither an artifact nor a manifest")
 

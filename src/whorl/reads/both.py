@@ -225,13 +225,14 @@ def _take_variables(
     for name in names:
         if table is None or name not in spelled:
             raw, text = variable_now(name, environment.get(name))
+            fact = exact(text)
         else:  # the same, sooner
-            raw_name, default, text = spelled[name]
+            raw_name, default, fact = spelled[name]
             raw = table.get(raw_name, default)
             if raw is not default:
-                text = decoded(raw)
+                fact = exact(decoded(raw))
         to_live(raw)
-        to_durable(text if text is None or len(text) <= LONG else exact(text))
+        to_durable(fact)
 
 
 # -- All else ----------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from whorl.late import dataclass, setters
 from whorl.lazy import load
 from whorl.settings import decoded, encoded, raw_environment
 
-from .fact import NotRecorded, own_module, spawned_scope
-from .trace import Path, Shape, Step
+from .fact import NotRecorded, exact, own_module, spawned_scope
+from .trace import Path, Plain, Shape, Step
 
 __all__ = [
     "ABSENT",
@@ -270,6 +270,8 @@ def _environment(world: World, name: str) -> Any:
 class Declared(dict[str, str | None]):
     """Variables with their defaults; `raw` has both as the system spells them, made once.
 
+    With them is the fact of a variable that is not set.
+
     >>> Declared({"CC": "cc", "CFLAGS": None}).raw
     {'CC': (b'CC', b'cc', 'cc'), 'CFLAGS': (b'CFLAGS', None, None)}
     """
@@ -278,10 +280,10 @@ class Declared(dict[str, str | None]):
 
     def __init__(self, defaults: Mapping[str, str | None]) -> None:
         super().__init__(defaults)
-        self.raw: dict[str, tuple[bytes, bytes | None, str | None]] = {}
+        self.raw: dict[str, tuple[bytes, bytes | None, Plain]] = {}
         for name, default in defaults.items():
             raw = None if default is None else encoded(default)
-            self.raw[name] = encoded(name), raw, default
+            self.raw[name] = encoded(name), raw, exact(default)
 
 
 Variables = tuple[bytes | str | None, ...]

@@ -122,8 +122,9 @@ class DirectoryStore:
         self.sync = sync
         self._said: set[object] = set()
         self._bound: Bound | None = None
-        # Until when it is not necessary to look at a file again, and what names it has to have.
-        self._looked_at: dict[str, tuple[float, bytes]] = {}
+        # Of a file that was looked at twice: until when it is not necessary to look at it again,
+        # and what names it has to have.
+        self._looked_at: dict[str, tuple[float, bytes] | None] = {}
         # Until when the directory is taken to be as it was seen, and nobody else can have entered.
         self._checked_until = 0.0 if is_closed is None else time.monotonic() + _TRUSTED_FOR
         self._private_until = self._checked_until if is_closed else 0.0
@@ -231,12 +232,16 @@ class DirectoryStore:
         if not -RENEWED_EVERY <= age <= RENEWED_EVERY and not self.read_only:
             with contextlib.suppress(OSError):
                 os.utime(path)
-        now, looked_at = time.monotonic(), self._looked_at
+        looked_at = self._looked_at
+        if path not in looked_at:  # as most, which are asked for once
+            if len(looked_at) >= _LOOKED_AT:
+                looked_at.clear()
+            looked_at[path] = None
+            return None
+        now = time.monotonic()
         if now >= self._private_until and is_private(os.stat(self.place)):
             self._private_until = now + _TRUSTED_FOR
         if now < self._private_until:
-            if len(looked_at) >= _LOOKED_AT:
-                looked_at.clear()
             looked_at[path] = self._private_until, names
         return None
 
