@@ -56,7 +56,6 @@ Pair = tuple[Any, Plain]
 Rows = tuple[Read, ...] | list[Any] | str
 """The reads of a shape: a list of them or a text is as it was kept, see `artifacts.record`."""
 
-
 _Call: TypeAlias = tuple[
     list[Any],  # the live facts so far
     list[Plain],  # the durable ones
@@ -89,7 +88,7 @@ def both_facts(
     own: str | types.EllipsisType | None = ...,
     by_identity: bool = False,
 ) -> Facts:
-    """The facts of a call. Where a value has none, the durable one is `OnlyHere`.
+    """The facts of a call. Where a value has none, they say so, or are of its identity.
 
     `rows` are the reads of a shape. Of a shape that was kept they may be as they are kept there,
     which spares a new process making reads of them: see `artifacts.record`, whose `read_of` is
