@@ -131,6 +131,47 @@ def test_what_holds_itself_or_much_is_compiled_once(make: Callable[[], Any]) -> 
     assert again.stats() == {"found": 1}
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_what_is_held_again_and_again_is_not_written_as_often(kind: Any) -> None:
+    value: Any = kind((1.0,))
+    for _ in range(40):
+        value = kind((value, value))
+    kernel = made(lambda inputs: inputs.arg("x").value() is value)
+    assert [kernel(value) for _ in range(5)] == [True] * 5
+    assert kernel.stats()["compiled"] == 1
+    assert [kernel(kind([0.0] * 20_000)) for _ in range(5)] == [False] * 5
+    assert kernel.stats()["compiled"] == 2
+
+
+class Uncounted:
+    def __len__(self) -> int:
+        raise TypeError(f"{self!r} cannot be counted")
+
+
+class Counted:
+    """Can be counted every second time."""
+
+    asked = 0
+
+    def __len__(self) -> int:
+        Counted.asked += 1
+        if not Counted.asked % 2:
+            raise TypeError("not now")
+        return 3
+
+
+def test_addresses_are_no_part_of_what_is_refused() -> None:
+    kernel, kept = made(counted), [Uncounted() for _ in range(5)]
+    assert [kernel(x) for x in kept] == ["nothing to count"] * 5
+    assert kernel.stats()["compiled"] == 1
+
+
+def test_a_length_is_the_one_that_was_seen() -> None:
+    kernel = made(lambda inputs: inputs.arg("x").len())
+    Counted.asked = 0
+    assert kernel(Counted()) == 3
+
+
 def test_signatures_of_arrays_and_numbers_are_fixed() -> None:
     for cls in (np.ndarray, int, str, type(None)):
         with pytest.raises(TypeError, match="is fixed"):

@@ -6,7 +6,9 @@ import gc
 import importlib
 import importlib.util
 import os
+import runpy
 import sys
+import threading
 import weakref
 import zipfile
 from collections.abc import Iterator
@@ -334,3 +336,21 @@ def test_what_pytest_has_rewritten_is_said_to_be() -> None:
 
     with pytest.raises(whorl.KernelError, match="pytest has rewritten its assertions"):
         checked(1.0)
+
+
+def test_threads_that_execute_one_file_at_once_have_a_text_each(annotated: Annotated) -> None:
+    made: list[Any] = []
+    barrier = threading.Barrier(8)
+
+    def execute() -> None:
+        barrier.wait()
+        made.extend(runpy.run_path(str(annotated.kernels))["k"] for _ in range(10))
+
+    threads = [threading.Thread(target=execute) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    annotated.write(kind="float64")
+    assert {kernel(0.1) for kernel in made} == {SINGLE}
+    assert len(made) == 80

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,24 @@ def test_a_negative_power_of_an_integer_is_said_under_debug(kind: Any) -> None:
     with pytest.raises(ValueError, match="integers have no negative powers") as caught:
         checked(kind(2), kind(-1))
     assert "return i**j" in str(caught.value)
+
+
+@whorl.kernel
+def called(i, j):
+    return pow(i, j)
+
+
+@whorl.kernel
+def called_of_numpy(i, j):
+    return np.power(i, j)
+
+
+@pytest.mark.parametrize("kernel", [called, called_of_numpy])
+def test_functions_say_it_too(kernel: Any) -> None:
+    checked = kernel.with_options(debug=True)
+    assert (checked(2, 3), checked(2.0, -1.0)) == (8, 0.5)
+    with pytest.raises(ValueError, match="integers have no negative powers"):
+        checked(2, -3)
 
 
 def test_numbers_without_a_sign_and_floats_have_all_their_powers() -> None:
@@ -82,10 +101,7 @@ def test_parallel_loops_with_far_steps_have_the_rounds_of_a_range(
     assert seen.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize(
-    "again", [copy.copy, copy.deepcopy, lambda k: pickle.loads(pickle.dumps(k))]
-)
-def test_a_kernel_with_other_options_is_pickled_with_them(again: Any) -> None:
+def test_a_kernel_with_other_options_is_pickled_with_them() -> None:
     checked = again(picked.with_options(debug=True, nogil=True))
     assert (checked.compiler.debug, checked.compiler.nogil) == (True, True)
     with pytest.raises(IndexError):
@@ -94,10 +110,33 @@ def test_a_kernel_with_other_options_is_pickled_with_them(again: Any) -> None:
     assert again(Held.scaled.with_options(debug=True))(None, 2.0) == 4.0
 
 
-def test_one_with_a_store_of_its_own_cannot_be(tmp_path: Any) -> None:
+def again(kernel: Any) -> Any:
+    return pickle.loads(pickle.dumps(kernel))
+
+
+def test_copies_of_a_kernel_are_the_kernel(tmp_path: Path) -> None:
     own = picked.with_options(store=Cache(DirectoryStore(tmp_path)))
-    with pytest.raises((TypeError, pickle.PicklingError)):
-        pickle.dumps(own)
+    for kernel in (picked, picked.with_options(debug=True), own):
+        assert copy.copy(kernel) is kernel
+        assert copy.deepcopy({"step": kernel})["step"] is kernel
+
+
+def test_what_is_more_than_options_apart_cannot_be_pickled(tmp_path: Path) -> None:
+    own = picked.with_options(store=Cache(DirectoryStore(tmp_path)))
+    other = whorl.jit(Other())(picked.function)
+    for kernel in (own, other):
+        with pytest.raises(pickle.PicklingError, match="picked"):
+            pickle.dumps(kernel)
+
+
+class Other:
+    name, version = "other", "1"
+
+    def compile(self, program: whorl.Program, inputs: whorl.Inputs) -> whorl.Artifact:
+        return whorl.Artifact({})
+
+    def load(self, artifact: whorl.Artifact, device: str) -> Any:
+        return lambda *values: "other"
 
 
 def test_a_local_one_is_refused_by_its_name() -> None:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from whorl.late import NamedTuple
 from whorl.lazy import load
+from whorl.locks import RLock
 
 from .digest import hash_bytes
 
@@ -60,6 +61,7 @@ class Definition:
         self.text = text
 
 
+_lock = RLock()  # held for moments
 _definitions: Final[dict[str, tuple[weakref.ref[Definition], ...]]] = {}  # by file name
 
 
@@ -82,9 +84,8 @@ def definition_of(function: types.FunctionType) -> Definition | None:
     True
     """
     code, filename = function.__code__, function.__code__.co_filename
-    known = [each for each in map(_alive, _definitions.get(filename, ())) if each is not None]
-    for each in known:
-        if id(code) in each.codes:
+    for each in map(_alive, _definitions.get(filename, ())):
+        if each is not None and id(code) in each.codes:
             return each
     if not _is_told(filename):
         return None
@@ -92,16 +93,31 @@ def definition_of(function: types.FunctionType) -> Definition | None:
     if text.content is None:
         return None
     made = Definition(_roots_of(function), text)
-    if len(_definitions) >= _FILES_KEPT:
-        for name, references in [*_definitions.items()]:
-            if not any(map(_alive, references)):
-                _definitions.pop(name, None)
-    _definitions[filename] = tuple([weakref.ref(each) for each in (*known, made)])
+    _register(filename, made)
     return made
+
+
+def _register(filename: str, made: Definition) -> None:
+    with _lock:
+        if len(_definitions) >= _FILES_KEPT:
+            for name, references in [*_definitions.items()]:
+                if not any(map(_alive, references)):
+                    del _definitions[name]
+        others = [each for each in _definitions.get(filename, ()) if _alive(each)]
+        _definitions[filename] = (*others, weakref.ref(made))
 
 
 def _alive(reference: weakref.ref[Definition]) -> Definition | None:
     return reference()
+
+
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
+    _lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _is_told(filename: str) -> bool:

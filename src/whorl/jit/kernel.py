@@ -192,9 +192,25 @@ class Kernel:
         found: Any = _loaded(self.function.__module__)
         for name in self.function.__qualname__.split("."):
             found = getattr(found, name, None)
-        if isinstance(found, Kernel) and found is not self and found.function is self.function:
-            return _with_options, (found, self._said())
+        if isinstance(found, Kernel) and found is not self and self._is_variant_of(found):
+            options = {name: said for name, said in self._said().items() if name != "store"}
+            return _with_options, (found, options)
         return self.function.__qualname__
+
+    def __copy__(self) -> Kernel:
+        return self  # as functions do
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        return self
+
+    def _is_variant_of(self, other: Kernel) -> bool:
+        """Whether the other one with this one's options is this one."""
+        return (
+            other.function is self.function
+            and other.compiler is self.compiler
+            and other._own_cache is self._own_cache
+            and replace(other.choices, options=self.choices.options) == self.choices
+        )
 
     def _said(self) -> dict[str, Any]:
         """The options as `with_options` takes them."""

@@ -351,6 +351,13 @@ class NumericKernel(Kernel):
             )
         return kernel(**cast("Any", said | options))(self.function)
 
+    def _is_variant_of(self, other: Kernel) -> bool:
+        return (
+            isinstance(other, NumericKernel)
+            and other.function is self.function
+            and other._own_cache is self._own_cache
+        )
+
     def _said(self) -> dict[str, Any]:
         compiler, choices = self.compiler, self.choices
         return {

@@ -54,7 +54,8 @@ _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400  # flags of an array, 
 LAYOUT_FLAGS: Final = _C | _F | _ALIGNED | _WRITEABLE
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _TEXTS: Final = (str, bytes)
-_DEEP: Final = 64  # levels of these that are written out: the same wherever a fact is taken
+_DEEP: Final = 64  # levels of tuples, lists and dicts that are written out
+_MANY: Final = 10_000  # parts of them, in all
 SEQUENCES: Final = (list, tuple)
 LONG: Final = 256  # a longer text is kept as its digest
 SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
@@ -86,8 +87,12 @@ def refused(value: Any, error: Exception) -> Plain:
 
 
 def asking_raises(error: Exception) -> str:
-    """The reason why there is no fact of what raises when it is asked."""
-    return f"asking it raises {type(error).__name__}: {error}"
+    """The reason why there is no fact of what raises when it is asked, without addresses."""
+    with importing:
+        import re
+
+    said = re.sub("0x[0-9a-fA-F]+", "0x...", str(error))
+    return f"asking it raises {type(error).__name__}: {said}"
 
 
 def has_identity(fact: Plain) -> bool:
@@ -112,7 +117,7 @@ def exact(value: Any) -> Plain:
     cls = type(value)
     if type(cls) is type and cls in SIMPLE and not (cls in _TEXTS and len(value) > LONG):
         return value
-    if _is_holder(value) and not is_deep(value):
+    if _is_holder(value) and not is_much(value):
         return _written(value)
     return _by_digest(value)
 
@@ -133,20 +138,28 @@ def _is_holder(value: Any) -> bool:
     return cls is tuple or cls is list or cls is dict
 
 
-def is_deep(value: Any) -> bool:
-    """Whether a value holds itself, or others in more levels than are written out.
+def is_much(value: Any) -> bool:
+    """Whether a value holds itself, or more than is written out: in levels, or in all.
+
+    What is held twice is written twice, so that few objects can be much.
 
     >>> circle = [1]
     >>> circle.append(circle)
-    >>> is_deep(circle), is_deep((1, [2, {3: (4,)}]))
+    >>> is_much(circle), is_much((1, [2, {3: (4,)}]))
     (True, False)
     """
-    level = {id(value): value}
+    level, total = {id(value): (value, 1)}, 0
     for _ in range(_DEEP):
-        inside: dict[int, Any] = {}
-        for held in level.values():
+        inside: dict[int, tuple[Any, int]] = {}
+        for held, times in level.values():
             parts = (*held, *held.values()) if type(held) is dict else held
-            inside.update({id(part): part for part in parts if _is_holder(part)})
+            total += times * len(parts)
+            if total > _MANY:
+                return True
+            for part in parts:
+                if _is_holder(part):
+                    before = inside.get(id(part), (part, 0))[1]
+                    inside[id(part)] = part, before + times
         if not inside:
             return False
         level = inside
@@ -236,9 +249,13 @@ def live_value(value: Any) -> Any:
         return pack(value)
     if cls is bool or cls is bytes:
         return (cls, value)
-    if cls is tuple and not is_deep(value):
-        return ("tuple", *map(live_value, value))
+    if cls is tuple and not is_much(value):
+        return _live_tuple(value)
     return ("exactly", _hashable(exact(value)))  # which has the class in it
+
+
+def _live_tuple(value: tuple[Any, ...]) -> Any:
+    return ("tuple", *[_live_tuple(x) if type(x) is tuple else live_value(x) for x in value])
 
 
 def live_items(value: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -270,8 +287,12 @@ def is_constant(value: Any) -> bool:
     if cls is type:
         return not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
     if cls is tuple:
-        return not is_deep(value) and all(map(is_constant, value))
+        return not is_much(value) and all(map(_is_constant, value))
     return type(cls) is type and cls in SIMPLE
+
+
+def _is_constant(value: Any) -> bool:
+    return all(map(_is_constant, value)) if type(value) is tuple else is_constant(value)
 
 
 def _hashable(plain: Plain) -> Any:

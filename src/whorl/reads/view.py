@@ -234,8 +234,11 @@ class View:
 
     def len(self) -> int:
         """How many items there are (aspect `len`)."""
-        self._see(Aspect.LEN)
-        return len(self._value)
+        fact = self._see(Aspect.LEN)
+        if type(fact) is OnlyHere:
+            return len(self._value)
+        found: int = fact[-1] if type(fact) is tuple else fact  # what was seen, not what is now
+        return found
 
     def code(self) -> CodeView:
         """The function that is really called here (aspect `code`)."""

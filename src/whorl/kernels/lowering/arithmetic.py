@@ -52,6 +52,7 @@ UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]]] = {
 }
 _BITWISE: Final = frozenset(("and", "or", "xor"))
 _SHIFTS: Final = frozenset(("shl", "shr"))
+NEGATIVE_POWER: Final = "integers have no negative powers"
 _DIVISIONS: Final = frozenset(("floordiv", "mod"))
 MULTIPLIED: Final = 8  # a power up to here becomes products
 I8: Final = Scalar("i", 8)
@@ -194,7 +195,7 @@ def power(left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
         times = int(right.value)
         if not together.is_float and times < 0:
             if not together.weak:
-                raise NotPossible("integers have no negative powers", "Make the base a float.")
+                raise NotPossible(NEGATIVE_POWER, "Make the base a float.")
             together = WEAK_FLOAT
         if 1 <= times <= MULTIPLIED and (together.is_float or b.is_integer):
             return _product(cast(left, together), times, together)

@@ -19,6 +19,7 @@ from whorl.reads.view import AbsentRead
 from . import vectors
 from .arithmetic import (
     COMPARISONS,
+    NEGATIVE_POWER,
     OPERATORS,
     UNARY,
     NotPossible,
@@ -341,7 +342,7 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
 _CHECKED: Final = {
     "floordiv": ("ZeroDivisionError", "integer division by zero"),
     "mod": ("ZeroDivisionError", "integer division by zero"),
-    "pow": ("ValueError", "integers have no negative powers"),
+    "pow": ("ValueError", NEGATIVE_POWER),
 }
 """What is checked of an operation under `debug`."""
 

@@ -31,7 +31,18 @@ from whorl.kernels.types import (
 from whorl.reads import implicit
 
 from . import vectors
-from .arithmetic import I8, NotPossible, as_float, binary, cast, constant, power, scalar_type, truth
+from .arithmetic import (
+    I8,
+    NEGATIVE_POWER,
+    NotPossible,
+    as_float,
+    binary,
+    cast,
+    constant,
+    power,
+    scalar_type,
+    truth,
+)
 from .expressions import looked_at, number_at, parts
 from .frame import Frame
 from .joins import OneScalar, join
@@ -115,6 +126,14 @@ def _of_numbers(count: int, make: Make) -> Handler:
             frame.refuse(node, error.reason, error.remedy)
 
     return handle
+
+
+def _power(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]) -> Operand:
+    site = -1
+    if frame.lowering.debug:
+        site = frame.lowering.site("ValueError", NEGATIVE_POWER, frame.line(node))
+    handle = _of_numbers(2, lambda left, right: power(left, right, site))
+    return handle(frame, node, args, named)
 
 
 # -- functions of floats ----------------------------------------------------------------
@@ -551,13 +570,13 @@ FUNCTIONS: Final[dict[Any, Handler]] = {
     np.absolute: _of_numbers(1, _abs),
     np.square: _of_numbers(1, _square),
     np.sign: _of_numbers(1, _sign),
-    np.power: _of_numbers(2, power),
+    np.power: _power,
     np.where: _of_numbers(3, _select),
     np.clip: _of_numbers(3, _clip),
     np.minimum: _of_numbers(2, partial(_extreme, "fmin")),
     np.maximum: _of_numbers(2, partial(_extreme, "fmax")),
     abs: _of_numbers(1, _abs),
-    pow: _of_numbers(2, power),
+    pow: _power,
     round: _of_numbers(1, _round),
     min: partial(_least, "lt"),
     max: partial(_least, "gt"),
