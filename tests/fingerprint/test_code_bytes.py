@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from whorl.fingerprint.source import _raw, raw_digest
+from whorl.fingerprint.source import raw_bytes
 
 TEXT = """
 def f(a, b=(1, 2), *c, d: int = 3, **k):
@@ -50,27 +50,27 @@ EDITS = {
 def test_every_difference_is_one(edit: str) -> None:
     before, after = EDITS[edit]
     assert before in TEXT
-    assert raw_digest(code_of(TEXT)) != raw_digest(code_of(TEXT.replace(before, after)))
+    assert raw_bytes(code_of(TEXT)) != raw_bytes(code_of(TEXT.replace(before, after)))
 
 
 def test_where_the_file_lies_is_none() -> None:
-    assert _raw(code_of(TEXT)) == _raw(code_of(TEXT, "another/place/of/it.py"))
+    assert raw_bytes(code_of(TEXT)) == raw_bytes(code_of(TEXT, "another/place/of/it.py"))
 
 
 def test_a_text_that_is_named_like_the_file_counts_at_its_place() -> None:
     one = code_of("def f():\n    a = 1; b = 'there.py'\n")
     other = one.replace(co_consts=tuple(reversed(one.co_consts)))
     nested = one.replace(co_consts=(*one.co_consts, one))
-    assert len({_raw(each) for each in (one, other, nested)}) == 3
-    assert len({_raw(each.replace(co_names=("there.py",))) for each in (one, other)}) == 2
+    assert len({raw_bytes(each) for each in (one, other, nested)}) == 3
+    assert len({raw_bytes(each.replace(co_names=("there.py",))) for each in (one, other)}) == 2
 
 
 def test_they_are_the_same_in_every_process(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\nfrom tests.fingerprint.test_code_bytes import TEXT, code_of\n"
-        "from whorl.fingerprint.source import raw_digest\n"
-        "print(raw_digest(code_of(TEXT)).hex())\n"
+        "from whorl.fingerprint.source import raw_bytes\n"
+        "print(raw_bytes(code_of(TEXT)).hex())\n"
     )
     root = Path(__file__).parents[2]
     said = {
@@ -84,14 +84,14 @@ def test_they_are_the_same_in_every_process(tmp_path: Path) -> None:
         ).stdout.strip()
         for seed in ("0", "1", "2", "3")
     }
-    assert said == {raw_digest(code_of(TEXT)).hex()}
+    assert said == {raw_bytes(code_of(TEXT)).hex()}
 
 
 def test_a_module_from_its_bytecode_has_the_same(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(TEXT)
     program = (
-        "import kept\nfrom whorl.fingerprint.source import raw_digest\n"
-        "print(kept.__spec__.loader is not None, raw_digest(kept.f.__code__).hex())\n"
+        "import kept\nfrom whorl.fingerprint.source import raw_bytes\n"
+        "print(kept.__spec__.loader is not None, raw_bytes(kept.f.__code__).hex())\n"
     )
     said = {
         subprocess.run(

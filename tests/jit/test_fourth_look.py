@@ -224,8 +224,8 @@ def test_modules_may_be_named_like_paths(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are texts there")
 def test_programs_may_have_names_that_are_no_texts(tmp_path: Path) -> None:
-    program = os.path.join(os.fsencode(tmp_path), b"p\xff.py")  # noqa: PTH118
-    with open(program, "w") as file:  # noqa: PTH123
+    program = os.path.join(os.fsencode(tmp_path), b"p\xff.py")  # noqa: PTH118  # no text
+    with open(program, "w") as file:  # noqa: PTH123  # so no Path
         file.write(f"{PLUGIN}\nk(0)\nprint(dict(k.stats()))\n")
     said = [
         subprocess.run(

@@ -185,7 +185,7 @@ SINGLE = float(np.float32(0.1))
 class Annotated(Files):
     """Edits that leave no trace in the code: another annotation, of the same length."""
 
-    def write(self, *, kind: str = "float32", before: str = "") -> None:  # type: ignore[override]
+    def write(self, *, kind: str = "float32", before: str = "") -> None:  # type: ignore[override] # other edits
         self.kernels.write_text(before + ANNOTATED.format(kind=kind))
 
 

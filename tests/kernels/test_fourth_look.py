@@ -153,7 +153,7 @@ table: dict[str, Any] = {"a": abs,
 fourfold = table["b"]
 if len(table) > 5:
     chosen: Any = abs
-else: chosen = lambda x: x + 1.0  # noqa: E701  # fmt: skip
+else: chosen = lambda x: x + 1.0  # noqa: E701  # what is tested  # fmt: skip
 
 
 def test_lambdas_in_the_middle_of_something_are_found() -> None:

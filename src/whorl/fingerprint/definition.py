@@ -43,7 +43,11 @@ class Text(NamedTuple):
 
     @classmethod
     def of(cls, filename: str) -> Text:
-        """A file as it is now, or what is told of it."""
+        """A file as it is now, or what is told of it.
+
+        >>> Text.of("<nowhere>").content is None
+        True
+        """
         content = None if filename[:1] == "<" else _read(filename)
         if content is None:
             content = load("whorl.fingerprint.told").told_of(filename)
@@ -66,7 +70,11 @@ _definitions: Final[dict[str, tuple[weakref.ref[Definition], ...]]] = {}  # by f
 
 
 def text_at_definition(code: types.CodeType) -> Text | None:
-    """The text that a code object is known to be from; None if nobody keeps its definition."""
+    """The text that a code object is known to be from; None if nobody keeps its definition.
+
+    >>> text_at_definition(text_at_definition.__code__) is None
+    True
+    """
     for reference in _definitions.get(code.co_filename, ()):
         definition = reference()
         if definition is not None and id(code) in definition.codes:
@@ -87,7 +95,7 @@ def definition_of(function: types.FunctionType) -> Definition | None:
     for each in map(_alive, _definitions.get(filename, ())):
         if each is not None and id(code) in each.codes:
             return each
-    if not _is_told(filename):
+    if not _has_text(filename):
         return None
     text = Text.of(filename)
     if text.content is None:
@@ -120,7 +128,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _is_told(filename: str) -> bool:
+def _has_text(filename: str) -> bool:
     """Whether there is a text to be had without looking for it in every module."""
     if filename[:1] == "<":
         told: Any = sys.modules.get("linecache")  # where notebooks put what they run

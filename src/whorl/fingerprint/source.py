@@ -37,7 +37,7 @@ __all__ = [
     "code_digest",
     "constant",
     "once_per_code",
-    "raw_digest",
+    "raw_bytes",
     "remembered_as",
 ]
 
@@ -46,7 +46,6 @@ T = TypeVar("T")
 
 # What is remembered is so of this Python; raise the number when its meaning changes.
 _MEMORY: Final = hash_bytes(marshalled(("source index 6", sys.version, __debug__)))
-
 
 _Known: TypeAlias = dict[int, "tuple[weakref.ref[types.CodeType], Any]"]
 
@@ -137,7 +136,7 @@ class SourceMemory(Generic[P]):
             content, digest = text
             key = None
             if content is not None:
-                key = str.__new__(StableDigest, hash_hex(_MEMORY + digest + _raw(code)))
+                key = str.__new__(StableDigest, hash_hex(_MEMORY + digest + raw_bytes(code)))
             known = self.keys[id(code)] = code, key, text
         return known[1:]
 
@@ -187,12 +186,7 @@ def remembered_as(code: types.CodeType) -> StableDigest | None:
     return None if lent is None else lent.key_of(code)[0]
 
 
-def raw_digest(code: types.CodeType) -> bytes:
-    """The digest of a code object as it is, docstring and all: quick, and good for one file."""
-    return hash_bytes(_raw(code))
-
-
-def _raw(code: types.CodeType) -> bytes:
+def raw_bytes(code: types.CodeType) -> bytes:
     """All of a code object but the name of its file, as the same bytes in every process."""
     constants, mark = code.co_consts, dumps(code.co_filename, 2)
     count = 0 if LEAVES.issuperset(map(type, constants)) else _codes_among(constants)
@@ -202,7 +196,7 @@ def _raw(code: types.CodeType) -> bytes:
             return b"".join(parts)
     # There are sets in it, or texts that are named like the file.
     held = [
-        ("code", _raw(each)) if isinstance(each, types.CodeType) else constant(each)
+        ("code", raw_bytes(each)) if isinstance(each, types.CodeType) else constant(each)
         for each in constants
     ]
     return marshalled((dumps(code.replace(co_consts=(), co_filename=""), 2), held))

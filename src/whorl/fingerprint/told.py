@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import linecache
-import os
 import sys
 import types
+from pathlib import Path
 
 from .lookup import module_vars
 
@@ -19,7 +19,8 @@ def told_of(filename: str) -> bytes | None:
     None
     """
     try:
-        is_other = os.path.exists(filename) and not os.path.isfile(filename)  # noqa: PTH110, PTH113
+        file = Path(filename)
+        is_other = file.exists() and not file.is_file()
         lines = [] if is_other else linecache.getlines(filename)  # which would read a pipe
     except ValueError:  # no file has such a name
         return None

@@ -40,9 +40,10 @@ from whorl.locks import RLock
 from whorl.reads.both import Facts, Rows, both_facts
 from whorl.reads.fact import own_module
 from whorl.reads.trace import Plain, Shape
-from whorl.reads.world import Declared, Variables, World, variables_now
-from whorl.settings import Settings, encoded, on_change
-from whorl.store import Cache, Found, default_cache, prepare
+from whorl.reads.world import Declared, Variables, World
+from whorl.settings import Settings, on_change
+from whorl.store import Cache, Found, default_cache
+from whorl.store.default import prepare
 
 from .binding import Binding
 from .compiler import Compiler, declared_environment, target_of, toolchain_of
@@ -129,7 +130,7 @@ class Request(NamedTuple):
 @uncounted(
     "_binding", "_code", "_counts", "_definition", "_drift_told", "_environment", "_home",
     "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache", "_replays",
-    "_shapes", "_starts", "_variables",
+    "_shapes", "_starts",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -156,7 +157,6 @@ class Kernel:
         self.choices = choices
         self._own_cache = cache
         self._environment = Declared(declared_environment(compiler))
-        self._variables = [encoded(name) for name in self._environment]
         self._name = function_name(function)
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._lock = RLock()  # a finalizer or a signal handler may call it in the middle of a call
@@ -193,8 +193,7 @@ class Kernel:
         for name in self.function.__qualname__.split("."):
             found = getattr(found, name, None)
         if isinstance(found, Kernel) and found is not self and self._is_variant_of(found):
-            options = {name: said for name, said in self._said().items() if name != "store"}
-            return _with_options, (found, options)
+            return _with_options, (found, self._said())
         return self.function.__qualname__
 
     def __copy__(self) -> Kernel:
@@ -213,7 +212,7 @@ class Kernel:
         )
 
     def _said(self) -> dict[str, Any]:
-        """The options as `with_options` takes them."""
+        """The options as `with_options` takes them, but for a store."""
         return dict(self.choices.options)
 
     @property
@@ -352,7 +351,7 @@ class Kernel:
 
     def _start(self, cache: Cache, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on the environment."""
-        variables = variables_now(self._environment, self._variables)
+        variables = self._environment.now()
         starts = self._starts  # before the code: one of an older code is not put among new ones
         start = starts.get(variables)
         if start is None:

@@ -343,11 +343,11 @@ class NumericKernel(Kernel):
         ...
         IndexError: ...index 9 is out of bounds for axis 0 of arg:x, of size 4...
         """
-        said = self._said()
+        said = {**self._said(), "store": self._own_cache}
         unknown = options.keys() - said.keys()
         if unknown:
             raise TypeError(
-                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(said)}"
+                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(sorted(said))}"
             )
         return kernel(**cast("Any", said | options))(self.function)
 
@@ -365,7 +365,6 @@ class NumericKernel(Kernel):
             "debug": compiler.debug,
             "nogil": compiler.nogil,
             "on_drift": choices.on_drift,
-            "store": self._own_cache,
             "target": compiler.level,
         }
 

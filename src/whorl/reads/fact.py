@@ -77,7 +77,7 @@ class OnlyHere(tuple[Any, ...]):
 
 
 class Unmatched:
-    """In place of a fact where a value has none: each equals itself alone."""
+    """In place of a live fact that changed while it was taken: each equals itself alone."""
 
 
 def refused(value: Any, error: Exception) -> Plain:

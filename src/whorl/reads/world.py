@@ -11,7 +11,7 @@ import functools
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from whorl.fingerprint.lookup import module_vars
@@ -37,7 +37,6 @@ __all__ = [
     "other_modules",
     "scope_of",
     "variable_now",
-    "variables_now",
     "walk",
     "walk_or_error",
 ]
@@ -267,16 +266,19 @@ def _environment(world: World, name: str) -> Any:
     return variable_now(name, world.environment.get(name))[1]
 
 
+Variables = tuple[bytes | str | None, ...]
+
+
 class Declared(dict[str, str | None]):
     """Variables with their defaults; `raw` has both as the system spells them, made once.
 
-    With them is the fact of a variable that is not set.
+    With them is the fact of a variable that is not set. `names` are those of the system alone.
 
     >>> Declared({"CC": "cc", "CFLAGS": None}).raw
     {'CC': (b'CC', b'cc', 'cc'), 'CFLAGS': (b'CFLAGS', None, None)}
     """
 
-    __slots__ = ("raw",)
+    __slots__ = ("names", "raw")
 
     def __init__(self, defaults: Mapping[str, str | None]) -> None:
         super().__init__(defaults)
@@ -284,20 +286,12 @@ class Declared(dict[str, str | None]):
         for name, default in defaults.items():
             raw = None if default is None else encoded(default)
             self.raw[name] = encoded(name), raw, exact(default)
+        self.names = [encoded(name) for name in defaults]
 
-
-Variables = tuple[bytes | str | None, ...]
-
-
-def variables_now(names: Iterable[str], raw_names: Iterable[bytes]) -> Variables:
-    """Variables as they are now, to be compared with how they were; None for what is not set.
-
-    The names are wanted in both spellings, so that whoever asks again and again has made them once.
-    """
-    table = raw_environment()
-    if table is None:
-        return tuple(map(os.environ.get, names))
-    return tuple(map(table.get, raw_names))
+    def now(self) -> Variables:
+        """How they are now, to be compared with how they were; None for what is not set."""
+        table = raw_environment()
+        return tuple(map(os.environ.get, self) if table is None else map(table.get, self.names))
 
 
 def variable_now(name: str, default: str | None) -> tuple[bytes | None, str | None]:

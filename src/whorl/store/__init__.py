@@ -13,7 +13,7 @@ from whorl.lazy import attach
 if TYPE_CHECKING:
     from .bound import Collected
     from .cache import Cache
-    from .default import default_cache, open_cache, prepare
+    from .default import default_cache, open_cache
     from .directory import DirectoryStore
     from .ending import Ending
     from .flight import Obtained
@@ -31,7 +31,7 @@ else:
         {
             "bound": "Collected",
             "cache": "Cache",
-            "default": "default_cache open_cache prepare",
+            "default": "default_cache open_cache",
             "directory": "DirectoryStore",
             "ending": "Ending",
             "flight": "Obtained",
@@ -72,5 +72,4 @@ __all__ = [
     "Verifying",
     "default_cache",
     "open_cache",
-    "prepare",
 ]

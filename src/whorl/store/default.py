@@ -87,7 +87,7 @@ def default_cache() -> Cache:
 def prepare() -> None:
     """Open the default cache before the first lookup, once in a process, without a word.
 
-    That is a third of a first lookup, and the same for all kernels of a process. What is opened
+    That is a part of a first lookup that is the same for all kernels of a process. What is opened
     here is used if the settings are still the same when the cache is first asked for; whatever is
     unusual about it is left to that moment, when there is somebody to tell.
     """

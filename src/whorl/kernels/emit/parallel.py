@@ -29,7 +29,7 @@ SHARE: Final = 8  # parts per thread of one without
 def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
     """Cut the rounds into parts, hand them to workers, put the reductions together."""
     start, stop, step = map(outer.expr, (loop.start, loop.stop, loop.step))
-    count = rounds(outer, start, stop, step)
+    count = rounds_between(outer, start, stop, step)
     threads = outer.let(f"load i64, ptr {outer.word(THREADS)}")
     runtime = outer.let(f"load ptr, ptr {outer.word(PARALLEL)}")
     most = str(PARTS) if loop.reductions else outer.let(f"mul i64 {threads}, {SHARE}")
@@ -65,14 +65,6 @@ def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
     for reduction in loop.reductions:
         combine(outer, reduction, context, parts)
     outer.leave_if_failed()
-
-
-def rounds(outer: Writer, start: str, stop: str, step: str) -> str:
-    """How many rounds there are."""
-    if step != "1":
-        return rounds_between(outer, start, stop, step)
-    room = stop if start == "0" else outer.let(f"sub i64 {stop}, {start}")
-    return outer.maximum(room, "0")
 
 
 def count_parts(outer: Writer, number: ir.Local, parts: str, body: Callable[[], None]) -> None:
