@@ -246,7 +246,7 @@ def absolute(path: str) -> str:
     ('/b/c', True)
     """
     if os.sep != "/" or path[:1] != "/":
-        return os.path.abspath(path)  # noqa: PTH100
+        return os.path.abspath(path)  # noqa: PTH100  # a text is sooner
     is_plain = "//" not in path and "/." not in path and path[-1] != "/"
     return path if is_plain else os.path.normpath(path)
 
