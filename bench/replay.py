@@ -300,7 +300,8 @@ PROCESS_TITLE = (
 )
 LOOKUP = "lookup, file unchanged"
 CROWDED = "  the same beside the harness, after a garbage collection"
-FILES = "  its three files opened, read and hashed, and nothing else"
+MAKING = "  making the kernel before: its file and the hint are read, the cache is opened"
+FILES = "  the file, the hint and the artifact opened, read and hashed, and nothing else"
 CALL = "call, file unchanged"
 SECOND = "  the second call"
 GENERATING = "  the slowest of the next eight, which generates the replay"
@@ -327,6 +328,7 @@ class Start:
 STARTS = (
     Start((LOOKUP,), "lookup"),
     Start((CROWDED,), "crowded"),
+    Start((MAKING,), "making"),
     Start((FILES,), "files"),
     Start((CALL, SECOND, GENERATING)),
     Start((NO_TOOLCHAIN,), toolchain=""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import enum
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.jit.compilers import Looking, Make, compiles
 from whorl.artifacts import HINT, Entry, Label
 from whorl.fingerprint import source
 from whorl.fingerprint.digest import StableDigest
-from whorl.jit.hint import NO_HINT, ROWS_KEPT, SHAPES_KEPT, Hint
+from whorl.jit.hint import NO_HINT, ROWS_KEPT, SHAPES_KEPT, TEXT_KEPT, FileHint, Hint
 from whorl.jit.kernel import Kernel
 from whorl.jit.key import plain_shape_key
 from whorl.reads import Inputs
@@ -124,6 +125,11 @@ def test_a_damaged_hint_is_a_miss_and_is_made_again(made: Kernel, root: Path) ->
     assert len(hints_in(store)) == 1
 
 
+def leads(record: Any, *shapes: Any) -> Any:
+    """What leads to other shapes than it did."""
+    return [*record[:2], dict.fromkeys(record[2], [*shapes])]
+
+
 def deep(levels: int) -> list[Any]:
     found: list[Any] = []
     for _ in range(levels):
@@ -144,14 +150,21 @@ NONSENSE: dict[str, Any] = {
         record[0], {key: ["source", "not hex", 1, 2] for key in record[1]}, record[2],
     ],
     "rows that are numbers": lambda record: [record[0], dict.fromkeys(record[1], 7), record[2]],
-    "no shapes": lambda record: [*record[:2], []],
-    "shapes that are numbers": lambda record: [*record[:2], [1, 2.5, None]],
-    "shapes that are texts": lambda record: [*record[:2], ["", "[]", "é\ud800"]],
-    "a shape in a dict": lambda record: [*record[:2], {"0": record[2][0]}],
-    "very deep": lambda record: [*record[:2], [deep(900)]],
+    "a list of leads": lambda record: [*record[:2], [*record[2].items()]],
+    "no leads": lambda record: [*record[:2], {}],
+    "leads to nothing": lambda record: [*record[:2], dict.fromkeys(record[2])],
+    "leads to a number": lambda record: [*record[:2], dict.fromkeys(record[2], 7)],
+    "leads to a text": lambda record: [*record[:2], dict.fromkeys(record[2], "type arg x")],
+    "no shapes": leads,
+    "shapes that are numbers": lambda record: leads(record, 1, 2.5, None),
+    "shapes that are texts": lambda record: leads(record, "", "[]", "é\ud800"),
+    "a shape in a dict": lambda record: [
+        *record[:2], {lead: {"0": shape} for lead, (shape,) in record[2].items()},
+    ],
+    "very deep": lambda record: leads(record, deep(900)),
     "shapes that are none": lambda record: [
         *record[:2],
-        [
+        dict.fromkeys(record[2], [
             1, {}, "arg", [1], [[]], [["type"]], [["type", 1]], [["type", ["arg"]]],
             [["type", ["nowhere", "x"]]], [["type", ["arg", 1]]], [["no aspect", ["arg", "x"]]],
             [[["type"], ["arg", "x"]]], [["type", [["arg"], "x"]]], [["alias", ["arg", "x"]]],
@@ -162,7 +175,7 @@ NONSENSE: dict[str, Any] = {
             [["type", ["arg", "no parameter"]]], [["value", ["env", "NOT_DECLARED"]]],
             [["type", ["arg", "x", ["attr", {"no tag": 1}]]]], [["value", ["global", "x"]]],
             [{"type": 1, "x": 2}], [["type", {"arg": 1, "x": 2}]], [None], [[None, ["arg", "x"]]],
-        ],
+        ]),
     ],
 }  # fmt: skip
 
@@ -251,10 +264,74 @@ def test_settings_of_a_compiler_and_keyed_items_are_found_through_a_hint(root: P
         assert compiled or (len(store.gets), store.listed) == (2, 0)
 
 
-def test_a_class_of_another_name_has_a_hint_of_its_own(made: Kernel, root: Path) -> None:
+def test_a_class_of_another_name_has_a_lead_of_its_own(made: Kernel, root: Path) -> None:
     other = whorl.jit(Flagged(look, flags=""), store=Cache(DirectoryStore(root)))(kernel)
     assert (other(np.zeros(3, "f4")), compiles(other)) == (["<f4", 2.0], 1)
-    assert len(hints_in(DirectoryStore(root))) == 2
+    (hint,) = hints_in(DirectoryStore(root))
+    assert len(hint.record[2]) == 2
+
+
+def other_kernel(x: Any = None, y: Any = None) -> Any:
+    return helper(y)
+
+
+def test_the_kernels_of_a_file_share_a_hint(made: Kernel, make: Make, root: Path) -> None:
+    make(look, other_kernel, store=Cache(DirectoryStore(root)))(np.zeros(3, "f4"))
+    store = Watched(root)
+    for function in (kernel, other_kernel):
+        source._known.clear()
+        again = make(look, function, store=Cache(store))
+        assert (again(np.ones(5, "f4")), compiles(again)) == (["<f4", 2.0], 0)
+    assert (len(set(store.gets)), store.listed, store.hints_put) == (3, 0, 0)
+    (hint,) = hints_in(store)
+    assert (len(hint.record[1]), len(hint.record[2])) == (3, 2)
+
+
+def test_what_others_have_told_meanwhile_is_kept_and_found() -> None:
+    store, key = MemoryStore(), StableDigest("1" * 32)
+    mine, theirs = FileHint(store, key), FileHint(store, key)
+    mine.add({"a": 1}, "f", "type arg x")
+    theirs.add({"b": 2}, "g", "type arg y")
+    assert list(mine.shapes("g").values()) == ["type arg y"]
+    mine.add({"c": 3}, "f", "value arg x")
+    assert Hint.of(store, key) == mine.hint
+    assert mine.hint.rows == {"a": 1, "b": 2, "c": 3}
+    assert mine.hint.leads == {"f": ["value arg x", "type arg x"], "g": ["type arg y"]}
+
+
+@pytest.mark.parametrize("trouble", ["absent", "damaged", "unsafe", "a directory", "unreadable"])
+def test_who_reads_ahead_says_and_does_nothing_about_trouble(
+    made: Kernel, root: Path, trouble: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = DirectoryStore(root)
+    (hint,) = hints_in(store)
+    path = Path(store.path(hint.key))
+    assert store.glance(hint.key) is not None
+    if trouble == "damaged":
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    elif trouble == "unsafe":
+        path.chmod(0o666)
+    else:
+        path.unlink()
+    if trouble == "a directory":
+        path.mkdir()
+    elif trouble == "unreadable":
+        path.symlink_to(path.name)
+    before = sorted(root.rglob("*"))
+    assert store.glance(hint.key) is None
+    assert (sorted(root.rglob("*")), caplog.text) == (before, "")
+
+
+def test_reading_ahead_is_a_use(made: Kernel, root: Path) -> None:
+    store = DirectoryStore(root)
+    (hint,) = hints_in(store)
+    path = Path(store.path(hint.key))
+    os.utime(path, (1, 1))
+    store.glance(hint.key)
+    assert path.stat().st_mtime > 1
+    os.utime(path, (1, 1))
+    store.for_reading().glance(hint.key)
+    assert path.stat().st_mtime == 1
 
 
 def test_a_store_that_is_not_written_to_needs_no_hint(made: Kernel, root: Path) -> None:
@@ -270,19 +347,42 @@ def test_a_store_that_is_not_written_to_needs_no_hint(made: Kernel, root: Path) 
     assert hints_in(store) == []
 
 
+def test_who_adds_to_a_hint_leaves_nonsense_behind() -> None:
+    nonsense: list[Any] = [7, "abc", {}, None, "type arg x", "value arg x y;"]
+    hint = Hint({}, {"f": nonsense, "g": nonsense[:3]})
+    assert hint.joined({}, "f", "type arg y").leads == {"f": ["type arg y", "type arg x"]}
+
+
 def test_hints_stay_small() -> None:
     hint = NO_HINT
     for number in range(100):
-        shape = [["type", ["arg", f"x{number}"]]]
-        hint = hint.joined({str(number): number}, plain_shape_key(shape), shape)
-    assert (len(hint.rows), len(hint.shapes)) == (ROWS_KEPT, SHAPES_KEPT)
-    assert next(iter(hint.rows)) == "99"
+        rows = {f"{number} {i}": i for i in range(ROWS_KEPT // 50)}
+        hint = hint.joined(rows, "lead", f"type arg x{number}")
+    assert (len(hint.rows), len(hint.leads["lead"])) == (ROWS_KEPT, SHAPES_KEPT)
+    assert (next(iter(hint.rows)), hint.leads["lead"][0]) == ("99 0", "type arg x99")
+
+
+def test_a_hint_of_many_programs_stays_small_and_keeps_the_newest() -> None:
+    hint = NO_HINT
+    long = "type arg " + " ".join(f"x{i}" for i in range(TEXT_KEPT // 40))
+    for number in range(20):
+        hint = hint.joined({}, str(number), f"{long} y{number}")
+    assert 2 <= len(hint.leads) < 20
+    assert next(iter(hint.leads)) == "19"
+    wide = hint.joined({}, "wide", "type arg " + "x" * 2 * TEXT_KEPT)
+    assert list(wide.leads) == ["wide"]
+
+
+def test_many_rows_at_once_are_kept_together() -> None:
+    rows: dict[str, object] = {str(i): i for i in range(2 * ROWS_KEPT)}
+    hint = NO_HINT.joined({"before": 1}, "lead", "type arg x").joined(rows, "lead", "type arg y")
+    assert hint.rows == rows
 
 
 def test_a_hint_comes_back_as_it_was() -> None:
     store, key = MemoryStore(), StableDigest("1" * 32)
-    hint = NO_HINT.joined({"a": ["b", 1]}, plain_shape_key([]), [])
-    hint.keep(store, key, "llvm 20")
+    hint = NO_HINT.joined({"a": ["b", 1]}, "lead", "type arg x")
+    hint.keep(store, key)
     assert Hint.of(store, key) == hint
-    (entry,) = hints_in(store)
-    assert entry.label.toolchain == "llvm 20"
+    assert hint.shapes("lead") == {plain_shape_key("type arg x"): "type arg x"}
+    assert hint.shapes("another") == {}

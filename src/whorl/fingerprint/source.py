@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CodeDigest",
+    "CodeInText",
     "SourceMemory",
     "code_digest",
     "constant",
+    "digest_in",
     "once_per_code",
     "raw_bytes",
-    "remembered_as",
 ]
 
 P = TypeVar("P")
@@ -100,6 +101,27 @@ class CodeDigest(NamedTuple):
         return [line.decode("utf-8", "replace") for line in found]
 
 
+class CodeInText(NamedTuple):
+    """A code object, the key of the row about it, and the text that it is in."""
+
+    code: types.CodeType
+    key: StableDigest | None  # None: there is no text
+    text: Text
+
+    @classmethod
+    def of(cls, code: types.CodeType, text: Text) -> CodeInText:
+        """A code object that is in a text.
+
+        >>> CodeInText.of(raw_bytes.__code__, Text(None, b"")).key is None
+        True
+        """
+        content, digest = text
+        key = None
+        if content is not None:
+            key = str.__new__(StableDigest, hash_hex(_MEMORY + digest + raw_bytes(code)))
+        return make(cls, (code, key, text))
+
+
 class SourceMemory(Generic[P]):
     """A place that outlives the process, lent to this thread while a `with` block runs.
 
@@ -107,12 +129,12 @@ class SourceMemory(Generic[P]):
     the place is not asked for them; `rows` are those that it was asked for.
     """
 
-    __slots__ = ("__weakref__", "_before", "hinted", "keys", "parsed", "place", "rows", "texts")
+    __slots__ = ("__weakref__", "_before", "hinted", "met", "parsed", "place", "rows", "texts")
 
     def __init__(self, place: P) -> None:
         self.place = place
         self.texts: dict[str, Text] = {}  # of code whose definition nobody has kept
-        self.keys: dict[int, tuple[types.CodeType, StableDigest | None, Text]] = {}  # by address
+        self.met: dict[int, CodeInText] = {}  # by address
         self.parsed: dict[bytes, Parsed] = {}
         self.hinted: Mapping[str, object] = {}
         self.rows: dict[str, object] = {}
@@ -120,25 +142,21 @@ class SourceMemory(Generic[P]):
     @property
     def used(self) -> dict[str, object]:
         """All rows of the code that was asked for meanwhile, by key."""
-        asked = {key: self.hinted.get(key) for _, key, _ in self.keys.values() if key is not None}
+        asked = {key: self.hinted.get(key) for _, key, _ in self.met.values() if key is not None}
         return {key: row for key, row in asked.items() if row is not None} | self.rows
 
-    def key_of(self, code: types.CodeType) -> tuple[StableDigest | None, Text]:
-        """The key of the row about a code object, None if it has no text; and that text."""
-        known = self.keys.get(id(code))
-        if known is None:
+    def find(self, code: types.CodeType) -> CodeInText:
+        """A code object in its text: as it was when that was executed, if somebody has kept it."""
+        found = self.met.get(id(code))
+        if found is None:
             text = text_at_definition(code)
             if text is None:
                 filename, texts = code.co_filename, self.texts
                 if filename not in texts:  # once for all functions of a file that are asked for
                     texts[filename] = Text.of(filename)
                 text = texts[filename]
-            content, digest = text
-            key = None
-            if content is not None:
-                key = str.__new__(StableDigest, hash_hex(_MEMORY + digest + raw_bytes(code)))
-            known = self.keys[id(code)] = code, key, text
-        return known[1:]
+            found = self.met[id(code)] = CodeInText.of(code, text)
+        return found
 
     def get(self, key: StableDigest) -> object:
         """The row that the place has of a key, or None."""
@@ -178,12 +196,6 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def remembered_as(code: types.CodeType) -> StableDigest | None:
-    """The key under which a code object is remembered now; None if it is not, or has no text."""
-    lent = _lent_here()
-    return None if lent is None else lent.key_of(code)[0]
 
 
 def raw_bytes(code: types.CodeType) -> bytes:
@@ -250,27 +262,38 @@ def _code_digest(code: types.CodeType) -> CodeDigest:
     if lent is None:
         whole = text_at_definition(code) or Text.of(code.co_filename)
         return _found(code, whole.content, None)
-    key, (text, _) = lent.key_of(code)
+    _, key, (text, _) = lent.find(code)
     row: Any = None if key is None else lent.hinted.get(key)
     if row is None and key is not None:
         row = lent.get(key)
         if row is not None:
             lent.rows[key] = row
-    if row is not None:
-        try:
-            origin, digest, first, last, written = row
-            if type(digest) is str and len(digest) == 32:  # no other says anything else
-                file = text if last else None
-                annotations = tuple(written.items()) if written else ()
-                return make(CodeDigest, (origin, digest, file, (first, last), annotations))
-        except (ValueError, TypeError, AttributeError):  # whatever that is
-            pass
+    known = None if row is None else digest_in(row, text)
+    if known is not None:
+        return known
     found = _found(code, text, lent.parsed)
     if key is not None:
         row = [found.origin, found.hex, *found.lines, dict(found.annotations)]
         lent.rows[key] = row
         lent.put(key, row)
     return found
+
+
+def digest_in(row: Any, text: bytes | None = None) -> CodeDigest | None:
+    """The digest that a row says code has which is in a text; None if that is no such row.
+
+    >>> digest_in(["source", "0" * 32, 3, 9, {}]).lines, digest_in("nonsense")
+    ((3, 9), None)
+    """
+    try:
+        origin, digest, first, last, written = row
+        if type(digest) is str and len(digest) == 32:  # no other says anything else
+            file = text if last else None
+            annotations = tuple(written.items()) if written else ()
+            return make(CodeDigest, (origin, digest, file, (first, last), annotations))
+    except (ValueError, TypeError, AttributeError):  # whatever that is
+        pass
+    return None
 
 
 def _found(

@@ -25,15 +25,16 @@ import types
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import read_of, shape_plain
-from whorl.fingerprint.definition import definition_of
+from whorl.fingerprint.definition import Definition, definition_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import remembered_as
+from whorl.fingerprint.source import CodeInText, code_digest, digest_in
 from whorl.late import NamedTuple, dataclass, make, replace
 from whorl.lazy import importing, room
 from whorl.locks import RLock
@@ -47,8 +48,8 @@ from whorl.store.default import prepare
 
 from .binding import Binding
 from .compiler import Compiler, declared_environment, target_of, toolchain_of
-from .hint import NO_HINT, Hint
-from .key import Outside, ProgramKey, artifact_key, function_name, hint_key, shape_key
+from .hint import FileHint, glanced_at, told_of
+from .key import Outside, ProgramKey, artifact_key, function_name, lead_of, shape_key
 from .listening import audits, emit, listeners
 from .sources import StoredSources
 from .specialization import Generations, KnownShape, Replays, Specialization
@@ -93,13 +94,14 @@ class _Counts(dict[str, int]):
 
 
 class Start(NamedTuple):
-    """Where the lookups of a kernel begin: its program, and the hint that is kept for it."""
+    """Where the lookups of a kernel begin: its program, and what the hint of its file says."""
 
     program: ProgramKey
     variables: Variables
     toolchain: str
-    hint_key: StableDigest | None  # None: the code has no file
-    hint: Hint
+    lead: str
+    told: FileHint | None  # None: the code has no file
+    shapes: Mapping[StableDigest, Rows]  # of that lead, by their names
     code: types.CodeType
     name: str
 
@@ -129,8 +131,8 @@ class Request(NamedTuple):
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
     "_binding", "_code", "_counts", "_definition", "_drift_told", "_environment", "_home",
-    "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache", "_replays",
-    "_shapes", "_starts",
+    "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache", "_placed",
+    "_replays", "_shapes", "_starts", "_told",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -160,15 +162,16 @@ class Kernel:
         self._name = function_name(function)
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._lock = RLock()  # a finalizer or a signal handler may call it in the middle of a call
-        self._begin_again()
         if cache is None:
             prepare()
+        self._begin_again()
         _ALIVE.add(self)
 
     def _forget(self) -> None:
         """Begin again with an empty table: the function's own code or module is another."""
         self._code = self.function.__code__
         self._definition = definition_of(self.function)
+        self._placed = _placed(self._code, self._definition)
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
         self._module = sys.modules.get(self._home)
         self._binding = Binding(self.function)
@@ -177,9 +180,15 @@ class Kernel:
         self._replays = Replays(
             self.function, self._binding.names, self._environment, self._by_identity, self.compiler
         )
+        self._told = self._glanced()
         self._starts: dict[Variables, Start] = {}  # by environment
         self._drift_told: tuple[tuple[str, str, str], ...] = ()
         self._shapes = Generations()  # the last: see `_request`
+
+    def _glanced(self) -> FileHint | None:
+        """What the hint of its file says, if that is read before it is needed."""
+        is_kept = self._own_cache is None and self.choices.cache != "process"
+        return glanced_at(self._definition) if is_kept and self._definition is not None else None
 
     def __repr__(self) -> str:
         return f"<kernel {self._name} by {self.compiler.name}>"
@@ -359,16 +368,30 @@ class Kernel:
             toolchain = toolchain_of(self.compiler)
             outside = self._lasting.now(name, self.compiler, toolchain)
             cache.uses(toolchain)
-            source = None if self.choices.cache == "process" else remembered_as(code)
-            key = None if source is None else hint_key(outside, source)
-            hint = NO_HINT if key is None else Hint.of(cache.store, key)
-            sources.hinted = hint.rows
-            program = ProgramKey.of(outside, code)
+            lead, told, found = "", None, None
+            shapes: Mapping[StableDigest, Rows] = {}
+            _, source, text = self._in_text(code, sources)
+            if source is not None and self.choices.cache != "process":
+                lead, told = lead_of(outside, source), self._told
+                if told is None or told.store is not cache.store:
+                    told = self._told = told_of(text, cache.store, self._definition)
+                shapes = told.shapes(lead)
+                sources.hinted = rows = told.hint.rows
+                found = digest_in(rows.get(source))
+            program = ProgramKey.of(outside, found or code_digest(code))
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
-            start = make(Start, (program, variables, toolchain, key, hint, code, name))
+            start = make(Start, (program, variables, toolchain, lead, told, shapes, code, name))
             starts[variables] = start
         return start
+
+    def _in_text(self, code: types.CodeType, sources: StoredSources) -> CodeInText:
+        """The function's own code in its text."""
+        placed = self._placed
+        if placed is None or placed.code is not code:
+            return sources.find(code)
+        sources.met[id(code)] = placed
+        return placed
 
     def _look_up(
         self, request: Request, *, count: bool, in_memory: bool = False
@@ -388,7 +411,7 @@ class Kernel:
             specialization = shapes.of_key(key) if shapes.young else None
             if specialization is None and not in_memory:
                 specialization = self._from_store(key, request, facts.durable, count=count)
-                is_hinted = not request.sources.rows and name in request.start.hint.shapes
+                is_hinted = not request.sources.rows and name in request.start.shapes
                 if specialization is not None and not is_hinted:
                     self._hint(request, name, rows)
             if specialization is not None:
@@ -399,29 +422,26 @@ class Kernel:
         self, request: Request, *, in_memory: bool
     ) -> Iterator[tuple[StableDigest, Rows]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
-        hinted: Mapping[StableDigest, Rows] = {} if in_memory else request.start.hint.shapes
+        hinted: Mapping[StableDigest, Rows] = {} if in_memory else request.start.shapes
         if self._shapes.young:
             with self._lock:
                 known = self._shapes.named(request.target.architecture)
             met = {name: shape.rows for name, shape in known.items()}
             hinted = met | {name: rows for name, rows in hinted.items() if name not in met}
-        yield from hinted.items()
-        if not in_memory:
-            yield from _listed(request, hinted)
+        return chain(hinted.items(), () if in_memory else _listed(request, hinted))
 
     def _hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
         start = self._starts.get(request.start.variables, request.start)
-        key, hint, sources = start.hint_key, start.hint, request.sources.used
-        if key is None or hint.says(sources, name):
+        told, sources = start.told, request.sources.used
+        if told is None or (name in start.shapes and sources.keys() <= told.hint.rows.keys()):
             return
         plain = shape_plain(Shape(rows)) if type(rows) is tuple else rows
-        hint = hint.joined(sources, name, plain)
         with self._lock:
             if request.table is not self._shapes:
                 return
-            self._starts[start.variables] = start._replace(hint=hint)
-        hint.keep(request.cache.store, key, start.toolchain)
+            self._starts[start.variables] = start._replace(shapes={name: plain, **start.shapes})
+        told.add(sources, start.lead, plain)
 
     def _from_store(
         self, key: StableDigest, request: Request, facts: tuple[Plain, ...], *, count: bool
@@ -437,8 +457,9 @@ class Kernel:
                 architecture = request.target.architecture
                 made = Specialization(key, architecture, artifact, facts, "found", got.entry)
                 if count:
-                    cache.statistics.hit(len(got.entry.data), got.entry.seconds, self._name)
-                    self._counts["found"] += 1
+                    entry, counts = got.entry, self._counts
+                    cache.statistics.hit(len(entry.data), entry.head, self._name)
+                    counts["found"] = counts.get("found", 0) + 1
                 if listeners:
                     emit("found", self._name, key=key)
                 return made
@@ -532,6 +553,16 @@ class Kernel:
     def _again(self, choices: Choices) -> Kernel:
         """A kernel of the same function and compiler."""
         return type(self)(self.function, self.compiler, choices, self._own_cache)
+
+
+def _placed(code: types.CodeType, definition: Definition | None) -> CodeInText | None:
+    """Code in the text of its definition; None where that cannot be said, or not now."""
+    if definition is None:
+        return None
+    try:
+        return CodeInText.of(code, definition.text)
+    except Exception:  # a constant that nobody knows: who calls it is told
+        return None
 
 
 def _with_options(kernel: Kernel, options: dict[str, Any]) -> Kernel:

@@ -11,7 +11,7 @@ from whorl.artifacts.record import shape_plain
 from whorl.fingerprint.digest import FORMAT as TOKENS
 from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.fingerprint.names import class_label, known_module_name
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import CodeDigest
 from whorl.late import NamedTuple, make
 from whorl.lazy import importing
 from whorl.reads import Plain, Shape
@@ -26,8 +26,8 @@ __all__ = [
     "flight_name",
     "function_group",
     "function_name",
-    "hint_key",
     "key_parts",
+    "lead_of",
     "plain_shape_key",
     "shape_key",
 ]
@@ -45,10 +45,9 @@ class ProgramKey(NamedTuple):
     digest: StableDigest
 
     @classmethod
-    def of(cls, outside: Outside, code: types.CodeType) -> ProgramKey:
+    def of(cls, outside: Outside, code: CodeDigest) -> ProgramKey:
         """The key of a function's own code, and of all else that counts."""
-        found = code_digest(code)
-        text = f"{found.hex} ({found.origin})"
+        text = f"{code.hex} ({code.origin})"
         return make(cls, (outside, text, digest_of("program", outside.counting, text)))
 
     @property
@@ -96,9 +95,9 @@ class Outside(NamedTuple):
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"
 
 
-def hint_key(outside: Outside, source: StableDigest) -> StableDigest:
-    """The key of the hint for a program whose code is remembered under a key of its own."""
-    return digest_of("hint", str(source), outside.counting)
+def lead_of(outside: Outside, source: StableDigest) -> StableDigest:
+    """What leads to a program in a hint: its code is remembered under a key of its own."""
+    return digest_of("lead", str(source), outside.counting)
 
 
 def function_name(function: types.FunctionType) -> str:

@@ -86,7 +86,7 @@ class Cache:
     def count(self, got: outcomes.Got, program: str = "") -> None:
         """Count how a lookup has ended; a hit for a program too, if it is of use to one."""
         if isinstance(got, Found):
-            self.statistics.hit(len(got.entry.data), got.entry.seconds, program)
+            self.statistics.hit(len(got.entry.data), got.entry.head, program)
         elif isinstance(got, Absent):
             self.statistics.absent()
         else:

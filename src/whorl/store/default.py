@@ -16,7 +16,9 @@ from .directory import DirectoryStore
 if TYPE_CHECKING:
     from whorl.errors import UnsafeDirectory
 
-__all__ = ["default_cache", "open_cache", "prepare"]
+    from .medium import Store
+
+__all__ = ["default_cache", "open_cache", "prepare", "prepared"]
 
 log = logger("whorl.store")
 
@@ -105,6 +107,12 @@ def prepare() -> None:
     except Exception:  # who asks for it is told
         return
     _ready = settings, directory, Cache(directory)
+
+
+def prepared() -> Store | None:
+    """The store of this process's cache, if that is open by now, for good or only prepared."""
+    cache = _cache or (_ready and _ready[2])
+    return cache.store if cache else None
 
 
 def _reopen(before: Settings, after: Settings) -> None:

@@ -229,9 +229,8 @@ class DirectoryStore:
         if reason is not None:
             return unusable.unsafe(self, path, reason)
         age = time.time() - status.st_mtime
-        if not -RENEWED_EVERY <= age <= RENEWED_EVERY and not self.read_only:
-            with contextlib.suppress(OSError):
-                os.utime(path)
+        if not -RENEWED_EVERY <= age <= RENEWED_EVERY:
+            self._renew(path)
         looked_at = self._looked_at
         if path not in looked_at:  # as most, which are asked for once
             if len(looked_at) >= _LOOKED_AT:
@@ -244,6 +243,34 @@ class DirectoryStore:
         if now < self._private_until:
             looked_at[path] = self._private_until, names
         return None
+
+    def _renew(self, path: str) -> None:
+        if not self.read_only:
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
+    def glance(self, key: StableDigest) -> Entry | None:
+        """The entry of a key, if all is well with it; if not, nothing is said or done about that.
+
+        For who reads ahead: `get` is there when somebody needs it.
+        """
+        path = self.path(key)
+        try:
+            file = os.open(path, _READ)
+        except OSError:
+            return None
+        try:
+            status = os.fstat(file)
+            if status.st_size > _AT_ONCE or danger(status) is not None:
+                return None
+            entry = Entry.checked(os.read(file, status.st_size), key)
+        except (Damaged, OSError, MemoryError):
+            return None
+        finally:
+            os.close(file)
+        if abs(time.time() - status.st_mtime) > RENEWED_EVERY:
+            self._renew(path)
+        return entry
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
         """The keys of a group, or those of no group, in no order."""

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from whorl.artifacts.entry import seconds_in
 from whorl.late import NamedTuple
 from whorl.lazy import room
 from whorl.locks import RLock
@@ -72,7 +73,7 @@ class Statistics:
         self._next_flush = time.monotonic() + FLUSH_EVERY
         self.to_do: list[Callable[[], None]] = []  # once, when this is next written, or ends
         self._lock = RLock()  # a signal handler may count too
-        self._hits: list[tuple[int, float, str]] = []  # bytes, seconds, program: not added up yet
+        self._hits: list[tuple[int, float | bytes, str]] = []  # as `hit` takes them: not added up
         self._counts: Counts | None = None  # all else
         self._flushed: Counts | None = None  # what was written down, if anything was
         _ALIVE.add(weakref.ref(self, _ALIVE.discard))
@@ -115,8 +116,11 @@ class Statistics:
         if time.monotonic() >= self._next_flush:
             self.flush()
 
-    def hit(self, bytes_read: int, seconds_saved: float, program: str = "") -> None:
-        """Count a hit, for a program too if one is named. As `count`, in 0.2 us instead of 1."""
+    def hit(self, bytes_read: int, seconds_saved: float | bytes, program: str = "") -> None:
+        """Count a hit, for a program too if one is named. As `count`, in 0.2 us instead of 1.
+
+        In place of the seconds there can be the head of an entry, which is read later.
+        """
         hits = self._hits
         hits.append((bytes_read, seconds_saved, program))  # which needs no lock
         if len(hits) >= _HITS_KEPT:
@@ -152,7 +156,8 @@ class Statistics:
             hits, self._hits[:number] = self._hits[:number], ()  # others may come meanwhile
             numbers = counts.numbers
             numbers[_HIT] += number
-            for bytes_read, seconds_saved, program in hits:
+            for bytes_read, saved, program in hits:
+                seconds_saved = seconds_in(saved) if isinstance(saved, bytes) else saved
                 numbers["bytes_read"] += bytes_read
                 numbers["seconds_saved"] += seconds_saved
                 if program:
