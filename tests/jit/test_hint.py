@@ -127,7 +127,7 @@ def test_a_damaged_hint_is_a_miss_and_is_made_again(made: Kernel, root: Path) ->
 
 def leads(record: Any, *shapes: Any) -> Any:
     """What leads to other shapes than it did."""
-    return [*record[:2], dict.fromkeys(record[2], [*shapes])]
+    return [*record[:2], {lead: [*shapes] for lead in record[2]}]
 
 
 def deep(levels: int) -> list[Any]:
@@ -162,9 +162,9 @@ NONSENSE: dict[str, Any] = {
         *record[:2], {lead: {"0": shape} for lead, (shape,) in record[2].items()},
     ],
     "very deep": lambda record: leads(record, deep(900)),
-    "shapes that are none": lambda record: [
-        *record[:2],
-        dict.fromkeys(record[2], [
+    "shapes that are none": lambda record: leads(
+        record,
+        *[
             1, {}, "arg", [1], [[]], [["type"]], [["type", 1]], [["type", ["arg"]]],
             [["type", ["nowhere", "x"]]], [["type", ["arg", 1]]], [["no aspect", ["arg", "x"]]],
             [[["type"], ["arg", "x"]]], [["type", [["arg"], "x"]]], [["alias", ["arg", "x"]]],
@@ -175,8 +175,8 @@ NONSENSE: dict[str, Any] = {
             [["type", ["arg", "no parameter"]]], [["value", ["env", "NOT_DECLARED"]]],
             [["type", ["arg", "x", ["attr", {"no tag": 1}]]]], [["value", ["global", "x"]]],
             [{"type": 1, "x": 2}], [["type", {"arg": 1, "x": 2}]], [None], [[None, ["arg", "x"]]],
-        ]),
-    ],
+        ],
+    ),
 }  # fmt: skip
 
 
