@@ -19,9 +19,7 @@ import builtins
 import contextlib
 import enum
 import functools
-import math
 import operator
-import sys
 import textwrap
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -29,13 +27,25 @@ from pathlib import PurePath
 from typing import Any, Final, NoReturn
 
 from whorl.errors import NotStatic
-from whorl.fingerprint import fingerprint
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 
-from . import implicit
-from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, checked, own_items
+from .implicit import CONVERTED, HASHED, TESTED, WRITTEN, checked, is_pythons, own_items
+from .pure import (
+    SPECIAL,
+    UNORDERED,
+    argument,
+    is_of_numpy,
+    is_pure,
+    key,
+    known,
+    member,
+    operand,
+    parts_of,
+    text,
+    uses_of,
+)
 from .view import AbsentRead, CodeView, View
 from .world import function_behind, is_callable_object
 
@@ -76,40 +86,14 @@ _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.In: lambda item, holder: item in holder,
     ast.NotIn: lambda item, holder: item not in holder,
 }
-_PURE: Final[frozenset[Any]] = frozenset(
-    (
-        abs, all, any, ascii, bin, bool, bytes, chr, complex, dict, divmod, enumerate, float,
-        format, frozenset, hex, int, list, max, min, oct, ord, pow, range, repr, reversed, round,
-        set, slice, sorted, str, sum, tuple, zip,
-        *(function for name, function in vars(math).items() if callable(function)),
-    )
-)  # fmt: skip
-_EVERY: Final = (CONVERTED, HASHED, ITERATED, OPERATED, WRITTEN)
-_USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
-    **dict.fromkeys((bool, any, all), (TESTED, ITERATED)),
-    **dict.fromkeys((str, repr, ascii, format), (WRITTEN,)),
-    **dict.fromkeys((list, tuple, enumerate, zip, reversed), (ITERATED,)),
-    **dict.fromkeys((set, frozenset, dict), (ITERATED, HASHED)),
-    **dict.fromkeys((int, float, complex, abs, round), (CONVERTED,)),
-    **dict.fromkeys((divmod, pow, min, max, sum), (OPERATED, ITERATED)),
-}
-"""What a pure function may do with its arguments; of those that are not here: anything."""
-_ABOUT_TYPES: Final = ("dtype", "issubdtype", "promote_types", "result_type", "can_cast")
-"""What NumPy says about types of elements: its own code, which counts by its version."""
-_READ_MODULES: Final = ("builtins", "numpy", "numpy.dtypes")
+
 _CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {
     ord("s"): str,
     ord("r"): repr,
     ord("a"): ascii,
 }
-_CONTAINERS: Final = (str, bytes, tuple, list, dict, set, frozenset, int, float, complex, range)
-_CHANGING: Final = frozenset(
-    (
-        "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update",
-        "setdefault", "popitem", "add", "discard", "difference_update", "intersection_update",
-        "symmetric_difference_update",
-    )
-)  # fmt: skip
+_At = tuple[ast.Call, "_Scope"]
+"""Where a call stands: for what is refused."""
 
 
 class _Return(Exception):
@@ -141,18 +125,37 @@ class _Scope:
     """Names and their values: local ones, then those of the function's cells and globals."""
 
     def __init__(
-        self, code: CodeView, local: dict[str, Any], outer: _Scope | None = None, shift: int = 0
+        self,
+        code: CodeView,
+        local: dict[str, Any],
+        outer: _Scope | None = None,
+        shift: int = 0,
+        *,
+        names: frozenset[str] = frozenset(),
+        is_function: bool = True,
     ) -> None:
         self.code = code
         self.local = local
         self.outer = outer
         self.shift = shift  # lines before the text that nodes count from
+        self.names = names  # those that are bound here, sooner or later
+        self.is_function = is_function  # or a comprehension
+
+    @property
+    def binding(self) -> _Scope:
+        """Where `:=` binds: around comprehensions."""
+        scope = self
+        while not scope.is_function and scope.outer is not None:
+            scope = scope.outer
+        return scope
 
     def find(self, name: str) -> Any:
         scope: _Scope | None = self
         while scope is not None:
             if name in scope.local:
                 return scope.local[name]
+            if name in scope.names:
+                raise NameError(f"{name}, which is bound later or not at all,")
             scope = scope.outer
         if name in self.code.cell_names:
             return self.code.cell(name)
@@ -185,7 +188,8 @@ class Evaluator:
 
     def value(self, expression: str | ast.expr) -> Any:
         """The value of an expression, read."""
-        return known(self.find(expression))
+        found = known(self.find(expression))
+        return list(found) if isinstance(found, types.GeneratorType) else found
 
     def find(self, expression: str | ast.expr) -> Any:
         """What an expression leads to: a view where it only walks, a value otherwise."""
@@ -217,12 +221,7 @@ class Evaluator:
         return scope.find(node.id)
 
     def _attribute(self, node: ast.Attribute, scope: _Scope) -> Any:
-        holder = self._expression(node.value, scope)
-        if isinstance(holder, View):
-            return holder.attr(node.attr)
-        if isinstance(holder, (*_CONTAINERS, types.ModuleType)):
-            return getattr(holder, node.attr)
-        return self._refuse(node, scope, f"it is an attribute of a {type(holder).__name__}")
+        return member(self._expression(node.value, scope), node.attr)
 
     def _subscript(self, node: ast.Subscript, scope: _Scope) -> Any:
         holder = self._expression(node.value, scope)
@@ -232,12 +231,16 @@ class Evaluator:
                 None if p is None else checked(known(self._expression(p, scope)), CONVERTED)
                 for p in parts
             ]
+            if isinstance(holder, View) and type(holder._value) in (list, tuple):
+                return type(holder._value)([*parts_of(holder)][slice(*bounds)])
             return own_items(known(holder))[slice(*bounds)]
-        key = checked(known(self._expression(node.slice, scope)), CONVERTED, HASHED)
-        return holder.item(key) if isinstance(holder, View) else own_items(holder)[key]
+        at = checked(known(self._expression(node.slice, scope)), CONVERTED, HASHED)
+        return holder.item(at) if isinstance(holder, View) else own_items(holder)[at]
 
     def _binop(self, node: ast.BinOp, scope: _Scope) -> Any:
         left, right = (operand(self._expression(side, scope)) for side in (node.left, node.right))
+        if isinstance(node.op, ast.Mod) and isinstance(left, str | bytes):
+            checked(right, WRITTEN, CONVERTED)
         return _BINARY[type(node.op)](left, right)
 
     def _unaryop(self, node: ast.UnaryOp, scope: _Scope) -> Any:
@@ -286,15 +289,15 @@ class Evaluator:
         return list(self._items(node.elts, scope))
 
     def _set(self, node: ast.Set, scope: _Scope) -> Any:
-        return set(map(_key, self._items(node.elts, scope)))
+        return set(map(key, self._items(node.elts, scope)))
 
     def _dict(self, node: ast.Dict, scope: _Scope) -> Any:
         made: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
+        for name, value in zip(node.keys, node.values, strict=True):
+            if name is None:
                 made.update(known(self._expression(value, scope)))
             else:
-                made[_key(self._expression(key, scope))] = known(self._expression(value, scope))
+                made[key(self._expression(name, scope))] = known(self._expression(value, scope))
         return made
 
     def _items(self, nodes: Sequence[ast.expr], scope: _Scope) -> Iterator[Any]:
@@ -305,7 +308,7 @@ class Evaluator:
                 yield self._expression(node, scope)
 
     def _joinedstr(self, node: ast.JoinedStr, scope: _Scope) -> str:
-        return "".join(_text(self._expression(value, scope)) for value in node.values)
+        return "".join(text(self._expression(value, scope)) for value in node.values)
 
     def _formattedvalue(self, node: ast.FormattedValue, scope: _Scope) -> str:
         value = checked(known(self._expression(node.value, scope)), WRITTEN)
@@ -319,7 +322,7 @@ class Evaluator:
 
     def _namedexpr(self, node: ast.NamedExpr, scope: _Scope) -> Any:
         value = self._expression(node.value, scope)
-        scope.local[node.target.id] = value
+        scope.binding.local[node.target.id] = value
         return value
 
     def _listcomp(self, node: ast.ListComp, scope: _Scope) -> Any:
@@ -327,33 +330,46 @@ class Evaluator:
 
     def _setcomp(self, node: ast.SetComp, scope: _Scope) -> Any:
         inners = self._loops(node.generators, scope)
-        return {_key(self._expression(node.elt, inner)) for inner in inners}
+        return {key(self._expression(node.elt, inner)) for inner in inners}
 
     def _generatorexp(self, node: ast.GeneratorExp, scope: _Scope) -> Any:
-        return [self._expression(node.elt, inner) for inner in self._loops(node.generators, scope)]
+        inners = self._loops(node.generators, scope)
+        return (self._expression(node.elt, inner) for inner in inners)
 
     def _dictcomp(self, node: ast.DictComp, scope: _Scope) -> Any:
         return {
-            _key(self._expression(node.key, inner)): known(self._expression(node.value, inner))
+            key(self._expression(node.key, inner)): known(self._expression(node.value, inner))
             for inner in self._loops(node.generators, scope)
         }
 
     def _loops(self, generators: Sequence[ast.comprehension], scope: _Scope) -> Iterator[_Scope]:
-        if not generators:
-            yield scope
-            return
+        """A scope for each round; what the outermost one goes through is known at once."""
+        return self._rounds(generators, scope, self._expression(generators[0].iter, scope))
+
+    def _rounds(
+        self, generators: Sequence[ast.comprehension], scope: _Scope, holder: Any
+    ) -> Iterator[_Scope]:
         first, *others = generators
-        inner = _Scope(scope.code, {}, scope, scope.shift)  # one for all items, as Python has it
-        for item in parts_of(self._expression(first.iter, scope)):
+        inner = _Scope(scope.code, {}, scope, scope.shift, is_function=False)  # one for all items
+        for item in parts_of(holder):
             self._step(first.iter, scope)
             self._assign(first.target, item, inner)
             if all(self._test(test, inner) for test in first.ifs):
-                yield from self._loops(others, inner)
+                if others:
+                    yield from self._loops(others, inner)
+                else:
+                    yield inner
 
     # -- calls --------------------------------------------------------------------------
 
     def _call(self, node: ast.Call, scope: _Scope) -> Any:
-        callee = self._expression(node.func, scope)
+        if isinstance(node.func, ast.Attribute):
+            holder = self._expression(node.func.value, scope)
+            if not (node.args or node.keywords) and _is_plain_dict(holder, node.func.attr):
+                return _parts_of_dict(holder, node.func.attr)
+            callee = self._part(node.func, holder, scope)
+        else:
+            callee = self._expression(node.func, scope)
         positional = list(self._items(node.args, scope))
         named: dict[str, Any] = {}
         for keyword in node.keywords:
@@ -362,68 +378,86 @@ class Evaluator:
                 named.update(known(value))
             else:
                 named[keyword.arg] = value
+        return self._called(callee, positional, named, (node, scope))
+
+    def _part(self, node: ast.Attribute, holder: Any, scope: _Scope) -> Any:
+        try:
+            return member(holder, node.attr)
+        except (NotStatic, AbsentRead):
+            raise
+        except Exception as error:
+            self._refuse(node, scope, f"it raises {type(error).__name__}: {error}", error)
+
+    def _called(self, callee: Any, positional: list[Any], named: dict[str, Any], at: _At) -> Any:
+        """What a call comes to, whatever is called."""
+        node, scope = at
         if isinstance(callee, _Function):
             return self._follow(callee.node, callee.scope, positional, named, callee.defaults)
         if isinstance(callee, View):
-            return self._call_view(callee, positional, named, node, scope)
+            return self._call_view(callee, positional, named, at)
         special = (
-            _SPECIAL.get(callee) if isinstance(callee, types.BuiltinFunctionType | type) else None
+            SPECIAL.get(callee) if isinstance(callee, types.BuiltinFunctionType | type) else None
         )
         if special is not None:
-            return special(self, *positional, **named)
-        if _is_pure(callee):
-            return self._pure(callee, positional, named)
+            return special(self._caller(at), *positional, **named)
+        if is_pure(callee):
+            return self._pure(callee, positional, named, at)
         return self._refuse(node, scope, f"{ast.unparse(node.func)} is not a pure function")
 
-    def _pure(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> Any:
+    def _caller(self, at: _At) -> Callable[..., Any]:
+        """What calls a function that is handed to another one, as `map` does."""
+        return lambda function, *items: self._called(function, [*items], {}, at)
+
+    def _pure(self, callee: Any, positional: list[Any], named: dict[str, Any], at: _At) -> Any:
         owner = getattr(callee, "__self__", None)
         if type(owner) in (list, tuple):  # a method of a display, in which views may be
             callee = getattr(known(owner), callee.__name__)
-        uses = _USES.get(callee, _EVERY) if isinstance(callee, Hashable) else _EVERY
+        uses = uses_of(callee) if isinstance(callee, Hashable) else uses_of(None)
         if not isinstance(owner, types.ModuleType | None):
             checked(known(owner), *uses)
-        arguments = [checked(self._function_or_value(value), *uses) for value in positional]
-        options = {n: checked(self._function_or_value(v), *uses) for n, v in named.items()}
+        arguments = [argument(value, uses) for value in positional]
+        if "key" in named and callee in (min, max, sorted):
+            call, function = self._caller(at), named.pop("key")
+            named["key"] = lambda item: known(call(function, item))
+        options = {name: argument(value, uses) for name, value in named.items()}
+        if not (callee in UNORDERED or isinstance(owner, set | frozenset)):
+            arguments = [
+                [*parts_of(each)] if isinstance(each, set | frozenset) else each
+                for each in arguments
+            ]
         return callee(*arguments, **options)
 
     def _test(self, node: ast.expr, scope: _Scope) -> bool:
         return bool(checked(known(self._expression(node, scope)), TESTED))
 
-    def _function_or_value(self, value: Any) -> Any:
-        """A value; a function that is only known here, as something Python can call."""
-        if isinstance(value, _Function):
-            return lambda *arguments: known(
-                self._follow(value.node, value.scope, list(arguments), {}, value.defaults)
-            )
-        return known(value)
-
     def _call_view(
-        self,
-        callee: View,
-        positional: list[Any],
-        named: dict[str, Any],
-        node: ast.Call,
-        scope: _Scope,
+        self, callee: View, positional: list[Any], named: dict[str, Any], at: _At
     ) -> Any:
+        node, scope = at
         value = callee._value
-        is_numpys = _is_of_numpy(value)
+        is_numpys = is_of_numpy(value)
         if isinstance(value, type) or not callable(value) or is_numpys:
-            if is_numpys or value in _PURE:
+            if is_numpys or is_pure(value):
                 callee.value()
-                return self._pure(value, positional, named)
+                return self._pure(value, positional, named, at)
+            if isinstance(value, type) and value in SPECIAL:
+                callee.value()
+                return self._called(value, positional, named, at)
             return self._refuse(node, scope, "classes are not made at compile time")
         behind = function_behind(value)
         if not isinstance(behind, types.FunctionType):
-            if _is_pure(behind):
+            if isinstance(behind, types.BuiltinFunctionType) and behind in SPECIAL:
+                callee.value()
+                return self._called(behind, positional, named, at)
+            if is_pure(behind):
                 owner = getattr(behind, "__self__", None)
                 if owner is None or isinstance(owner, types.ModuleType):
                     callee.value()
                 else:
                     callee.attr("__self__").value()  # what a method of it says depends on
-                return self._pure(behind, positional, named)
+                return self._pure(behind, positional, named, at)
             if is_callable_object(value):
-                method = callee.attr("__call__")
-                return self._call_view(method, positional, named, node, scope)
+                return self._call_view(callee.attr("__call__"), positional, named, at)
             return self._refuse(node, scope, f"{ast.unparse(node.func)} has no source to follow")
         code = callee.code()
         layer, inner = callee, value
@@ -454,7 +488,7 @@ class Evaluator:
         """Run a function's body over its arguments; `defaults` are those of a nested one."""
         default = scope.code.default if defaults is None else defaults.__getitem__
         local = _bound(node.args, positional, named, default)
-        inner = _Scope(scope.code, local, scope, scope.shift)
+        inner = _Scope(scope.code, local, scope, scope.shift, names=_bound_in(node))
         self._step(node, inner)
         if isinstance(node, ast.Lambda):
             return self._expression(node.body, inner)
@@ -549,13 +583,22 @@ class Evaluator:
             case ast.Name(name):
                 scope.local[name] = value
             case ast.Tuple(targets) | ast.List(targets):
-                parts = list(parts_of(value))
-                if len(parts) != len(targets):
-                    self._refuse(target, scope, f"{len(parts)} values for {len(targets)} names")
-                for inner, part in zip(targets, parts, strict=True):
-                    self._assign(inner, part, scope)
+                self._unpack(target, targets, list(parts_of(value)), scope)
             case _:
                 self._refuse(target, scope, "only names can be assigned to")
+
+    def _unpack(
+        self, target: ast.expr, targets: list[ast.expr], parts: list[Any], scope: _Scope
+    ) -> None:
+        starred = [i for i, each in enumerate(targets) if isinstance(each, ast.Starred)]
+        if starred and len(parts) >= len(targets) - 1:  # one of them takes what is left
+            first, last = starred[0], len(parts) - (len(targets) - starred[0] - 1)
+            parts = [*parts[:first], parts[first:last], *parts[last:]]
+            targets = [each.value if isinstance(each, ast.Starred) else each for each in targets]
+        if len(parts) != len(targets):
+            self._refuse(target, scope, f"{len(parts)} values for {len(targets)} names")
+        for inner, part in zip(targets, parts, strict=True):
+            self._assign(inner, part, scope)
 
     def _step(self, node: ast.AST, scope: _Scope) -> None:
         self._steps += 1
@@ -569,6 +612,46 @@ class Evaluator:
         number = scope.shift + getattr(node, "lineno", 1)
         at = f"{PurePath(code.co_filename).name}:{number}"
         raise NotStatic(at, f"`{ast.unparse(node)}`", reason) from cause
+
+
+def _is_plain_dict(holder: Any, name: str) -> bool:
+    """Whether this is what a dict holds, as Python says it."""
+    if name not in ("items", "values") or not isinstance(holder, View):
+        return False
+    cls = type(holder._value)
+    return issubclass(cls, dict) and is_pythons(cls, name, "__iter__", "__getitem__", "__len__")
+
+
+def _parts_of_dict(holder: View, name: str) -> list[Any]:
+    """The values of a dict, which are views, or its keys with them."""
+    keys = [known(each) for each in parts_of(holder)]
+    values = [holder.item(each) for each in keys]
+    return list(zip(keys, values, strict=True)) if name == "items" else values
+
+
+def _bound_in(function: ast.Lambda | ast.FunctionDef) -> frozenset[str]:
+    """The names that are bound in a function, but for those of functions inside of it."""
+    found, waiting = (
+        set[str](),
+        list[ast.AST]([function.body] if isinstance(function, ast.Lambda) else function.body),
+    )
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.add(node.name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.NamedExpr(target=ast.Name(name)):
+                found.add(name)
+            case ast.Name(name, ast.Store()):
+                found.add(name)
+            case ast.comprehension():  # whose own names are its own
+                waiting += [node.iter, *node.ifs]
+                continue
+        waiting += ast.iter_child_nodes(node)
+    return frozenset(found)
 
 
 def evaluate(code: CodeView, expression: str | ast.expr, **local: Any) -> Any:
@@ -587,63 +670,6 @@ def written_defaults(arguments: ast.arguments) -> dict[str, ast.expr]:
     written = dict(zip(reversed(places), reversed(arguments.defaults), strict=False))
     keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     return written | {argument.arg: value for argument, value in keyword if value is not None}
-
-
-def known(found: Any) -> Any:
-    """A value: what is behind a view is read."""
-    if isinstance(found, View):
-        return found.value()
-    if type(found) in (list, tuple):
-        return type(found)(map(known, found))
-    return found
-
-
-def operand(found: Any) -> Any:
-    """A value whose operators are not the user's: those would run without being read."""
-    value = checked(known(found), OPERATED)
-    for part in value if type(value) in (list, tuple, set, frozenset) else (value,):
-        cls = type(part)
-        if cls.__module__ not in _READ_MODULES and not isinstance(part, enum.Enum):
-            raise TypeError(f"the operators of {cls.__qualname__} are code that is not read")
-    return value
-
-
-def _key(found: Any) -> Any:
-    """What a set or a dict is asked for."""
-    return checked(known(found), HASHED)
-
-
-def _text(found: Any) -> str:
-    return str(checked(known(found), WRITTEN))
-
-
-def parts_of(holder: Any) -> Iterator[Any]:
-    """What iterating over a view or a value yields."""
-    if isinstance(holder, View):
-        own_items(holder._value)
-        if isinstance(holder._value, list | tuple | dict | set | frozenset):
-            return iter(holder)
-        return iter(holder.value())
-    if isinstance(holder, set | frozenset):  # in an order that is the same in every process
-        return iter(sorted(holder, key=fingerprint))
-    return iter(holder)
-
-
-def _is_of_numpy(callee: Any) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and any(callee is getattr(numpy, name) for name in _ABOUT_TYPES)
-
-
-def _is_pure(callee: Any) -> bool:
-    try:
-        if callee in _PURE:
-            return True
-    except TypeError:
-        return False
-    if not isinstance(callee, types.BuiltinFunctionType | types.BuiltinMethodType):
-        return False
-    owner, name = callee.__self__, callee.__name__
-    return isinstance(owner, _CONTAINERS) and not name.startswith("_") and name not in _CHANGING
 
 
 def _bound(
@@ -689,57 +715,3 @@ def _tree_of(function: types.FunctionType) -> tuple[ast.Lambda | ast.FunctionDef
                     return node, code.co_firstlineno - 1
     tree = tree_of(code)
     return (tree if isinstance(tree, ast.Lambda | ast.FunctionDef) else None), 0
-
-
-def _len(evaluator: Evaluator, value: Any) -> int:
-    return value.len() if isinstance(value, View) else len(value)
-
-
-def _isinstance(evaluator: Evaluator, value: Any, classes: Any) -> bool:
-    wanted = implicit.classes(known(classes))
-    if isinstance(value, View):
-        value.type()
-        return isinstance(value._value, wanted)
-    return isinstance(value, wanted)
-
-
-def _getattr(evaluator: Evaluator, value: Any, name: Any, *default: Any) -> Any:
-    if not isinstance(value, View):
-        return getattr(value, known(name), *default)
-    if default and not value.has(known(name)):
-        return default[0]
-    return value.attr(known(name))
-
-
-def _hasattr(evaluator: Evaluator, value: Any, name: Any) -> bool:
-    return value.has(known(name)) if isinstance(value, View) else hasattr(value, known(name))
-
-
-def _type(evaluator: Evaluator, value: Any) -> Any:
-    if isinstance(value, View):
-        value.type()
-        return type(value._value)
-    return type(value)
-
-
-def _map(evaluator: Evaluator, function: Any, *holders: Any) -> list[Any]:
-    call = evaluator._function_or_value(function)
-    return [call(*map(known, items)) for items in zip(*map(parts_of, holders), strict=False)]
-
-
-def _filter(evaluator: Evaluator, function: Any, holder: Any) -> list[Any]:
-    call = evaluator._function_or_value(function)
-    items = map(known, parts_of(holder))
-    return [item for item in items if checked(call(item) if call else item, TESTED)]
-
-
-_SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
-    len: _len,
-    isinstance: _isinstance,
-    getattr: _getattr,
-    hasattr: _hasattr,
-    type: _type,
-    map: _map,
-    filter: _filter,
-}
-"""Functions that look at a view without reading its value."""

@@ -17,7 +17,7 @@ from whorl.fingerprint.lookup import class_vars, find, mro
 
 __all__ = [
     "CONVERTED", "HASHED", "ITERATED", "OPERATED", "TESTED", "WRITTEN", "Use", "checked",
-    "classes", "own_items",
+    "classes", "is_pythons", "is_versioned", "own_items",
 ]  # fmt: skip
 
 Use = tuple[str, frozenset[str]]
@@ -66,8 +66,10 @@ def checked(value: Any, *uses: Use) -> Any:
         met.add(id(part))
         for words, names in uses:
             name = _of_a_user(cls, names)
-            if name is None and names is WRITTEN[1] and _shows_address(cls):
-                name = "__repr__"
+            if name is None and names is WRITTEN[1]:
+                if issubclass(cls, set | frozenset) and len(part) > 1:
+                    raise TypeError("the text of a set is not the same in every process")
+                name = "__repr__" if _shows_address(cls) else None
             if name is not None:
                 what = f"{words} of {cls.__qualname__}" if words != ITERATED[0] else f"{words} it"
                 raise TypeError(f"{what} is code that is not read ({cls.__qualname__}.{name})")
@@ -120,12 +122,12 @@ def _of_a_user(cls: type, names: frozenset[str]) -> str | None:
         stored = class_vars(base)
         for name in sorted(missing & stored.keys()):
             missing.discard(name)
-            if not _is_versioned(stored[name], base):
+            if not _is_of_a_library(stored[name], base):
                 return name
     return None
 
 
-def _is_versioned(found: object, base: type) -> bool:
+def _is_of_a_library(found: object, base: type) -> bool:
     """Whether a method is the interpreter's, the standard library's or NumPy's."""
     function = getattr(found, "__func__", found)
     if isinstance(function, types.FunctionType):
@@ -134,8 +136,26 @@ def _is_versioned(found: object, base: type) -> bool:
         return True  # a slot of a class in C, or nothing at all
     else:
         module = base.__module__
+    return is_versioned(module)
+
+
+def is_versioned(module: object) -> bool:
+    """Whether a module is the interpreter's, the standard library's or NumPy's.
+
+    >>> is_versioned("numpy.linalg"), is_versioned("solver")
+    (True, False)
+    """
     top = str(module).partition(".")[0]
     return top in sys.stdlib_module_names or top == "numpy"
+
+
+def is_pythons(cls: type, *names: str) -> bool:
+    """Whether no method of these names is a user's.
+
+    >>> is_pythons(dict, "items", "__iter__")
+    True
+    """
+    return _of_a_user(cls, frozenset(names)) is None
 
 
 def _shows_address(cls: type) -> bool:

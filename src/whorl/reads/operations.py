@@ -57,5 +57,6 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "member": lambda value, place: _in_order(value)[place],
     "settings": _names_held,
     "behind": lambda value, name: getattr(function_behind(value), name),
+    "isinstance": lambda value, code: isinstance(value, keys.key_of(code)),  # type: ignore[arg-type] # a class, or it raises
 }
 """How these steps are done; those that are more usual are in `world`."""

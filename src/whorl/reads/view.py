@@ -10,6 +10,7 @@ import ast
 import linecache
 import sys
 import types
+import typing
 from collections.abc import Hashable, Iterator
 from pathlib import PurePath
 from typing import Any, Final
@@ -18,13 +19,13 @@ import numpy as np
 
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.bytecode import reads_of
-from whorl.fingerprint.lookup import type_name
+from whorl.fingerprint.lookup import qualname, type_name
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import source_of, tree_of
 
 from .aspects import Same, alias_fact, durable
-from .fact import NotRecorded, OnlyHere, has_identity, refused
+from .fact import SIMPLE, NotRecorded, OnlyHere, has_identity, refused
 from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, function_behind, global_path, walk, walk_or_error
@@ -219,6 +220,18 @@ class View:
         self._recorder.see(Read(path, Aspect.PRESENT), True)
         return True
 
+    def attr_if_any(self, name: str) -> View | None:
+        """The attribute of this name, or None, which is recorded; what it raises otherwise."""
+        step = Step("attr", name)
+        path = self.path.then(step)
+        found, error = walk_or_error(self._value, step)
+        if found is not ABSENT:
+            return self._recorder.view(path, found)
+        self._recorder.absent(path)
+        if error is not None and not isinstance(error, AttributeError):
+            raise error
+        return None
+
     def type(self) -> Plain:
         """The signature (aspect `type`): the value is then free to change."""
         return self._see(Aspect.TYPE)
@@ -258,6 +271,38 @@ class View:
     def is_none(self) -> bool:
         """Whether this is None: a question about the type, not the value."""
         return bool(self.type() == ("NoneType",))
+
+    def is_instance(self, classes: Any) -> bool:
+        """Whether this is an instance of a class, or of one of some.
+
+        What is recorded is the answer, unless the type says it anyway.
+        """
+        if isinstance(classes, types.UnionType) or typing.get_origin(classes) is typing.Union:
+            classes = classes.__args__
+        if type(classes) is tuple:
+            return any(map(self.is_instance, classes))
+        asked: Any = type(classes).__instancecheck__  # of an abstract class, methods decide
+        is_plain = asked is type.__instancecheck__
+        if is_plain and self._tells_bases():
+            return isinstance(self._value, classes)
+        if not isinstance(classes, type):
+            raise TypeError("isinstance() arg 2 must be a type, a tuple of types, or a union")
+        try:
+            step = Step("isinstance", key_code(classes))
+        except NoKey:
+            reason = f"{qualname(classes)} cannot be found again in another process"
+            name = type_name(type(self._value))
+            raise UnsupportedRead(str(self.path), name, reason, self._recorder.line) from None
+        return bool(self._step(step).value())
+
+    def _tells_bases(self) -> bool:
+        """Whether the type, which is read here, says what the class is derived from."""
+        cls = type(self._value)
+        if cls is np.ndarray or (type(cls) is type and cls in SIMPLE):
+            self.type()
+            return True
+        told = self.type()
+        return type(told) is tuple and told[:1] == ("object",)
 
     def __bool__(self) -> bool:
         raise TypeError(f"{self!r} is neither true nor false: ask for its value()")

@@ -1,0 +1,264 @@
+"""A function of Python's own and what it is called with in, its value out; what is read of views.
+
+Those that only look, walk or pass on work on views, so that what is read is what is used of them:
+`len`, `isinstance`, `getattr`, `map`, `zip` and the like. All others are pure functions of values:
+a view is read by value, and refused if the function would run methods of it that nobody reads. What
+has no order, such as a set, is gone through in one that is the same in every process.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from whorl.fingerprint import fingerprint
+
+from . import implicit
+from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, checked, own_items
+from .view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+__all__ = [
+    "SPECIAL", "UNORDERED", "argument", "is_of_numpy", "is_pure", "key", "known", "member",
+    "operand", "parts_of", "text", "uses_of",
+]  # fmt: skip
+
+Call = Callable[..., Any]
+"""What calls a function of the program, or one of Python's, with views or values."""
+
+_PURE: Final[frozenset[Any]] = frozenset(
+    (
+        abs, all, any, ascii, bin, bool, bytes, chr, complex, dict, divmod, float, format,
+        frozenset, hex, int, max, min, oct, ord, pow, range, repr, round, set, slice, sorted, str,
+        sum,
+        *(function for name, function in vars(math).items() if callable(function)),
+    )
+)  # fmt: skip
+_EVERY: Final = (CONVERTED, HASHED, ITERATED, OPERATED, WRITTEN)
+_USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
+    **dict.fromkeys((bool, any, all), (TESTED, ITERATED)),
+    **dict.fromkeys((str, repr, ascii, format), (WRITTEN,)),
+    **dict.fromkeys((set, frozenset, dict), (ITERATED, HASHED)),
+    **dict.fromkeys((int, float, complex, abs, round), (CONVERTED,)),
+    **dict.fromkeys((divmod, pow, min, max, sum), (OPERATED, ITERATED)),
+}
+"""What a pure function may do with its arguments; of those that are not here: anything."""
+UNORDERED: Final = frozenset((set, frozenset, bool, str, repr, ascii, format))
+"""Those to which the order of a set makes no difference, or which refuse it."""
+_ABOUT_TYPES: Final = ("dtype", "issubdtype", "promote_types", "result_type", "can_cast")
+"""What NumPy says about types of elements: its own code, which counts by its version."""
+_READ_MODULES: Final = ("builtins", "numpy", "numpy.dtypes")
+_CONTAINERS: Final = (str, bytes, tuple, list, dict, set, frozenset, int, float, complex, range)
+_PLAIN: Final = frozenset((*_CONTAINERS, bool, slice, type(None), types.GeneratorType))
+_CHANGING: Final = frozenset(
+    (
+        "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update",
+        "setdefault", "popitem", "add", "discard", "difference_update", "intersection_update",
+        "symmetric_difference_update",
+    )
+)  # fmt: skip
+
+
+# -- views as values -----------------------------------------------------------------------------
+
+
+def known(found: Any) -> Any:
+    """A value: what is behind a view is read."""
+    if isinstance(found, View):
+        return found.value()
+    if type(found) in (list, tuple):
+        return type(found)(map(known, found))
+    if isinstance(found, types.GeneratorType):
+        return (known(item) for item in found)
+    return found
+
+
+def argument(found: Any, uses: Sequence[implicit.Use]) -> Any:
+    """A value that can be used in these ways; one item after the other where Python asks so."""
+    if isinstance(found, types.GeneratorType):
+        return (checked(known(item), *uses) for item in found)
+    return checked(known(found), *uses)
+
+
+def operand(found: Any) -> Any:
+    """A value whose operators are not the user's: those would run without being read."""
+    if isinstance(found, types.GeneratorType):
+        found = list(found)
+    value = checked(known(found), OPERATED)
+    for part in value if type(value) in (list, tuple, set, frozenset) else (value,):
+        cls = type(part)
+        if cls.__module__ not in _READ_MODULES and not isinstance(part, enum.Enum):
+            raise TypeError(f"the operators of {cls.__qualname__} are code that is not read")
+    return value
+
+
+def key(found: Any) -> Any:
+    """What a set or a dict is asked for."""
+    return checked(known(found), HASHED)
+
+
+def text(found: Any) -> str:
+    """What is written for a value."""
+    return str(checked(known(found), WRITTEN))
+
+
+def parts_of(holder: Any) -> Iterator[Any]:
+    """What iterating over a view or a value yields."""
+    if isinstance(holder, View):
+        own_items(holder._value)
+        if isinstance(holder._value, list | tuple | dict | set | frozenset):
+            return iter(holder)
+        return iter(holder.value())
+    if isinstance(holder, set | frozenset):  # in an order that is the same in every process
+        return iter(sorted(holder, key=fingerprint))
+    return iter(own_items(holder))
+
+
+def member(holder: Any, name: str) -> Any:
+    """An attribute of a view or of a value.
+
+    Of a value it is read by nobody, so it has to be one of Python's own: whatever has a class of
+    the user's may say something else after an edit.
+    """
+    return holder.attr(name) if isinstance(holder, View) else getattr(_of_python(holder), name)
+
+
+def _of_python(holder: Any) -> Any:
+    cls = type(holder)
+    if isinstance(holder, types.ModuleType):
+        is_own = implicit.is_versioned(holder.__name__)
+    else:
+        is_own = type(cls) is type and cls in _PLAIN
+    if not is_own:
+        raise TypeError(f"it is an attribute of a {cls.__name__} {_BY_NOW}")
+    return holder
+
+
+_BY_NOW: Final = (
+    "that is a value by now: what its class says is not read (an item that is come to by `for`, "
+    "`enumerate`, `zip`, `map` or an index can be asked)"
+)
+
+
+# -- which functions they are --------------------------------------------------------------------
+
+
+def is_of_numpy(callee: Any) -> bool:
+    """Whether it is one of those that say something about types of elements."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and any(callee is getattr(numpy, name) for name in _ABOUT_TYPES)
+
+
+def is_pure(callee: Any) -> bool:
+    """Whether what comes out depends on nothing but what goes in."""
+    try:
+        if callee in _PURE:
+            return True
+    except TypeError:
+        return False
+    if not isinstance(callee, types.BuiltinFunctionType | types.BuiltinMethodType):
+        return False
+    owner, name = callee.__self__, callee.__name__
+    return isinstance(owner, _CONTAINERS) and not name.startswith("_") and name not in _CHANGING
+
+
+def uses_of(callee: Hashable) -> tuple[implicit.Use, ...]:
+    """What a function may do with its arguments."""
+    return _USES.get(callee, _EVERY)
+
+
+# -- those that work on views --------------------------------------------------------------------
+
+
+def _len(call: Call, value: Any) -> int:
+    return value.len() if isinstance(value, View) else len(value)
+
+
+def _isinstance(call: Call, value: Any, classes: Any) -> bool:
+    wanted = implicit.classes(known(classes))
+    if isinstance(value, View):
+        return value.is_instance(wanted)
+    if not implicit.is_versioned(type(value).__module__):
+        raise TypeError(f"it asks about a {type(value).__name__} {_BY_NOW}")
+    return isinstance(value, wanted)
+
+
+def _getattr(call: Call, value: Any, name: Any, *default: Any) -> Any:
+    if not default:
+        return member(value, known(name))
+    if isinstance(value, View):
+        found = value.attr_if_any(known(name))
+        return default[0] if found is None else found
+    return getattr(_of_python(value), known(name), *default)
+
+
+def _hasattr(call: Call, value: Any, name: Any) -> bool:
+    if isinstance(value, View):
+        return value.attr_if_any(known(name)) is not None
+    return hasattr(_of_python(value), known(name))
+
+
+def _type(call: Call, value: Any) -> Any:
+    if not isinstance(value, View):
+        return type(value)
+    told = value.type()
+    if told[0] in ("scalar", "buffer", "function"):  # which several classes have
+        value.attr("__class__").value()
+    return type(value._value)
+
+
+def _map(call: Call, function: Any, *holders: Any) -> Iterator[Any]:
+    every = zip(*map(parts_of, holders), strict=False)
+    return (call(function, *items) for items in every)
+
+
+def _filter(call: Call, function: Any, holder: Any) -> Iterator[Any]:
+    for item in parts_of(holder):
+        if checked(known(item if function is None else call(function, item)), TESTED):
+            yield item
+
+
+def _enumerate(call: Call, holder: Any, start: Any = 0) -> Iterator[Any]:
+    return (pair for pair in enumerate(parts_of(holder), known(start)))
+
+
+def _zip(call: Call, *holders: Any, strict: Any = False) -> Iterator[Any]:
+    return (items for items in zip(*map(parts_of, holders), strict=known(strict)))
+
+
+def _reversed(call: Call, holder: Any) -> Iterator[Any]:
+    value = holder._value if isinstance(holder, View) else holder
+    if not isinstance(value, list | tuple | dict | range | str | bytes):
+        raise TypeError(f"{type(value).__name__!r} object is not reversible")
+    return (item for item in [*parts_of(holder)][::-1])
+
+
+def _list(call: Call, holder: Any = ()) -> list[Any]:
+    return [*parts_of(holder)]
+
+
+def _tuple(call: Call, holder: Any = ()) -> tuple[Any, ...]:
+    return (*parts_of(holder),)
+
+
+SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
+    len: _len,
+    isinstance: _isinstance,
+    getattr: _getattr,
+    hasattr: _hasattr,
+    type: _type,
+    map: _map,
+    filter: _filter,
+    enumerate: _enumerate,
+    zip: _zip,
+    reversed: _reversed,
+    list: _list,
+    tuple: _tuple,
+}
+"""Functions that look at views without reading their values, or pass them on."""
