@@ -114,21 +114,23 @@ class UnsupportedRead(WhorlError, TypeError):
       argument of its own, or call with cache="process".
     """
 
-    def __init__(self, path: str, type_name: str, reason: str, line: str = "") -> None:
-        super().__init__(path, type_name, reason, line)
+    def __init__(
+        self, path: str, type_name: str, reason: str, line: str = "", remedy: str = ""
+    ) -> None:
+        super().__init__(path, type_name, reason, line, remedy)
         self.path = path
         self.type_name = type_name
         self.reason = reason
         self.line = line
+        self.remedy = remedy or (
+            f"Register a signature with whorl.register_signature({type_name.rpartition('.')[2]}, "
+            '...), pass the value as an\n  argument of its own, or call with cache="process".'
+        )
 
     def __str__(self) -> str:
         at = f"\n  read at {self.line}" if self.line else ""
-        name = self.type_name.rpartition(".")[2]
-        return (
-            f"{self.path} is a '{self.type_name}' that cannot be recorded: {self.reason}.{at}\n"
-            f"  Register a signature with whorl.register_signature({name}, ...), pass the value as "
-            'an\n  argument of its own, or call with cache="process".'
-        )
+        what = f"{self.path} is a '{self.type_name}' that cannot be recorded: {self.reason}."
+        return f"{what}{at}\n  {self.remedy}"
 
 
 class UnsupportedFunction(WhorlError, TypeError):

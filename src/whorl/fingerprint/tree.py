@@ -31,7 +31,7 @@ from .digest import hash_bytes, marshalled
 from .source import CodeDigest, code_digest
 from .syntax import syntax_tree
 
-__all__ = ["FunctionNode", "Parsed", "from_index", "source_of", "tree_digest", "tree_of"]
+__all__ = ["FunctionNode", "Parsed", "from_index", "source_of", "tree_digest", "tree_of", "written"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -276,6 +276,24 @@ def source_of(code: types.CodeType) -> str | None:
         return ast.unparse(syntax_tree(textwrap.dedent(text)))
     except SyntaxError:
         return text.strip()
+
+
+def written(code: types.CodeType) -> str | None:
+    """The same without decorators, for compilers; of a lambda, the lambda alone."""
+    if code.co_name == "<lambda>":  # a part of its line, of which the rest is other code
+        tree = tree_of(code)
+        return None if tree is None else ast.unparse(tree)
+    text = source_of(code)
+    if text is None:
+        return None
+    try:
+        module = syntax_tree(text)
+    except SyntaxError:
+        return text
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            node.decorator_list.clear()
+    return ast.unparse(module)
 
 
 def _after_fork() -> None:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Compiler",
     "Program",
+    "asked_of",
     "check_compiler",
     "declared_environment",
+    "said_by",
     "see_settings",
     "target_of",
     "toolchain_of",
@@ -45,8 +47,8 @@ class Program:
 
     @property
     def name(self) -> str:
-        """The function's module and name."""
-        return f"{self.function.__module__}.{self.function.__qualname__}"
+        """The function's module and name; asking for it is a read."""
+        return self.code.name
 
 
 @runtime_checkable
@@ -148,6 +150,31 @@ def target_of(compiler: object) -> Target:
     if not isinstance(target, Target):
         raise TypeError(f"{type(compiler).__name__}.target() returned {target!r}, no Target")
     return target
+
+
+Said = tuple[Any, ...]
+
+
+def said_by(compiler: Any) -> Said:
+    """What a compiler says of itself: name, version, and its toolchain if that is a plain text.
+
+    Each may be something else any time.
+    """
+    said = getattr(compiler, "toolchain", None)
+    return compiler.name, compiler.version, said if type(said) is str else None
+
+
+def asked_of(compiler: Any) -> Said:
+    """The same; of a toolchain that it works out, what that may depend on: its settings."""
+    said = said_by(compiler)
+    if not callable(getattr(compiler, "toolchain", None)):
+        return said
+    with importing:
+        from whorl.reads.aspects import known_here
+        from whorl.reads.settings import setting_reads
+
+    reads = [read.path.name for read in setting_reads(compiler)]
+    return (*said, *(known_here(getattr(compiler, name or "__dict__", None)) for name in reads))
 
 
 def toolchain_of(compiler: object) -> str:

@@ -126,7 +126,7 @@ def _compiled(kernel: Kernel, request: Request, recorder: Recorder) -> tuple[Art
     """What the compiler makes, and how long that takes."""
     kernel._before_compile()
     inputs = Inputs(recorder)
-    target = replace(request.target, properties=Properties(inputs, request.target))
+    target = replace(request.target, properties=Properties(inputs))
     program = Program(kernel.function, target, inputs.function())
     emit("compiling", kernel._name)
     see_settings(kernel.compiler, recorder)

@@ -9,10 +9,10 @@ from typing import Final
 from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass
-from whorl.reads import Path, Plain, Trace, World
+from whorl.reads import Path, Plain, Seen, Trace, World
 from whorl.reads.fact import is_only_here, same_fact
 from whorl.reads.replay import facts_now
-from whorl.reads.words import words
+from whorl.reads.words import contrast
 from whorl.store import Store
 
 from .key import ProgramKey
@@ -154,16 +154,16 @@ def changes_between(
 ) -> tuple[Change, ...]:
     """What differs between the facts of a compile and others of its shape."""
     return tuple(
-        Change(
-            str(seen.read.path),
-            words(old, seen.read.aspect),
-            words(new, seen.read.aspect),
-            seen.line,
-            _is_ambient(seen.read.path),
-        )
+        _change(seen, old, new)
         for seen, old, new in zip(trace.seen, before, now, strict=True)
         if not same_fact(old, new)
     )
+
+
+def _change(seen: Seen, old: Plain, new: Plain) -> Change:
+    path, aspect, _ = seen.read
+    where, before, now = contrast(old, new, aspect)
+    return Change(f"{path}{where}", before, now, seen.line, _is_ambient(path))
 
 
 def _is_ambient(path: Path) -> bool:

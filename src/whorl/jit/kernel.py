@@ -41,13 +41,21 @@ from whorl.locks import RLock
 from whorl.reads.both import Facts, Rows, both_facts
 from whorl.reads.fact import own_module
 from whorl.reads.trace import Plain, Shape
-from whorl.reads.world import Declared, Variables, World
+from whorl.reads.world import Declared, Variables, World, place_of
 from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 from whorl.store.default import prepare
 
 from .binding import Binding
-from .compiler import Compiler, declared_environment, target_of, toolchain_of
+from .compiler import (
+    Compiler,
+    Said,
+    asked_of,
+    declared_environment,
+    said_by,
+    target_of,
+    toolchain_of,
+)
 from .hint import FileHint, glanced_at, told_of
 from .key import Outside, ProgramKey, artifact_key, function_name, lead_of, shape_key
 from .listening import audits, emit, listeners
@@ -97,7 +105,7 @@ class Start(NamedTuple):
     """Where the lookups of a kernel begin: its program, and what the hint of its file says."""
 
     program: ProgramKey
-    variables: Variables
+    place: tuple[Variables, Said]  # among the others of its kernel
     toolchain: str
     lead: str
     told: FileHint | None  # None: the code has no file
@@ -132,7 +140,7 @@ class Request(NamedTuple):
 @uncounted(
     "_binding", "_code", "_counts", "_definition", "_drift_told", "_environment", "_home",
     "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache", "_placed",
-    "_replays", "_shapes", "_starts", "_told",
+    "_replays", "_said_by", "_shapes", "_starts", "_told",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -170,6 +178,8 @@ class Kernel:
     def _forget(self) -> None:
         """Begin again with an empty table: the function's own code or module is another."""
         self._code = self.function.__code__
+        self._said_by = said_by(self.compiler)
+        place_of(self._code.co_filename)
         self._definition = definition_of(self.function)
         self._placed = _placed(self._code, self._definition)
         self._home = known_module_name(str(self.function.__globals__.get("__name__")))
@@ -178,10 +188,15 @@ class Kernel:
         self._own = own_module(self.function)
         self._lasting = Outside.of(self._name, self._own, self.compiler)
         self._replays = Replays(
-            self.function, self._binding.names, self._environment, self._by_identity, self.compiler
+            self.function,
+            self._binding.names,
+            self._environment,
+            self._by_identity,
+            self.compiler,
+            self.choices.options,
         )
         self._told = self._glanced()
-        self._starts: dict[Variables, Start] = {}  # by environment
+        self._starts: dict[tuple[Variables, Said], Start] = {}
         self._drift_told: tuple[tuple[str, str, str], ...] = ()
         self._shapes = Generations()  # the last: see `_request`
 
@@ -240,7 +255,11 @@ class Kernel:
         self, /, *args: Any, **kwargs: Any
     ) -> tuple[Callable[..., Any], tuple[Any, ...], Specialization, Target]:
         """What to launch with which values, found or compiled and loaded."""
-        if self.function.__code__ is not self._known or _loaded(self._home) is not self._module:
+        if (
+            self.function.__code__ is not self._known
+            or _loaded(self._home) is not self._module
+            or said_by(self.compiler) != self._said_by
+        ):
             self._begin_again_if_need_be()
         values = self._binding.bind(*args, **kwargs)
         target = target_of(self.compiler)
@@ -264,7 +283,11 @@ class Kernel:
 
     def _begin_again_if_need_be(self) -> None:
         with self._lock:  # somebody else may have done it by now
-            if self.function.__code__ is not self._known or _loaded(self._home) is not self._module:
+            if (
+                self.function.__code__ is not self._known
+                or _loaded(self._home) is not self._module
+                or said_by(self.compiler) != self._said_by
+            ):
                 self._begin_again()
 
     def _recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
@@ -359,13 +382,16 @@ class Kernel:
         return self._own_cache or default_cache()
 
     def _start(self, cache: Cache, sources: StoredSources) -> Start:
-        """Where lookups begin now: the toolchain may depend on the environment."""
-        variables = self._environment.now()
+        """Where lookups begin now: the toolchain may depend on variables and settings."""
+        said = said_by(self.compiler)
+        if said[2] is None:
+            said = asked_of(self.compiler)
+        place = self._environment.now(), said
         starts = self._starts  # before the code: one of an older code is not put among new ones
-        start = starts.get(variables)
+        start = starts.get(place)
         if start is None:
             code, name = self._code, self.function.__name__
-            toolchain = toolchain_of(self.compiler)
+            toolchain = toolchain_of(self.compiler) if said[2] is None else said[2]
             outside = self._lasting.now(name, self.compiler, toolchain)
             cache.uses(toolchain)
             lead, told, found = "", None, None
@@ -381,8 +407,8 @@ class Kernel:
             program = ProgramKey.of(outside, found or code_digest(code))
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
-            start = make(Start, (program, variables, toolchain, lead, told, shapes, code, name))
-            starts[variables] = start
+            start = make(Start, (program, place, toolchain, lead, told, shapes, code, name))
+            starts[place] = start
         return start
 
     def _in_text(self, code: types.CodeType, sources: StoredSources) -> CodeInText:
@@ -432,7 +458,7 @@ class Kernel:
 
     def _hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
-        start = self._starts.get(request.start.variables, request.start)
+        start = self._starts.get(request.start.place, request.start)
         told, sources = start.told, request.sources.used
         if told is None or (name in start.shapes and sources.keys() <= told.hint.rows.keys()):
             return
@@ -440,7 +466,7 @@ class Kernel:
         with self._lock:
             if request.table is not self._shapes:
                 return
-            self._starts[start.variables] = start._replace(shapes={name: plain, **start.shapes})
+            self._starts[start.place] = start._replace(shapes={name: plain, **start.shapes})
         told.add(sources, start.lead, plain)
 
     def _from_store(

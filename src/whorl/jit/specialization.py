@@ -87,19 +87,26 @@ class Replays(NamedTuple):
     environment: Mapping[str, str | None]
     by_identity: bool
     compiler: object
+    options: Mapping[str, Any]
 
     def plain(self, shape: Shape) -> Replay:
         """The replay of a shape that is ready at once."""
-        function, parameters, environment, by_identity, compiler = self
+        function, parameters, environment, by_identity, compiler, options = self
         return plain_replay(
-            shape, function, parameters, environment, by_identity=by_identity, compiler=compiler
+            shape,
+            function,
+            parameters,
+            environment,
+            by_identity=by_identity,
+            compiler=compiler,
+            options=options,
         )
 
     def generated(self, shape: Shape, args: tuple[Any, ...], target: Mapping[str, Any]) -> Replay:
         """One that is written for it, and quick for calls like this one."""
-        function, parameters, environment, by_identity, compiler = self
+        function, parameters, environment, by_identity, compiler, options = self
         arguments = dict(zip(parameters, args, strict=True))
-        world = World(function, arguments, {}, environment, target, compiler)
+        world = World(function, arguments, options, environment, target, compiler)
         samples = load("whorl.reads.replay").samples_of(shape, world)
         made: Replay = load("whorl.reads.generated").compiled_replay(
             shape,
@@ -109,6 +116,7 @@ class Replays(NamedTuple):
             by_identity=by_identity,
             samples=samples,
             compiler=compiler,
+            options=options,
         )
         return made
 

@@ -30,22 +30,23 @@ class Target:
 
 
 class Properties(Mapping[str, Any]):
-    """The properties of a target for a compiler that is handed it: looking one up is a read."""
+    """The properties of a target for a compiler that is handed it: looking one up is a read, and
+    so is that there is none; going through them is a read of their names."""
 
-    def __init__(self, inputs: Inputs, target: Target) -> None:
+    def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
-        self._names = tuple(target.properties)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
-            raise KeyError(name)
-        return self._inputs.target(name)
+        try:
+            return self._inputs.target(name)
+        except LookupError:  # that there is none is recorded
+            raise KeyError(name) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._inputs.target_names())
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._inputs.target_names())
 
 
 def host() -> Target:

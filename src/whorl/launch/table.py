@@ -24,7 +24,7 @@ from whorl.jit.listening import audits, listeners
 from whorl.late import NamedTuple, dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import is_constant, own_module
-from whorl.reads.replay import is_annotation
+from whorl.reads.replay import is_as_the_code
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, function_behind, scope_of, walk
 
@@ -228,7 +228,7 @@ class _Maker:
     def plan(self, reads: Sequence[Read]) -> None:
         """Decide how each path is walked, and which have to be walked first."""
         paths = {
-            _owner(path) if is_annotation(path) else path: read.aspect
+            _owner(path) if is_as_the_code(path) else path: read.aspect
             for read in reads
             for path in (read.path, *read.beside)
             if path.root not in _BESIDE
@@ -530,7 +530,7 @@ class _Maker:
         path, aspect = read.path, read.aspect
         if path.root in _BESIDE:
             return
-        if is_annotation(path):  # as it is written: that is as fixed as the code
+        if is_as_the_code(path):  # as it is written: that is as fixed as the code
             owner = _owner(path)
             self._code(self._walk(owner), self._world.find(owner))
             return

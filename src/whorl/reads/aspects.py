@@ -15,7 +15,7 @@ import numpy as np
 
 from whorl.fingerprint.lookup import derives, type_name
 from whorl.fingerprint.source import code_digest
-from whorl.lazy import room
+from whorl.lazy import load, room
 
 from .fact import (
     LAYOUT_FLAGS,
@@ -41,6 +41,8 @@ __all__ = [
     "Same",
     "alias_fact",
     "durable",
+    "is_array",
+    "known_here",
     "live",
     "live_array",
     "live_code",
@@ -122,9 +124,14 @@ def alias_fact(one: Any, other: Any) -> str:
     if one is other:
         return "same"
     for value in (one, other):
-        if not derives(type(value), np.ndarray):
-            raise NotRecorded(f"a {type_name(type(value))} does not say which memory it uses")
+        if not is_array(value):
+            raise NotRecorded("it does not say which memory it uses")
     return "overlapping" if np.may_share_memory(one, other) else "distinct"
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is NumPy's, or of a class that is derived from that."""
+    return derives(type(value), np.ndarray)
 
 
 def wrappers(value: Any) -> tuple[str, ...]:
@@ -207,6 +214,54 @@ class Same:
 
     def __repr__(self) -> str:
         return f"<this {self._name}>"
+
+
+def known_here(value: Any) -> Any:
+    """What stands for a value in this process that has no fact: what it holds, as far as that has
+    one, and the rest by identity.
+
+    >>> lock = object()
+    >>> before = known_here(held := [1, lock])
+    >>> before == known_here(held)
+    True
+    >>> held[0] = 2
+    >>> before == known_here(held)
+    False
+    """
+    return _known_here(value, ())
+
+
+def _known_here(value: Any, around: tuple[Any, ...]) -> Any:
+    try:
+        return live_value(value)
+    except Exception:  # it has no fact
+        held = _held(value)
+    if held is None or any(each is value for each in around) or len(around) >= _DEEP:
+        return Same(value)
+    around = (*around, value)
+    names, parts = tuple(map(_known_name, held)), held.values()
+    return (Same(value), names, *(_known_here(part, around) for part in parts))
+
+
+_DEEP: Final = 16
+
+
+def _known_name(name: object) -> object:
+    return name if type(name) in (int, str) else _known_here(name, ())
+
+
+def _held(value: Any) -> dict[Any, Any] | None:
+    """What a value holds by name or place; None if nobody can say."""
+    cls = type(value)
+    if cls is list or cls is tuple:
+        return dict(enumerate(value))
+    if cls is dict:
+        return dict(value)
+    layouts = load("whorl.fingerprint.layout")
+    if layouts.has_hidden_state(cls):
+        return None
+    held: dict[Any, Any] = layouts.state_of(layouts.layout_of(cls), value)
+    return held
 
 
 LIVE: Final[dict[Aspect, Callable[[Any], Any]]] = {

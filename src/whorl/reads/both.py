@@ -282,9 +282,13 @@ def _other_scopes(
     return found
 
 
+AS_THE_CODE: Final = ("annotation", "written")
+"""Steps to what is as fixed as the code: see `replay`."""
+
+
 def _unusual(read: Read, value: Any, world: World, by_identity: bool, kept: list[object]) -> Pair:
     (root, _, steps), aspect, beside = read
-    if steps and steps[-1].operation == "annotation":  # as fixed as the code: see `replay`
+    if steps and steps[-1].operation in AS_THE_CODE:
         return None, ABSENT_FACT if value is ABSENT else exact(value)
     found: Pair
     try:
@@ -302,12 +306,14 @@ def _unusual(read: Read, value: Any, world: World, by_identity: bool, kept: list
             found = _BOTH[aspect](value)
     except Exception as error:  # asking raises: there is no durable fact
         if by_identity:
-            same = _aspects().Same(value)
-            found = same, OnlyHere(("identity", same))
+            here = _aspects().known_here(value)
+            found = here, OnlyHere(("identity", here))
         else:
             fact = refused(value, error)
             found = facts_of._hashable(fact), fact
-    return (None, found[1]) if root == "option" else found  # a kernel has one set of options
+    if root == "option" and facts_of.is_settled(value):  # a kernel has one set of options
+        return None, found[1]
+    return found
 
 
 def _file(read: Read, world: World) -> Pair:
@@ -420,6 +426,7 @@ def plain_replay(
     *,
     by_identity: bool = False,
     compiler: object = None,
+    options: Mapping[str, Any] = _NOTHING,
 ) -> Replay:
     """The replay of one shape without generating anything: slower, and ready at once."""
     live_facts: Callable[..., tuple[Any, ...]] | None = None
@@ -429,7 +436,7 @@ def plain_replay(
         if live_facts is None:  # the first call has taken them here
             live_facts = load("whorl.reads.replay").live_facts
         arguments = dict(zip(parameters, args, strict=True))
-        world = World(function, arguments, {}, environment, target, compiler)
+        world = World(function, arguments, options, environment, target, compiler)
         return live_facts(shape, world, by_identity=by_identity)
 
     return plain

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import enum
 import types
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from whorl.errors import UnsupportedValue
+from whorl.fingerprint.asked import Mode
+from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import ProcessDigest
 from whorl.fingerprint.fingerprinter import fingerprint, key_orders
 from whorl.fingerprint.lookup import derives, module_name, qualname
 from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.policy import Policy
 
 from .fact import NotRecorded, OnlyHere
 from .trace import Plain
 
-__all__ = ["by_digest"]
+__all__ = ["by_digest", "digest_with_code"]
 
 
 def by_digest(value: Any) -> Plain:
@@ -36,6 +39,14 @@ def by_digest(value: Any) -> Plain:
     if orders:
         fact["order"] = str(fingerprint(orders))
     return fact
+
+
+def digest_with_code(value: Any) -> str:
+    """The digest of a value together with the code of the classes that it is of."""
+    return _DESCRIBER.digest_in(Mode.CODE, value)
+
+
+_DESCRIBER: Final = Describer(Policy())
 
 
 def _label(value: Any) -> str:

@@ -41,6 +41,7 @@ __all__ = [
     "has_identity",
     "is_constant",
     "is_only_here",
+    "is_settled",
     "live_items",
     "live_value",
     "own_module",
@@ -289,6 +290,20 @@ def is_constant(value: Any) -> bool:
     if cls is tuple:
         return not is_much(value) and all(map(_is_constant, value))
     return type(cls) is type and cls in SIMPLE
+
+
+def is_settled(value: Any) -> bool:
+    """Whether a value that nobody else has can change no more: it holds nothing but plain data.
+
+    >>> is_settled([1, {"a": ("b", None)}]), is_settled([print])
+    (True, False)
+    """
+    if not _is_holder(value):
+        return type(type(value)) is type and type(value) in SIMPLE
+    if is_much(value):
+        return False
+    parts = (*value, *value.values()) if type(value) is dict else value
+    return all(map(is_settled, parts))
 
 
 def _is_constant(value: Any) -> bool:

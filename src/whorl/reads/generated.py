@@ -37,7 +37,7 @@ from . import fact as facts_of
 from .both import plain_replay
 from .fact import own_module
 from .operations import item
-from .replay import Replay, is_annotation
+from .replay import Replay, is_as_the_code
 from .trace import Aspect, Path, Read, Shape, Step
 from .world import file_state, operation, other_modules, variable_now
 
@@ -56,16 +56,16 @@ def compiled_replay(
     by_identity: bool = False,
     samples: Mapping[Path, Any] = NOTHING,
     compiler: object = None,
+    options: Mapping[str, Any] = NOTHING,
 ) -> Replay:
     """The replay of one shape as a function of the bound arguments and the target.
 
     The constants of a call, its samples, are compared by identity first.
     """
-    plain = plain_replay(
-        shape, function, parameters, environment, by_identity=by_identity, compiler=compiler
-    )
+    held: dict[str, Any] = {"compiler": compiler, "options": options}
+    plain = plain_replay(shape, function, parameters, environment, by_identity=by_identity, **held)
     text, constants = replay_source(
-        shape, function, parameters, environment, samples=samples, compiler=compiler
+        shape, function, parameters, environment, samples=samples, **held
     )
     scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain}
     filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
@@ -107,7 +107,9 @@ class _Source:
         environment: Mapping[str, str | None],
         samples: Mapping[Path, Any],
         compiler: object,
+        options: Mapping[str, Any],
     ) -> None:
+        self.options = options
         self.samples = samples
         self.compiler = compiler
         self.function = function
@@ -150,7 +152,9 @@ class _Source:
             case "func":
                 return self.constant(self.function)
             case "target":
-                return self.assign(f"target[{name!r}]")
+                return self.assign(f"target[{name!r}]" if name else "(*target,)")
+            case "option":
+                return self.constant(self.options[name])
             case "compiler":
                 step = Step("attr", name)
                 held = self.constant(self.compiler)
@@ -221,11 +225,11 @@ class _Source:
         path = read.path
         if path.root == "env":
             return self.variable(path.name)
-        if path.root == "option":
+        if path.root == "option" and facts_of.is_settled(self.options[path.name]):
             return "None"
         if path.root == "file":
             return f"file_state({self.constant(self.function)}, {path.name!r})"
-        if is_annotation(path):
+        if is_as_the_code(path):
             return "None"
         value = self.value(path.root, path.name, path.steps)
         match read.aspect:
@@ -256,9 +260,10 @@ def replay_source(
     *,
     samples: Mapping[Path, Any] = NOTHING,
     compiler: object = None,
+    options: Mapping[str, Any] = NOTHING,
 ) -> tuple[str, dict[str, Any]]:
     """The text of a replay and the constants in it."""
-    source = _Source(function, parameters, environment, samples, compiler)
+    source = _Source(function, parameters, environment, samples, compiler, options)
     facts = [source.fact(read) for read in shape.reads]
     others = other_modules(shape, own_module(function))
     facts += [f"id({source.scope(name)})" for name in others]

@@ -50,12 +50,29 @@ def _in_order(members: Any) -> list[Any]:
     return sorted(members, key=fingerprint)
 
 
+def _written(value: Any, name: object) -> str | None:
+    with importing:
+        from whorl.fingerprint.tree import written
+
+    return written(function_behind(value).__code__)
+
+
+def _with_code(value: Any, name: object) -> str:
+    """A value and the code of the classes that it is of, as a function that holds it would have."""
+    with importing:
+        from .digested import digest_with_code
+
+    return digest_with_code(value)
+
+
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "item": item,
     "keyed": _keyed_item,
     "key": lambda value, place: list(value)[place],
     "member": lambda value, place: _in_order(value)[place],
     "settings": _names_held,
+    "written": _written,
+    "with code": _with_code,
     "behind": lambda value, name: getattr(function_behind(value), name),
     "isinstance": lambda value, code: isinstance(value, keys.key_of(code)),  # type: ignore[arg-type] # a class, or it raises
 }

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .aspects import Same, alias_fact, durable, live
-from .both import plain_replay
+from .aspects import alias_fact, durable, known_here, live
+from .both import AS_THE_CODE, plain_replay
 from .fact import (
     ABSENT_FACT,
     NotRecorded,
     OnlyHere,
     _hashable,
     is_constant,
+    is_settled,
     own_module,
     refused,
 )
@@ -26,7 +27,7 @@ from .world import ABSENT, World, file_state, other_modules, scope_of, variable_
 __all__ = [
     "Replay",
     "facts_now",
-    "is_annotation",
+    "is_as_the_code",
     "live_facts",
     "plain_replay",
     "samples_of",
@@ -43,7 +44,8 @@ def facts_now(shape: Shape, world: World, *, by_identity: bool = False) -> tuple
             return _durable(read, world)
         except NotRecorded as error:
             value = world.find(read.path)
-            return OnlyHere(("identity", Same(value))) if by_identity else refused(value, error)
+            fact = OnlyHere(("identity", known_here(value))) if by_identity else None
+            return refused(value, error) if fact is None else fact
 
     return tuple(map(fact, shape.reads))
 
@@ -74,13 +76,13 @@ def live_facts(shape: Shape, world: World, *, by_identity: bool = False) -> tupl
 def _live(read: Read, world: World, by_identity: bool) -> Any:
     if read.path.root == "env":
         return variable_now(read.path.name, world.environment.get(read.path.name))[0]
-    if read.path.root == "option":
-        return None  # a kernel has one set of options
     if read.path.root == "file":
         return file_state(world.function, read.path.name)
-    if is_annotation(read.path):
+    if is_as_the_code(read.path):
         return None
     value = world.find(read.path)
+    if read.path.root == "option" and is_settled(value):
+        return None  # a kernel has one set of options, which nobody else has
     if value is ABSENT:
         return False if read.aspect is Aspect.PRESENT else ABSENT
     try:
@@ -89,16 +91,16 @@ def _live(read: Read, world: World, by_identity: bool) -> Any:
             return ABSENT if other is ABSENT else alias_fact(value, other)
         return live(read.aspect, value)
     except NotRecorded as error:
-        return Same(value) if by_identity else _hashable(refused(value, error))
+        return known_here(value) if by_identity else _hashable(refused(value, error))
 
 
-def is_annotation(path: Path) -> bool:
-    """Whether this is how a parameter is annotated.
+def is_as_the_code(path: Path) -> bool:
+    """Whether this is how a function or its parameter is written.
 
     The code of the function is read as well, or is the program's own, and code that is the very
     same object was written in one way.
     """
-    return bool(path.steps) and path.steps[-1].operation == "annotation"
+    return bool(path.steps) and path.steps[-1].operation in AS_THE_CODE
 
 
 def samples_of(shape: Shape, world: World) -> dict[Path, Any]:

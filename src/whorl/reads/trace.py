@@ -68,6 +68,11 @@ class Step(NamedTuple):
                     from .item import key_words
 
                 return f"[{key_words(self.name)}]"
+            case "isinstance":
+                with importing:
+                    from .item import key_words
+
+                return f".isinstance({key_words(self.name)})"
             case operation:
                 return f".{operation}({self.name!r})"
 

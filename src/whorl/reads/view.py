@@ -6,8 +6,8 @@ with the fact and the line that asked. A read that was made before is not made a
 
 from __future__ import annotations
 
-import ast
 import linecache
+import os
 import sys
 import types
 import typing
@@ -20,12 +20,19 @@ import numpy as np
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.lookup import qualname, type_name
+from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
-from whorl.fingerprint.syntax import syntax_tree
-from whorl.fingerprint.tree import source_of, tree_of
 
-from .aspects import Same, alias_fact, durable
-from .fact import SIMPLE, NotRecorded, OnlyHere, has_identity, refused
+from .aspects import alias_fact, durable, is_array, known_here
+from .fact import (
+    SIMPLE,
+    NotRecorded,
+    OnlyHere,
+    has_identity,
+    is_settled,
+    own_module,
+    refused,
+)
 from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, function_behind, global_path, walk, walk_or_error
@@ -91,7 +98,10 @@ class Recorder:
         """
         found = self._found.setdefault(path, found)
         if found is ABSENT:
-            raise self.absent(path) from error
+            try:
+                raise self.absent(path) from error
+            finally:
+                del error  # with which this frame would keep itself alive
         self.walked(path)
         return View(path, found, self)
 
@@ -110,10 +120,15 @@ class Recorder:
         except NotRecorded as error:
             if not self._by_identity:
                 self._refused[read] = Seen(read, refused(value, error), line)
+                path, culprit, remedy = read.path, value, ""
+                if read.aspect is Aspect.ALIAS:
+                    remedy = "Look whether both are arrays before asking which memory they share."
+                    if is_array(value):
+                        path, culprit = read.beside[0], other
                 raise UnsupportedRead(
-                    str(read.path), type_name(type(value)), error.reason, line
+                    str(path), type_name(type(culprit)), error.reason, line, remedy
                 ) from error
-            fact = OnlyHere(("identity", Same(value)))
+            fact = OnlyHere(("identity", known_here(value)))
         if has_identity(fact):
             self.only_here.append(f"{read} is known by identity alone")
         self._seen[read] = Seen(read, fact, line)
@@ -199,7 +214,10 @@ class View:
 
     def _step(self, step: Step) -> View:
         found, error = walk_or_error(self._value, step)
-        return self._recorder.view(self.path.then(step), found, error)
+        try:
+            return self._recorder.view(self.path.then(step), found, error)
+        finally:
+            del error  # with which this frame would keep itself alive
 
     # -- looking ------------------------------------------------------------------------
 
@@ -346,26 +364,21 @@ class CodeView:
     def source(self) -> str | None:
         """The text, without comments and decorators; None where there is none to trust.
 
-        It shows annotations, defaults and the docstring, which are not part of the code's digest:
-        so these are read by value.
+        It shows docstrings and how annotations and defaults are written, which are not part of the
+        code's digest: so the text is read by value.
         """
-        for name in ("__annotations__", "__defaults__", "__kwdefaults__", "__doc__"):
-            self._at(self.path.then(Step("behind", name))).value()
-        code = self.function.__code__
-        if code.co_name == "<lambda>":  # a part of its line, of which the rest is other code
-            tree = tree_of(code)
-            return None if tree is None else ast.unparse(tree)
-        text = source_of(code)
-        if text is None:
-            return None
-        try:
-            module = syntax_tree(text)
-        except SyntaxError:
-            return text
-        for node in module.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                node.decorator_list.clear()
-        return ast.unparse(module)
+        found: str | None = self._at(self.path.then(Step("written", None))).value()
+        return found
+
+    @property
+    def name(self) -> str:
+        """The module and the name of the function, which are read by value."""
+        module = own_module(self.function)  # which is part of the fact of its code
+        if module is None:
+            said = self._at(self.path.then(Step("behind", "__module__"))).value()
+            module = known_module_name(str(said))
+        qualname = self._at(self.path.then(Step("behind", "__qualname__"))).value()
+        return f"{module}.{qualname}"
 
     @property
     def global_names(self) -> tuple[str, ...]:
@@ -452,9 +465,12 @@ class Inputs:
         found: str | None = self._value(Path("env", name))
         return found
 
-    def file(self, name: str) -> bytes:
+    def file(self, name: str | os.PathLike[str]) -> bytes:
         """The content of a file, beside that of the function if the name is relative."""
-        found: bytes = self._value(Path("file", name))
+        text = os.fspath(name) if isinstance(name, str | os.PathLike) else None
+        if type(text) is not str:
+            raise TypeError(f"a file is named by a str or a path, not by {name!r}")
+        found: bytes = self._value(Path("file", text))
         return found
 
     def option(self, name: str) -> Any:
@@ -465,19 +481,28 @@ class Inputs:
         """A property of the target."""
         return self._value(Path("target", name))
 
+    def target_names(self) -> tuple[str, ...]:
+        """The names of the target's properties, in their order."""
+        found: tuple[str, ...] = self._value(Path("target", ""))
+        return found
+
     def everything(self) -> dict[str, Any]:
         """Every argument, option, declared variable and property of the target, by value.
 
-        The safe wide key, for a compiler that cannot say what it reads: arrays by type, all
-        else by value, functions with all they call.
+        The safe wide key, for a compiler that cannot say what it reads: arrays by type and shape,
+        all else by value, with the code of the classes it is of, functions with all they call.
+        What arrays hold is free to change.
         """
         world = self._recorder.world
-        for name in world.arguments:
+        for name, argument in world.arguments.items():
             view = self.arg(name)
-            if isinstance(world.arguments[name], np.ndarray):
+            if isinstance(argument, np.ndarray):
                 view.array()
+                view.attr("shape").value()
             else:
                 view.value()
+                if not is_settled(argument):
+                    view._step(Step("with code", None)).value()
         for path in (
             *(Path("env", name) for name in world.environment),
             *(Path("option", name) for name in world.options),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from whorl.fingerprint.rules.builtin import shortened
 
+from .fact import same_fact
 from .trace import Aspect, Plain
 
-__all__ = ["words"]
+__all__ = ["contrast", "words"]
 
 
 def words(fact: Plain, aspect: Aspect | None = None) -> str:
@@ -28,8 +29,8 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
             how = "writeable" if access == "rw" else "read-only"
             plural = "" if dimensions == 1 else "s"
             return f"array of {dtype}, {dimensions} dimension{plural}, {layout}, {how}"
-        case ("code", str(digest), str(), *_):
-            return f"code {digest[:8]}"
+        case ("code", str(digest), str(), _, *wrappers):
+            return "".join(f"{name} of " for name in wrappers) + f"code {digest[:8]}"
         case {"library": str(name), "version": str(version)}:
             return f"{name} ({version})"
         case {"digest": digest, "of": label}:
@@ -40,6 +41,74 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
             return name
         case _:
             return shortened(fact)
+
+
+def contrast(old: Plain, new: Plain, aspect: Aspect | None = None) -> tuple[str, str, str]:
+    """Where two facts of one read differ, and both in words that can be told apart.
+
+    >>> contrast(["list", *range(30), 1], ["list", *range(30), 2], Aspect.VALUE)
+    ('[30]', '1', '2')
+    """
+    one, other = words(old, aspect), words(new, aspect)
+    if one != other:
+        return "", one, other
+    where = ""
+    while (inner := _inside(old, new)) is not None:
+        step, old, new = inner
+        where += step
+    one, other = words(old, Aspect.VALUE), words(new, Aspect.VALUE)
+    if one != other:
+        return where, one, other
+    return (where, *_told_apart(old, new, one))
+
+
+def _inside(old: Plain, new: Plain) -> tuple[str, Plain, Plain] | None:
+    """The first part in which two facts of values differ that hold as many."""
+    if type(old) is not type(new) or len(parts := _parts(old)) != len(others := _parts(new)):
+        return None
+    for (step, part), (other_step, other) in zip(parts, others, strict=True):
+        if step != other_step:
+            return None
+        if not same_fact(part, other):
+            return step, part, other
+    return None
+
+
+def _parts(fact: Plain) -> list[tuple[str, Plain]]:
+    if type(fact) is list and fact[:1] == ["dict"]:
+        return [(f"[{words(key, Aspect.VALUE)}]", held) for key, held in fact[1:]]
+    if type(fact) is list and fact[:1] == ["list"]:
+        fact = tuple(fact[1:])
+    return [(f"[{i}]", item) for i, item in enumerate(fact)] if type(fact) is tuple else []
+
+
+def _told_apart(old: Plain, new: Plain, same: str) -> tuple[str, str]:
+    """Two facts that have the same words, in more of them."""
+    match old, new:
+        case ("code", _, _, scope, *_), ("code", _, _, other, *_) if scope != other:
+            return f"{same} in {scope}", f"{same} in {other}"
+        case {"order": _, "digest": digest}, {"digest": other} if digest == other:
+            return same, f"{same} in another order"
+    if len(_parts(old)) != len(_parts(new)):
+        return f"{same} ({len(_parts(old))} items)", f"{same} ({len(_parts(new))} items)"
+    if type(old) is type(new) and type(old) in (str, bytes, int):
+        try:
+            texts = repr(old), repr(new)
+        except ValueError:  # a number of more digits than Python is willing to write
+            texts = hex(old), hex(new)
+        pairs = enumerate(zip(*texts, strict=False))
+        begin = max(0, next((i for i, (a, b) in pairs if a != b), 0) - _BEFORE)
+        return _from(begin, texts[0]), _from(begin, texts[1])
+    return same, f"another {same}"
+
+
+def _from(begin: int, text: str) -> str:
+    end = begin + _ENOUGH
+    return f"...{text[begin:end]}{'...' if end < len(text) else ''}"
+
+
+_BEFORE: Final = 12  # characters that are shown before those that differ
+_ENOUGH: Final = 60
 
 
 def _as_written(fact: Plain) -> Any:

@@ -35,6 +35,7 @@ __all__ = [
     "is_callable_object",
     "operation",
     "other_modules",
+    "place_of",
     "scope_of",
     "variable_now",
     "walk",
@@ -242,7 +243,20 @@ def global_path(path: Path, function: types.FunctionType, name: str) -> Path:
 
 def file_path(function: types.FunctionType, name: str) -> str:
     """Where a file is that a compile reads: relative names begin beside the function's file."""
-    return os.path.join(os.path.dirname(os.path.abspath(function.__code__.co_filename)), name)
+    return os.path.join(os.path.dirname(place_of(function.__code__.co_filename)), name)
+
+
+def place_of(filename: str) -> str:
+    """Where a source file is; of a relative name, where it was when it was first asked for.
+
+    Kernels ask when they are made: the working directory may be another by the first call.
+    """
+    if os.path.isabs(filename):
+        return filename
+    return _places.setdefault(filename, os.path.abspath(filename))
+
+
+_places: Final[dict[str, str]] = {}
 
 
 def _file(world: World, name: str) -> Any:
@@ -321,5 +335,5 @@ _ROOTS: Final[dict[str, Callable[[World, str], Any]]] = {
     "compiler": _compiler,
     "file": _file,
     "option": lambda world, name: world.options.get(name, ABSENT),
-    "target": lambda world, name: world.target.get(name, ABSENT),
+    "target": lambda world, name: world.target.get(name, ABSENT) if name else (*world.target,),
 }

@@ -124,7 +124,7 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
 def _compiled(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:
     recorder = Recorder(kernel.world(values, target), by_identity=True)
     inputs = Inputs(recorder)
-    handed = replace(target, properties=Properties(inputs, target))
+    handed = replace(target, properties=Properties(inputs))
     return kernel.compiler.compile(Program(kernel.function, handed, inputs.function()), inputs)
 
 
