@@ -146,7 +146,7 @@ class FileHint:
         """The shapes of a lead; if none is known, others may have told of some by now."""
         shapes = self.hint.shapes(lead)
         if not shapes:
-            self.hint = Hint.of(self.store, self.key).merged(self.hint)
+            self.hint = Hint.of(self.store, self.key)
             shapes = self.hint.shapes(lead)
         return shapes
 
