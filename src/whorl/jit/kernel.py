@@ -138,9 +138,9 @@ class Request(NamedTuple):
 # that it has copied from the function count there, if at all.
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
-    "_binding", "_code", "_counts", "_definition", "_drift_told", "_environment", "_home",
+    "_binding", "_code", "_counts", "_definition", "_drift_told", "_environment", "_heard", "_home",
     "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache", "_placed",
-    "_replays", "_said_by", "_shapes", "_starts", "_told",
+    "_replays", "_shapes", "_starts", "_told",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -148,6 +148,8 @@ class Kernel:
     Made by `whorl.jit`. It can be called by several threads at once, be a method, and be
     pickled by name like the function it replaces.
     """
+
+    _can_say_otherwise = True  # whether its compiler may be another in name, version or toolchain
 
     def __init__(
         self,
@@ -178,7 +180,7 @@ class Kernel:
     def _forget(self) -> None:
         """Begin again with an empty table: the function's own code or module is another."""
         self._code = self.function.__code__
-        self._said_by = said_by(self.compiler)
+        self._heard: Said = ()  # from the compiler, once it was asked
         place_of(self._code.co_filename)
         self._definition = definition_of(self.function)
         self._placed = _placed(self._code, self._definition)
@@ -258,7 +260,7 @@ class Kernel:
         if (
             self.function.__code__ is not self._known
             or _loaded(self._home) is not self._module
-            or said_by(self.compiler) != self._said_by
+            or (self._heard and said_by(self.compiler) != self._heard)
         ):
             self._begin_again_if_need_be()
         values = self._binding.bind(*args, **kwargs)
@@ -286,7 +288,7 @@ class Kernel:
             if (
                 self.function.__code__ is not self._known
                 or _loaded(self._home) is not self._module
-                or said_by(self.compiler) != self._said_by
+                or (self._heard and said_by(self.compiler) != self._heard)
             ):
                 self._begin_again()
 
@@ -384,6 +386,8 @@ class Kernel:
     def _start(self, cache: Cache, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on variables and settings."""
         said = said_by(self.compiler)
+        if not self._heard and self._can_say_otherwise:
+            self._heard = said
         if said[2] is None:
             said = asked_of(self.compiler)
         place = self._environment.now(), said

@@ -81,6 +81,7 @@ class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
     compiler: KernelCompiler
+    _can_say_otherwise = False  # it is whorl's own
     _recent: _Recent | None
     family: type[NumericKernel]  # this class, whichever kind of it an object is
 
