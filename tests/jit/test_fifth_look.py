@@ -435,3 +435,30 @@ def test_an_explanation_tells_lengths_wrappers_and_modules_apart(
         functools.partial(called),
     )
     assert new == f"partial of {old}"
+
+
+# -- compiles at once ------------------------------------------------------------------------------
+
+
+def test_different_constants_are_compiled_at_once_and_each_of_them_once(store: Cache) -> None:
+    begun: list[int] = []
+    together = threading.Barrier(2)
+
+    def look(program: whorl.Program, inputs: Inputs) -> Any:
+        value = inputs.arg("x").value()
+        begun.append(value)
+        if len(begun) > 1:  # before the first is done, nobody knows that the value is read
+            together.wait(20)
+        return value
+
+    kernel = made(look, store=store)
+    found: list[tuple[int, Any]] = []
+    threads = [
+        threading.Thread(target=lambda x=x: found.append((x, kernel(x)))) for x in (1, 2, 3) * 3
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(found) == [(1, 1)] * 3 + [(2, 2)] * 3 + [(3, 3)] * 3
+    assert sorted(begun) == [1, 2, 3]
