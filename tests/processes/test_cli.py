@@ -227,3 +227,29 @@ def test_an_output_that_knows_few_characters_is_no_trouble(cache: Path) -> None:
     DirectoryStore(cache).put(artifact_of("m.→"))
     done = whorl(cache, "ls", PYTHONIOENCODING="latin-1")
     assert (done.returncode, "m.\\u2192" in done.stdout) == (0, True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the output has no such name")
+def test_what_goes_to_the_standard_output_is_not_mixed_with_words(
+    cache: Path, tmp_path: Path
+) -> None:
+    DirectoryStore(cache).put(artifact_of("m.f"))
+    (tmp_path / "out").symlink_to("/proc/self/fd/1")
+    words = [sys.executable, "-m", "whorl", "report", "-o", str(tmp_path / "out")]
+    with (tmp_path / "page.html").open("w") as page:
+        page.write("before\n")
+        page.flush()
+        done = subprocess.run(
+            words, env=environment(cache), cwd=ROOT, stdout=page, stderr=subprocess.PIPE, text=True,
+            check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr.startswith("wrote ")) == (0, True)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.startswith("before\n<!doctype html>")
+    assert text.endswith("</html>\n")
+    piped = whorl(cache, "report", "-o", tmp_path / "out")
+    assert (piped.returncode, piped.stdout.startswith("<!doctype html>")) == (0, True)
+    assert piped.stdout.endswith("</html>\n")
+    mixed = whorl(cache, "report", "-o", tmp_path / "out", "--json")
+    assert (mixed.returncode, mixed.stdout, mixed.stderr.count("\n")) == (2, "", 1)
+    assert (tmp_path / "out").is_symlink()

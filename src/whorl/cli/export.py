@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -14,12 +14,15 @@ from whorl.store.bundle import is_pickled, pack
 from whorl.store.catalogue import Listed, catalogue
 
 from . import words
+from .destination import Destination
 from .opened import opened
-from .output import common, line, progress, say
+from .output import common, progress, say
 from .refusal import Refusal, Trouble
 from .selection import Selection, selecting
 
 __all__ = ["command"]
+
+_NO_FILE: Final = " and is no file; --force writes into it"
 
 
 @click.command("export")
@@ -50,20 +53,21 @@ def command(
       whorl export kernels.whorl --program 'solver.*'
       whorl import kernels.whorl
     """  # \b is click's
-    if bundle.exists() and not force:
-        raise Refusal(f"{bundle} is there already; --force replaces it.")
+    destination = Destination.of(bundle, as_json=as_json)
+    if destination.status is not None and not force:
+        what = "; --force replaces it" if destination.is_file else _NO_FILE
+        raise Refusal(f"{bundle} is there already{what}.")
     store = opened(cache_dir)
     rows = _chosen(list(catalogue(store)), selection, keys)
     if not rows:
         raise Trouble(f"no entry of {store.root} is like that: there is nothing to export.")
     left_out: list[str] = []
-    try:
-        told = pack(str(bundle), _entries(store, rows, left_out, allow_pickles=allow_pickles))
-    except OSError as error:
-        raise Trouble(f"{bundle} cannot be written: {error.strerror or error}.") from None
+    with destination.put() as made:
+        told = pack(str(made), _entries(store, rows, left_out, allow_pickles=allow_pickles))
+        size = made.stat().st_size
     named = {row.program for row in rows if not row.is_bookkeeping}
     programs = sorted(named - {"", LAUNCHER})
-    _tell(bundle, len(told.entries), programs, left_out, as_json=as_json)
+    _tell(destination, size, len(told.entries), programs, left_out, as_json=as_json)
 
 
 def _chosen(rows: list[Listed], selection: Selection, keys: tuple[str, ...]) -> list[Listed]:
@@ -103,9 +107,15 @@ def _entries(
 
 
 def _tell(
-    bundle: Path, count: int, programs: list[str], left_out: list[str], *, as_json: bool
+    destination: Destination,
+    size: int,
+    count: int,
+    programs: list[str],
+    left_out: list[str],
+    *,
+    as_json: bool,
 ) -> None:
-    size = bundle.stat().st_size
+    bundle = destination.path
     if as_json:
         told: dict[str, Any] = {"bundle": str(bundle), "entries": count, "size": size}
         say({**told, "programs": programs, "left_out": left_out})
@@ -113,4 +123,5 @@ def _tell(
     for text in left_out:
         click.echo(f"whorl: left out {words.printable(text)}", err=True)
     of = "program" if len(programs) == 1 else "programs"
-    line(f"exported {count} entries of {len(programs)} {of} to {bundle}, {words.size(size)}")
+    exported = f"exported {count} entries of {len(programs)} {of} to {bundle}"
+    destination.tell(f"{exported}, {words.size(size)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
 from html import escape
@@ -21,9 +20,9 @@ from whorl.store.journal import Difference, Journal, Miss
 
 from . import words
 from .chart import Bar, area, bars, ranking
+from .destination import Destination
 from .opened import opened
-from .output import common, line, say
-from .refusal import Trouble
+from .output import common, say
 from .stats import Summary, summary_of_rows
 
 __all__ = ["command", "page"]
@@ -54,25 +53,14 @@ def command(output: Path, as_json: bool, cache_dir: str | None) -> None:
     Example:
       whorl report -o report.html
     """  # \b is click's
-    store = opened(cache_dir)
-    text = page(store)
-    try:
-        _write(output, text)
-    except OSError as error:
-        raise Trouble(f"{output} cannot be written: {error.strerror or error}.") from None
+    destination = Destination.of(output, as_json=as_json)
+    data = page(opened(cache_dir)).encode()
+    with destination.put() as made:
+        made.write_bytes(data)
     if as_json:
-        say({"report": str(output), "size": len(text.encode())})
+        say({"report": str(output), "size": len(data)})
     else:
-        line(f"wrote {output}, {words.size(len(text.encode()))}")
-
-
-def _write(output: Path, text: str) -> None:
-    part = output.with_name(f"{output.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
+        destination.tell(f"wrote {output}, {words.size(len(data))}")
 
 
 def page(store: DirectoryStore) -> str:
