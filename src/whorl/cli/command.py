@@ -2,7 +2,7 @@
 
     0     it is done, and all is well
     1     it is done, and something is wrong: damaged entries, a broken set-up, a refused bundle
-    2     the command line cannot be followed: an unknown option, key or file
+    2     the command line cannot be followed: an unknown option, key or file, an empty name
     130   interrupted
     141   whoever read the output has gone
 
@@ -21,6 +21,7 @@ import click
 
 from whorl.errors import BadSetting, UnsafeDirectory
 
+from .given import Place
 from .refusal import Refusal, Trouble
 
 __all__ = ["COMMANDS", "main", "whorl"]
@@ -87,7 +88,8 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
     "--version", is_flag=True, callback=_version, expose_value=False, is_eager=True,
     help="Show the version and exit.",
 )  # fmt: skip
-@click.option("--cache-dir", metavar="DIR", help="The cache directory, instead of WHORL_CACHE_DIR.")
+@click.option("--cache-dir", type=Place(), metavar="DIR",
+              help="The cache directory, instead of WHORL_CACHE_DIR.")  # fmt: skip
 @click.pass_context
 def whorl(context: click.Context, cache_dir: str | None) -> None:
     """Look after the cache of compiled code: what is in it, why something was compiled.

@@ -15,6 +15,7 @@ from whorl.store.catalogue import Listed, catalogue
 
 from . import words
 from .destination import Destination
+from .given import NAME, Place
 from .opened import opened
 from .output import common, progress, say
 from .refusal import Refusal, Trouble
@@ -26,9 +27,9 @@ _NO_FILE: Final = " and is no file; --force writes into it"
 
 
 @click.command("export")
-@click.argument("bundle", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("bundle", type=Place(dir_okay=False, path_type=Path))
 @selecting
-@click.option("--key", "keys", multiple=True, metavar="KEY",
+@click.option("--key", "keys", type=NAME, multiple=True, metavar="KEY",
               help="An entry whose key begins like this. May be repeated.")  # fmt: skip
 @click.option("--allow-pickles", is_flag=True, help="With entries that hold pickled values.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")

@@ -9,6 +9,7 @@ import click
 
 from whorl.store.bundle import BadBundle, Imported, contents, unpack
 
+from .given import Place
 from .opened import opened
 from .output import common, line, progress, say, silenced
 from .refusal import Refusal, Trouble
@@ -18,7 +19,7 @@ __all__ = ["command"]
 
 
 @click.command("import")
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=Place(path_type=Path))
 @click.option("--allow-pickles", is_flag=True,
               help="With pickled values, which run code of whoever made them.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Check the bundle, and put nothing anywhere.")

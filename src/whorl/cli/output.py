@@ -16,6 +16,7 @@ import click
 
 from whorl.late import dataclass
 
+from .given import Place
 from .words import printable
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def common(function: F) -> F:
     """The options that every command has."""
     function = click.option(
-        "--cache-dir", metavar="DIR", help="The cache directory, instead of WHORL_CACHE_DIR."
-    )(function)
+        "--cache-dir", type=Place(), metavar="DIR",
+        help="The cache directory, instead of WHORL_CACHE_DIR.",
+    )(function)  # fmt: skip
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 

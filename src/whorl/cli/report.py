@@ -21,6 +21,7 @@ from whorl.store.journal import Difference, Journal, Miss
 from . import words
 from .chart import Bar, area, bars, ranking
 from .destination import Destination
+from .given import Place
 from .opened import opened
 from .output import common, say
 from .stats import Summary, summary_of_rows
@@ -37,7 +38,7 @@ POINTS: Final = 400  # of a line
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=Place(dir_okay=False, path_type=Path),
     default=Path("report.html"),
     show_default=True,
     help="The file to write; one that is there is replaced.",

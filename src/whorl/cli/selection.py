@@ -15,6 +15,7 @@ from whorl.late import dataclass
 from whorl.store import DirectoryStore, Found
 from whorl.store.catalogue import Listed, Name, listed_file, names
 
+from .given import NAME
 from .refusal import Refusal, Trouble
 from .words import age, ago, byte_count, size
 
@@ -74,11 +75,11 @@ def selecting(function: F) -> F:
 
     options = (
         click.option(
-            "-p", "--program", "programs", multiple=True, metavar="NAME",
+            "-p", "--program", "programs", type=NAME, multiple=True, metavar="NAME",
             help="Of this program: a name, the end of one, or with * and ?. May be repeated.",
         ),
         click.option(
-            "--kind", "kinds", multiple=True, metavar="KIND",
+            "--kind", "kinds", type=NAME, multiple=True, metavar="KIND",
             help="Of this kind: artifact, manifest, source, hint, ... May be repeated.",
         ),
         click.option("--older-than", type=age, metavar="AGE", help="Made before: 30m, 12h, 7d."),

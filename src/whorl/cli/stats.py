@@ -13,6 +13,7 @@ from whorl.store import DirectoryStore, ProgramTotals, Totals
 from whorl.store.catalogue import Listed, catalogue
 
 from . import words
+from .given import NAME
 from .opened import opened, said_to_be_empty
 from .output import Column, common, facts, heading, line, say, table
 from .selection import is_of
@@ -75,7 +76,7 @@ def _kept(sizes: dict[str, list[int]]) -> dict[str, Kept]:
 
 
 @click.command("stats")
-@click.argument("program", required=False)
+@click.argument("program", type=NAME, required=False)
 @click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True,
               help="Show so many programs; 0 for all.")  # fmt: skip
 @common

@@ -20,6 +20,7 @@ from whorl.late import dataclass
 from whorl.store import Ending, Totals
 
 from . import words
+from .given import Place
 from .opened import cache_root
 from .output import Column, common, line, progress, say, table
 from .refusal import Refusal
@@ -102,7 +103,7 @@ class Run:
 )
 @click.option("-v", "--show-output", is_flag=True, help="Pass on what the scripts print.")
 @common
-@click.argument("script", required=False)
+@click.argument("script", type=Place(), required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(

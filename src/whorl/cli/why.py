@@ -9,6 +9,7 @@ import click
 from whorl.store.journal import Journal, Miss
 
 from . import words
+from .given import NAME
 from .opened import opened, said_to_be_empty
 from .output import common, line, say
 from .selection import is_of
@@ -18,11 +19,12 @@ __all__ = ["command"]
 
 
 @click.command("why")
-@click.argument("program", required=False)
+@click.argument("program", type=NAME, required=False)
 @click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True,
               help="Show so many of the last; 0 for all.")  # fmt: skip
 @click.option("--since", type=age, metavar="AGE", help="Only misses since: 30m, 12h, 7d.")
-@click.option("--cause", metavar="TEXT", help="Only misses of a cause, such as 'a read differs'.")
+@click.option("--cause", type=NAME, metavar="TEXT",
+              help="Only misses of a cause, such as 'a read differs'.")  # fmt: skip
 @common
 def command(
     program: str | None,
