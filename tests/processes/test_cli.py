@@ -253,3 +253,16 @@ def test_what_goes_to_the_standard_output_is_not_mixed_with_words(
     mixed = whorl(cache, "report", "-o", tmp_path / "out", "--json")
     assert (mixed.returncode, mixed.stdout, mixed.stderr.count("\n")) == (2, "", 1)
     assert (tmp_path / "out").is_symlink()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="arguments are no bytes, or always UTF-8")
+def test_names_are_found_in_a_locale_that_does_not_know_their_letters(cache: Path) -> None:
+    DirectoryStore(cache).put(artifact_of("solver.ünïcode"))
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    listed = json.loads(whorl(cache, "ls", "--json", "-p", "solver.ünïcode", **plain).stdout)
+    assert [row["program"] for row in listed] == ["solver.ünïcode"]
+    counted = json.loads(whorl(cache, "stats", "--json", "ünïcode", **plain).stdout)
+    assert [row["program"] for row in counted["programs"]] == ["solver.ünïcode"]
+    other = b"\xff\xfe"  # no UTF-8: it is nobody's name, and no error of the program's
+    done = whorl(cache, "ls", "-p", os.fsdecode(other), **plain)
+    assert (done.returncode, done.stderr) == (0, "whorl: no entry is like that.\n")

@@ -21,10 +21,24 @@ class _Name(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name, if it is one."""
-        return str(_something(value, param))
+        return as_typed(str(_something(value, param)))
 
 
 NAME: Final = _Name()
+
+
+def as_typed(text: str) -> str:
+    """A text as it was typed, where the locale does not know its letters; names are UTF-8.
+
+    >>> as_typed("\\udcc3\\udcbc"), as_typed("\\udcff") == "\\udcff"
+    ('ü', True)
+    """
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:  # it is something else
+        return text
 
 
 class Place(click.Path):
