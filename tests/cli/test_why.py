@@ -69,3 +69,27 @@ def test_hostile_texts_are_shown_and_not_obeyed(run: Run, store: DirectoryStore)
     assert "[red]f\\x1b]0;x\\x07" in text
     assert "p\\n: \\r -> [bold]" in text
     assert not any(ord(c) < 32 and c != "\n" for c in text)
+
+
+def test_misses_that_no_filter_lets_through_are_counted_and_not_denied(
+    run: Run, store: DirectoryStore
+) -> None:
+    long_ago = time.time() - 5000
+    noted(
+        store,
+        Miss("m.step", "first compile", "r", time=long_ago),
+        Miss("m.step", "a read differs", "r", time=long_ago),
+        Miss("m.other", "first compile", "r", time=long_ago),
+    )
+    said = {
+        "--since 1s": "3 misses are in the journal, none from the last 1.0 s.",
+        "step --since 1s": "2 misses of step are in the journal, none from the last 1.0 s.",
+        "other --since 2h --cause nope": "1 miss of other is in the journal, none from the last "
+        "2 h 0 min with the cause 'nope'; there is 'first compile'.",
+        "--cause nope": "3 misses are in the journal, none with the cause 'nope'; there are "
+        "'a read differs', 'first compile'.",
+        "nobody --since 1s": "no miss of nobody is in the journal.",
+    }
+    for words, text in said.items():
+        ran = run("why", *words.split())
+        assert (ran.code, ran.out, ran.err) == (0, "", f"whorl: {text}\n")

@@ -47,12 +47,13 @@ def command(
 
     store = opened(cache_dir)
     earliest = 0.0 if since is None else time.time() - since
-    misses = [
+    noted = [
         miss
         for miss in Journal(store.root).misses()
-        if miss.time >= earliest
-        and (program is None or is_of(miss.program, program))
-        and (cause is None or cause == miss.cause)
+        if program is None or is_of(miss.program, program)
+    ]
+    misses = [
+        miss for miss in noted if miss.time >= earliest and (cause is None or cause == miss.cause)
     ]
     shown = misses[-limit:] if limit else misses
     if as_json:
@@ -61,13 +62,29 @@ def command(
     if said_to_be_empty(store):
         return
     if not shown:
-        of = "" if program is None else f" of {program}"
-        click.echo(f"whorl: no miss{of} is in the journal.", err=True)
+        click.echo(words.printable(f"whorl: {_none(noted, program, since, cause)}."), err=True)
         return
     if len(shown) < len(misses):
         line(f"{len(misses) - len(shown)} earlier ones; --limit 0 shows all", "dim")
     for miss in shown:
         _print(miss)
+
+
+def _none(noted: list[Miss], program: str | None, since: float | None, cause: str | None) -> str:
+    """What to say where no miss is shown: there is none, or none that passes the filters."""
+    of = "" if program is None else f" of {program}"
+    if not noted:
+        return f"no miss{of} is in the journal"
+    are = f"1 miss{of} is" if len(noted) == 1 else f"{len(noted)} misses{of} are"
+    text = f"{are} in the journal, none"
+    if since is not None:
+        text += f" from the last {words.duration(since)}"
+    if cause is not None:
+        text += f" with the cause {cause!r}"
+    causes = sorted({miss.cause for miss in noted})
+    if cause is not None and cause not in causes:
+        text += f"; there {'is' if len(causes) == 1 else 'are'} {', '.join(map(repr, causes))}"
+    return text
 
 
 def _print(miss: Miss) -> None:
