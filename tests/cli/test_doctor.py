@@ -96,3 +96,20 @@ def test_what_differs_from_the_usual_is_noted(run: Run) -> None:
         "note"
     ] * 3
     assert rows["toolchain", "a kernel compiles and runs"][0] == "ok"
+
+
+def test_the_directory_of_the_command_line_is_the_setting_too(
+    run: Run, store: DirectoryStore, tmp_path: Path
+) -> None:
+    settings.configure(cache_dir=tmp_path / "another")
+    rows = states(run)
+    assert rows["settings", "cache_dir"] == ("ok", f"{store.root} (from --cache-dir)")
+    assert rows["directory", "path"] == ("ok", str(store.root))
+
+
+def test_without_an_option_the_directory_has_its_usual_origin(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    settings.configure(cache_dir=tmp_path / "mine")
+    assert main(["doctor"]) == 0
+    assert f"cache_dir       {tmp_path / 'mine'} (from whorl.configure)" in capsys.readouterr().out

@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 
 from whorl.errors import BadSetting
+from whorl.settings import Setting, Settings
 
 from .health import Check, checks
-from .opened import cache_root
+from .opened import cache_place
 from .output import common, console, heading, line, say
 from .words import printable
 
@@ -36,7 +37,7 @@ def command(context: click.Context, as_json: bool, cache_dir: str | None) -> Non
       whorl doctor
       whorl doctor --json
     """  # \b is click's
-    found = list(checks(_root(cache_dir)))
+    found = list(checks(_place(cache_dir)))
     if as_json:
         say([check._asdict() for check in found])
     else:
@@ -49,16 +50,14 @@ def command(context: click.Context, as_json: bool, cache_dir: str | None) -> Non
     context.exit(1 if any(check.state == "broken" for check in found) else 0)
 
 
-def _root(cache_dir: str | None) -> Path:
+def _place(cache_dir: str | None) -> Setting[Path]:
     try:
-        return cache_root(cache_dir, if_a_file=True)
+        return cache_place(cache_dir)
     except BadSetting:  # which is the first thing that will be said
-        from whorl.settings import Settings
-
         named = {name: text for name, text in os.environ.items() if name == "WHORL_CACHE_DIR"}
         with suppress(BadSetting):
-            return Settings.from_environment(named).cache_dir.value
-        return Settings.from_environment({}).cache_dir.value
+            return Settings.from_environment(named).cache_dir
+        return Settings.from_environment({}).cache_dir
 
 
 def _print(rows: list[Check]) -> None:

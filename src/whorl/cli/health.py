@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from whorl import settings
 from whorl.errors import BadSetting
@@ -35,10 +35,10 @@ class Check(NamedTuple):
     text: str
 
 
-def checks(root: Path) -> Iterator[Check]:
+def checks(place: settings.Setting[Path]) -> Iterator[Check]:
     """Everything that is worth a look, in the order in which a call needs it."""
     for area, look in (
-        ("settings", _settings), ("directory", lambda: _directory(root)),
+        ("settings", lambda: _settings(place)), ("directory", lambda: _directory(place.value)),
         ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
     ):  # fmt: skip
         yield from _guarded(area, look)
@@ -55,14 +55,14 @@ def _guarded(area: str, look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
 # -- settings ---------------------------------------------------------------------------
 
 
-def _settings() -> Iterator[Check]:
+def _settings(place: settings.Setting[Path]) -> Iterator[Check]:
     try:
         current = settings.current()
     except BadSetting as error:
         yield Check("settings", str(error.name), "broken", str(error))
         return
     for name in settings.OPTIONS:
-        setting = getattr(current, name)
+        setting: settings.Setting[Any] = place if name == "cache_dir" else getattr(current, name)
         value = words.size(setting.value) if name == "cache_max_size" else setting.value
         shown = "-" if value == "" else value
         state = "note" if (name, setting.value) in _WORTH_KNOWING else "ok"

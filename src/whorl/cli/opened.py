@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -14,26 +15,30 @@ from whorl.store import DirectoryStore
 from .refusal import Refusal, Trouble
 from .words import printable
 
-__all__ = ["cache_root", "opened", "said_to_be_empty"]
+__all__ = ["cache_place", "cache_root", "opened", "said_to_be_empty"]
+
+_OPTION: Final = "--cache-dir"
 
 
-def cache_root(cache_dir: str | None, *, if_a_file: bool = False) -> Path:
+def cache_place(cache_dir: str | None) -> settings.Setting[Path]:
     """The directory that is meant: by an option of the command, of `whorl`, or by the settings."""
     context = click.get_current_context(silent=True)
     if cache_dir is None and context is not None:
         cache_dir = context.find_root().obj
-    said = "--cache-dir"
+    if cache_dir is None:
+        return settings.current().cache_dir
     try:
-        if cache_dir is None:
-            root, said = settings.current().cache_dir.value, "WHORL_CACHE_DIR"
-        else:
-            found = settings.Settings.from_environment({"WHORL_CACHE_DIR": cache_dir})
-            root = found.cache_dir.value
+        found = settings.Settings.from_environment({"WHORL_CACHE_DIR": cache_dir})
     except BadSetting as error:
-        if cache_dir is None:
-            raise
-        raise Refusal(f"{said} is {error.value!r}; it should be {error.wanted}.") from None
-    if not if_a_file and settings.is_in_the_way(root):
+        raise Refusal(f"{_OPTION} is {error.value!r}; it should be {error.wanted}.") from None
+    return settings.Setting(found.cache_dir.value, _OPTION)
+
+
+def cache_root(cache_dir: str | None) -> Path:
+    """The same as a path, at which there is no file."""
+    root, origin = cache_place(cache_dir)
+    if settings.is_in_the_way(root):
+        said = _OPTION if origin == _OPTION else "WHORL_CACHE_DIR"
         raise Refusal(f"{said} is {str(root)!r}; it should be {settings.IN_THE_WAY}.")
     return root
 
