@@ -158,3 +158,72 @@ def test_a_rehearsed_import_checks_and_puts_nothing(
     ran = run("import", tmp_path / "b", "--dry-run", cache_dir=other.root)
     assert (ran.code, other.root.exists()) == (0, False)
     assert "the bundle is whole: 6 entries" in ran.out
+
+
+def damaged(store: DirectoryStore, entry: Entry, place: int) -> None:
+    with Path(store.path(entry.key, entry.under)).open("r+b") as file:
+        file.seek(place, 2 if place < 0 else 0)
+        file.write(b"rubbish")
+
+
+@pytest.mark.parametrize("place", [0, -20], ids=["its head", "its end"])
+def test_a_damaged_entry_is_left_out_by_name_and_is_code_1(
+    run: Run, store: DirectoryStore, other: DirectoryStore, tmp_path: Path, place: int
+) -> None:
+    entries = filled(store)
+    damaged(store, entries[0], place)
+    ran = run("export", tmp_path / "b")
+    assert ran.code == 1
+    assert ran.err.startswith(f"whorl: left out {entries[0].key}: ")
+    assert ran.err.count("\n") == 1
+    assert ran.out.startswith("exported 5 entries of 2 programs to ")
+    told = run("export", tmp_path / "c", "--json")
+    assert (told.code, len(told.json["left_out"])) == (1, 1)
+    assert run("import", tmp_path / "b", cache_dir=other.root).code == 0
+    assert [holds(other, entry) for entry in entries] == [False, True, True, True]
+
+
+def test_a_pickled_value_that_is_left_out_is_nothing_wrong(
+    run: Run, store: DirectoryStore, tmp_path: Path
+) -> None:
+    store.put(artifact_of("m.step", payload=pickle.dumps([1, 2])))
+    store.put(artifact_of("m.f"))
+    ran = run("export", tmp_path / "b", "--json")
+    assert (ran.code, len(ran.json["left_out"])) == (0, 1)
+    assert ran.json["programs"] == ["m.f"]  # what is in the bundle
+
+
+def test_a_bundle_of_nothing_but_what_is_left_out_is_not_written(
+    run: Run, store: DirectoryStore, tmp_path: Path
+) -> None:
+    entry = artifact_of("m.step", payload=pickle.dumps([1, 2]))
+    store.put(entry)
+    ran = run("export", tmp_path / "b")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        f"whorl: left out {entry.key}: it holds a pickled value (--allow-pickles)\n"
+        "whorl: nothing is left to export.\n"
+    )
+    damaged(store, entry, 0)
+    ran = run("export", tmp_path / "b", "--key", entry.key)
+    assert (ran.code, ran.err.count(str(entry.key))) == (1, 1)
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_key_that_is_none_or_that_nothing_has_is_code_2(
+    run: Run, store: DirectoryStore, tmp_path: Path
+) -> None:
+    entry = filled(store)[0]
+    for key, said in (("zz", "'zz' is no key"), ("0" * 32, "has a key that begins with '000")):
+        for more in ((), ("--key", entry.key)):
+            ran = run("export", tmp_path / "b", "--key", key, *more)
+            assert (ran.code, ran.err.count("\n")) == (2, 1)
+            assert said in ran.err
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_key_can_be_named_with_its_group(run: Run, store: DirectoryStore, tmp_path: Path) -> None:
+    entry = filled(store)[0]
+    words = ["export", tmp_path / "b", "--json", "--key"]
+    assert run(*words, f"{entry.under}/{str(entry.key)[:8].upper()}").json["programs"] == ["m.f"]
+    assert run(*words, f"{'0' * 32}/{entry.key}", "--force").code == 2

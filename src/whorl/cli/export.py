@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from whorl.artifacts import LAUNCHER, Entry
-from whorl.store import DirectoryStore, Found
+from whorl.store import Absent, DirectoryStore, Failed
 from whorl.store.bundle import is_pickled, pack
 from whorl.store.catalogue import Listed, catalogue
 
@@ -17,9 +18,9 @@ from . import words
 from .destination import Destination
 from .given import NAME, Place
 from .opened import opened
-from .output import common, progress, say
+from .output import common, progress, say, silenced
 from .refusal import Refusal, Trouble
-from .selection import Selection, selecting
+from .selection import Digits, Selection, selecting, unknown_key
 
 __all__ = ["command"]
 
@@ -34,7 +35,9 @@ _NO_FILE: Final = " and is no file; --force writes into it"
 @click.option("--allow-pickles", is_flag=True, help="With entries that hold pickled values.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @common
+@click.pass_context
 def command(
+    context: click.Context,
     bundle: Path,
     selection: Selection,
     keys: tuple[str, ...],
@@ -47,7 +50,7 @@ def command(
 
     Without an option that selects, that is everything. What is needed to find the selected
     entries goes with them. Entries are for the kind of machine that made them: elsewhere they
-    are not found, and do no harm.
+    are not found, and do no harm. Exit code 1 if an entry cannot be read and is left out.
 
     \b
     Example:
@@ -59,29 +62,40 @@ def command(
         what = "; --force replaces it" if destination.is_file else _NO_FILE
         raise Refusal(f"{bundle} is there already{what}.")
     store = opened(cache_dir)
-    rows = _chosen(list(catalogue(store)), selection, keys)
-    if not rows:
+    rows = list(catalogue(store))
+    wanted = [_wanted(store, rows, key) for key in keys]
+    chosen = _chosen(rows, selection, wanted)
+    if not chosen:
         raise Trouble(f"no entry of {store.root} is like that: there is nothing to export.")
-    left_out: list[str] = []
+    packing = _Packing(store, allow_pickles)
     with destination.put() as made:
-        told = pack(str(made), _entries(store, rows, left_out, allow_pickles=allow_pickles))
+        pack(str(made), packing.entries(chosen))
         size = made.stat().st_size
-    named = {row.program for row in rows if not row.is_bookkeeping}
-    programs = sorted(named - {"", LAUNCHER})
-    _tell(destination, size, len(told.entries), programs, left_out, as_json=as_json)
+        if not packing.packed:
+            packing.tell_left_out()
+            raise Trouble("nothing is left to export.")
+    _tell(destination, size, packing, as_json=as_json)
+    context.exit(0 if packing.is_well else 1)
 
 
-def _chosen(rows: list[Listed], selection: Selection, keys: tuple[str, ...]) -> list[Listed]:
+def _wanted(store: DirectoryStore, rows: list[Listed], key: str) -> Digits:
+    digits = Digits.of(key)
+    if not any(digits.name(row.name) for row in rows):
+        raise unknown_key(store, key)
+    return digits
+
+
+def _chosen(rows: list[Listed], selection: Selection, wanted: list[Digits]) -> list[Listed]:
     """What is meant, and what leads to it."""
-    if selection == Selection() and not keys:
-        return [row for row in rows if not row.trouble]
+    if selection == Selection() and not wanted:
+        return rows
     meant = [
         row
         for row in selection.of(rows)
-        if not keys or any(row.name.key.startswith(key.lower()) for key in keys)
+        if not wanted or any(digits.name(row.name) for digits in wanted)
     ]
     programs = {row.program for row in meant if row.program}
-    chosen = {row.name: row for row in meant if not row.trouble}
+    chosen = {row.name: row for row in meant}
     if not chosen:
         return []
     for row in rows:
@@ -92,37 +106,59 @@ def _chosen(rows: list[Listed], selection: Selection, keys: tuple[str, ...]) -> 
     return list(chosen.values())
 
 
-def _entries(
-    store: DirectoryStore, rows: list[Listed], left_out: list[str], *, allow_pickles: bool
-) -> Iterator[Entry]:
-    with progress("exporting", len(rows)) as advance:
-        for row in rows:
-            advance(1)
-            got = store.get(row.name.key, row.name.under)
-            if not isinstance(got, Found):
-                left_out.append(f"{row.name.key}: {getattr(got, 'reason', 'it is gone')}")
-            elif is_pickled(got.entry) and not allow_pickles:
-                left_out.append(f"{row.name.key}: it holds a pickled value (--allow-pickles)")
-            else:
-                yield got.entry
+@dataclass
+class _Packing:
+    """Entries on their way into a bundle: which went in, and which were left out and why."""
+
+    store: DirectoryStore
+    allow_pickles: bool
+    packed: list[Listed] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    is_well: bool = True
+
+    @property
+    def programs(self) -> list[str]:
+        """The programs that the bundle is for."""
+        named = {row.program for row in self.packed if not row.is_bookkeeping}
+        return sorted(named - {"", LAUNCHER})
+
+    def entries(self, rows: list[Listed]) -> Iterator[Entry]:
+        """The entries of these rows that can go and may."""
+        with silenced("whorl.store"), progress("exporting", len(rows)) as advance:
+            for row in rows:
+                advance(1)
+                entry = self._entry(row)
+                if entry is not None:
+                    self.packed.append(row)
+                    yield entry
+
+    def _entry(self, row: Listed) -> Entry | None:
+        got = self.store.get(row.name.key, row.name.under)
+        if isinstance(got, Absent):
+            reason = "it is gone"
+        elif row.trouble or isinstance(got, Failed):
+            reason = got.reason if isinstance(got, Failed) else row.trouble
+            self.is_well = False
+        elif is_pickled(got.entry) and not self.allow_pickles:
+            reason = "it holds a pickled value (--allow-pickles)"
+        else:
+            return got.entry
+        self.left_out.append(f"{row.name.key}: {reason}")
+        return None
+
+    def tell_left_out(self) -> None:
+        """Say what is missing."""
+        for text in self.left_out:
+            click.echo(f"whorl: left out {words.printable(text)}", err=True)
 
 
-def _tell(
-    destination: Destination,
-    size: int,
-    count: int,
-    programs: list[str],
-    left_out: list[str],
-    *,
-    as_json: bool,
-) -> None:
-    bundle = destination.path
+def _tell(destination: Destination, size: int, packing: _Packing, *, as_json: bool) -> None:
+    count, programs = len(packing.packed), packing.programs
     if as_json:
-        told: dict[str, Any] = {"bundle": str(bundle), "entries": count, "size": size}
-        say({**told, "programs": programs, "left_out": left_out})
+        told: dict[str, Any] = {"bundle": str(destination.path), "entries": count, "size": size}
+        say({**told, "programs": programs, "left_out": packing.left_out})
         return
-    for text in left_out:
-        click.echo(f"whorl: left out {words.printable(text)}", err=True)
+    packing.tell_left_out()
     of = "program" if len(programs) == 1 else "programs"
-    exported = f"exported {count} entries of {len(programs)} {of} to {bundle}"
+    exported = f"exported {count} entries of {len(programs)} {of} to {destination.path}"
     destination.tell(f"{exported}, {words.size(size)}")

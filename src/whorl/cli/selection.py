@@ -19,7 +19,7 @@ from .given import NAME
 from .refusal import Refusal, Trouble
 from .words import age, ago, byte_count, size
 
-__all__ = ["Selection", "entry_named", "is_of", "selecting"]
+__all__ = ["Digits", "Selection", "entry_named", "is_of", "selecting", "unknown_key"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _KEY: Final = re.compile(r"(?:([0-9a-f]{32})/)?([0-9a-f]{1,32})")
@@ -97,22 +97,44 @@ def selecting(function: F) -> F:
     return decorated  # type: ignore[no-any-return]  # the same function for whoever calls it
 
 
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """The first digits of a key, maybe with the group that it is in."""
+
+    group: str | None
+    first: str
+
+    @classmethod
+    def of(cls, text: str) -> Digits:
+        """The digits that a text has; `Refusal` if it has none.
+
+        >>> Digits.of("3FA9")
+        Digits(group=None, first='3fa9')
+        """
+        found = _KEY.fullmatch(text.strip().lower())
+        if found is None:
+            raise Refusal(f"{text!r} is no key: a key is up to 32 hexadecimal digits (whorl ls).")
+        return cls(found[1], found[2])
+
+    def name(self, entry: Name) -> bool:
+        """Whether an entry is named by them."""
+        return entry.key.startswith(self.first) and self.group in (None, entry.under)
+
+
+def unknown_key(store: DirectoryStore, text: str) -> Refusal:
+    """What to say of digits that no entry has."""
+    return Refusal(f"no entry of {store.root} has a key that begins with {text!r}.")
+
+
 def entry_named(store: DirectoryStore, text: str) -> tuple[Listed, Entry]:
     """The one entry that a key, or the beginning of one, names; `Refusal` if there is not one."""
-    wanted = _KEY.fullmatch(text.strip().lower())
-    if wanted is None:
-        raise Refusal(f"{text!r} is no key: a key is up to 32 hexadecimal digits (whorl ls).")
-    group, prefix = wanted[1], wanted[2]
-    found = [
-        (name, file)
-        for name, file in names(store)
-        if name.key.startswith(prefix) and (group is None or name.under == group)
-    ]
+    digits = Digits.of(text)
+    found = [(name, file) for name, file in names(store) if digits.name(name)]
     rows = [row for row in (listed_file(*each) for each in found) if row is not None]
     # Who looks for an entry by a few digits means one that holds something.
     rows = [row for row in rows if not row.is_bookkeeping] or rows
     if not rows:
-        raise Refusal(f"no entry of {store.root} has a key that begins with {text!r}.")
+        raise unknown_key(store, text)
     if len(rows) > 1:
         raise Refusal(_ambiguous(text, rows))
     return rows[0], _read(store, rows[0].name)
