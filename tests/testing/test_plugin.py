@@ -122,7 +122,7 @@ def test_an_audit_with_doubts_fails_the_test(tests: pytest.Pytester) -> None:
             name, version = "careless", "1"
             def compile(self, program, inputs):
                 inputs.arg("n").type()
-                return whorl.Artifact({}, {"n": SEEN[0]})
+                return whorl.Artifact({}, {"n": 10 // SEEN[0]})
             def load(self, artifact, device):
                 return lambda n: artifact.metadata["n"]
 
@@ -133,10 +133,16 @@ def test_an_audit_with_doubts_fails_the_test(tests: pytest.Pytester) -> None:
             kernel(1)
             SEEN[0] = 2
             kernel(1)
+
+        def test_gone(fresh_cache, audit):
+            kernel(1)
+            SEEN[0] = 0
+            kernel(1)
     """)
     result = run(tests)
-    result.assert_outcomes(passed=1, errors=1)
+    result.assert_outcomes(passed=2, errors=2)
     result.stdout.fnmatch_lines(["*whorl's audit has doubts:*", "*stale*"])
+    result.stdout.fnmatch_lines(["*does not compile: *raises ZeroDivisionError*"])
 
 
 def test_loading_the_plugin_imports_nothing_that_whorl_itself_does_not() -> None:

@@ -35,7 +35,7 @@ class Finding:
     """One doubt about a kernel."""
 
     kernel: str
-    kind: str  # "stale", "not deterministic", "undeclared variable", "churn"
+    kind: str  # "stale", "not deterministic", "does not compile", "undeclared variable", "churn"
     detail: str
 
     def __str__(self) -> str:
@@ -82,8 +82,14 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
             return
         report.compared += 1
         name = f"{kernel.function.__module__}.{kernel.function.__qualname__}"
-        with watch(kernel):
-            first, second = (_compiled(kernel, values, target) for _ in range(2))
+        try:
+            with watch(kernel):
+                first, second = (_compiled(kernel, values, target) for _ in range(2))
+        except Exception as error:  # of the audit's own compile: the call has what it needs
+            said = (str(error).splitlines() or [""])[0]
+            what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+            report.add(name, "does not compile", f"a compile of this call raises {what}")
+            return
         if not _agree(first, second):
             report.add(name, "not deterministic", "two compiles of one call differ")
         elif not _agree(first, specialization.artifact):
@@ -149,9 +155,9 @@ _watching = 0
 _get: Final = type(os.environ).__getitem__
 
 
-def _watched_get(environment: Any, name: str) -> str:
+def _watched_get(environment: Any, name: Any) -> Any:
     for seen in _observers.told:
-        seen(name)
+        seen(os.fsdecode(name) if isinstance(name, bytes) else name)  # os.environb has bytes
     return _get(environment, name)
 
 

@@ -32,7 +32,7 @@ __all__ = ["audit", "forbid_compile", "fresh_cache", "recorded_events"]
 
 _FRESH: Final = "--whorl-fresh-cache"
 _FORBID: Final = "--whorl-forbid-compile"
-_DOUBTS: Final = ("stale", "not deterministic", "undeclared variable")
+_DOUBTS: Final = ("stale", "not deterministic", "does not compile", "undeclared variable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -126,8 +126,9 @@ def recorded_events() -> Iterator[list[Event]]:
 def audit() -> Iterator[Report]:
     """Compile what the test's calls find again, and fail the test if that makes something else.
 
-    What is found stale, not deterministic, or read from undeclared variables is a failure; that
-    something keeps changing is in the report for whoever wants to look.
+    What is found stale, not deterministic, not to compile any more, or read from undeclared
+    variables is a failure; that something keeps changing is in the report for whoever wants to
+    look.
     """
     from .auditing import audit as context
 
