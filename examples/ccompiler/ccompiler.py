@@ -38,8 +38,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os.path import normpath, realpath
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -47,6 +48,8 @@ import numpy as np
 
 import whorl
 from whorl.reads import AbsentRead, View
+
+from .flags import IN_CC, IN_CFLAGS, first_refused
 
 __all__ = ["CCompiler", "CFailed", "CMismatch", "NoCCompiler"]
 
@@ -76,6 +79,8 @@ _SPELLINGS: Final = {dtype.str: name for name, dtype in reversed(_DTYPES.items()
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}")
 _NO_CODE: Final = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.M)
 _QUALIFIERS: Final = frozenset(("const", "extern", "restrict", "__restrict__"))
+_SEARCHED: Final = re.compile(r"^#include <.*?$(.*?)^End of search list", re.DOTALL | re.MULTILINE)
+_FRAMEWORKS: Final = " (framework directory)"
 _LOCATION: Final = re.compile(r"^([^:\s]+):(\d+):.*?\berror:", re.MULTILINE)
 
 
@@ -155,7 +160,7 @@ class CCompiler:
     """Compiles C templates with the system's C compiler."""
 
     name = "ccompiler"
-    version = "1"
+    version = "2"
     environment: Final[Mapping[str, str]] = {"CFLAGS": "-O2", "CC": "cc"}
 
     def toolchain(self) -> str:
@@ -375,30 +380,60 @@ def _convert(c_type: str, is_pointer: bool) -> Convert:
 
 def _shared_object(program: whorl.Program, inputs: whorl.Inputs, source: str) -> bytes:
     """Compile a source with the declared headers beside it, in a folder of its own."""
-    cc, flags = inputs.env("CC") or "", shlex.split(inputs.env("CFLAGS") or "")
-    if any(flag.endswith("=native") for flag in flags):
-        raise CMismatch(
-            program.name,
-            f"CFLAGS is {shlex.join(flags)!r}, which means another thing on every machine",
-            "Name the machine that is meant: -march=x86-64-v3, say.",
-        )
     name = f"{program.function.__name__}.c"
     files = {name: source.encode(), **_headers(program, inputs)}
+    cc, flags = _checked_flags(program, inputs, files)
+    system = _system(cc)
     with tempfile.TemporaryDirectory(prefix="ccompiler-") as folder:
         for file, content in files.items():
             Path(folder, file).write_bytes(content)
         command = [
             *("-include", "stdint.h", *flags, "-shared", "-fPIC", name, "-o", "image.so"),
             f"-ffile-prefix-map={folder}=.",  # the same bytes in every folder
-            *("-MMD", "-MF", "read.d", "-lm"),
+            *("-MD", "-MF", "read.d", *system.naming, "-lm"),
             *(("-Wl,-z,defs",) if sys.platform == "linux" else ()),  # unknown functions fail here
         ]
         done = _tool(cc).run(*command, folder=folder)
         if done.returncode:
             said = done.stderr or done.stdout or f"{cc} ended with status {done.returncode}"
             raise CFailed(program.name, said, _line(said, files))
-        _check_headers(program, Path(folder, "read.d").read_text(), files)
+        _check_headers(program, Path(folder, "read.d").read_text(), files, system.folders)
         return Path(folder, "image.so").read_bytes()
+
+
+def _checked_flags(
+    program: whorl.Program, inputs: whorl.Inputs, files: Mapping[str, bytes]
+) -> tuple[str, list[str]]:
+    """What CC and CFLAGS say, if no word of it brings in files unseen.
+
+    A declared file of flags, `@file`, stands for the words in it.
+    """
+    cc = inputs.env("CC") or ""
+    words = _words(program, "CFLAGS", inputs.env("CFLAGS") or "")
+    flags = []
+    for word in words:
+        content = files.get(word[1:]) if word.startswith("@") else None
+        flags += [word] if content is None else _words(program, word, os.fsdecode(content))
+    for name, given, rules in (
+        ("CC", _words(program, "CC", cc)[1:], IN_CC),
+        ("CFLAGS", flags, IN_CFLAGS),
+    ):
+        refused = first_refused(given, rules)
+        if refused is not None:
+            flag, rule = refused
+            raise CMismatch(program.name, f"{name} has {flag!r}, {rule.why}", rule.remedy)
+    return cc, flags
+
+
+def _words(program: whorl.Program, name: str, text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise CMismatch(
+            program.name,
+            f"{name} is {text!r}, which cannot be taken apart: {error}",
+            "Quote it as for a shell.",
+        ) from None
 
 
 def _headers(program: whorl.Program, inputs: whorl.Inputs) -> dict[str, bytes]:
@@ -415,16 +450,27 @@ def _headers(program: whorl.Program, inputs: whorl.Inputs) -> dict[str, bytes]:
         ) from error
 
 
-def _check_headers(program: whorl.Program, rule: str, files: Mapping[str, bytes]) -> None:
+def _check_headers(
+    program: whorl.Program, rule: str, files: Mapping[str, bytes], system: Sequence[Path]
+) -> None:
     """What the C compiler has read besides the system's headers is what was declared."""
     read = rule.replace("\\\n", " ").partition(":")[2]
-    undeclared = [name for name in re.findall(r"(?:\\.|\S)+", read) if name not in files]
+    names = [
+        re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")
+        for name in re.findall(r"(?:\\.|\S)+", read)
+    ]
+    undeclared = [name for name in names if name not in files and not _is_below(name, system)]
     if undeclared:
         raise CMismatch(
             program.name,
             f"the C code includes {', '.join(undeclared)}, which is not declared",
             'Declare headers by their paths: options={"headers": ("shift.h",)}.',
         )
+
+
+def _is_below(name: str, folders: Sequence[Path]) -> bool:
+    """Whether a file is in one of the folders by its name; where a link leads may change."""
+    return any(Path(normpath(name)).is_relative_to(folder) for folder in folders)
 
 
 def _line(message: str, files: Mapping[str, bytes]) -> str:
@@ -473,3 +519,26 @@ def _tool(cc: str) -> Tool:
     library = " ".join(platform.libc_ver()).strip()
     identity = (lines[0], platform.machine(), library)
     return replace(tool, identity=", ".join(part for part in identity if part))
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """How a C compiler finds headers by itself, without anybody's flags, and tells of them."""
+
+    folders: tuple[Path, ...]
+    naming: tuple[str, ...]  # the flag that it needs to name headers as it found them
+
+
+@functools.cache
+def _system(cc: str) -> System:
+    """Ask a C compiler where it finds the headers of the system."""
+    for naming in (("-fno-canonical-system-headers",), ()):  # gcc would name where links lead
+        words = (*naming, "-E", "-Wp,-v", "-xc", os.devnull)
+        done = _tool(cc).run(*words, folder=tempfile.gettempdir())
+        listed = _SEARCHED.search(done.stderr)
+        if listed is not None and not done.returncode:
+            lines = (line.removesuffix(_FRAMEWORKS).strip() for line in listed[1].splitlines())
+            found = [line for line in lines if line]
+            both = {Path(place(each)) for each in found for place in (normpath, realpath)}
+            return System(tuple(both), naming)
+    raise NoCCompiler(cc, "asked where it finds the headers of the system, it did not say")

@@ -118,12 +118,12 @@ class Workshop:
 
     @property
     def compiles(self) -> int:
-        """How often cc has compiled, not counting that it was asked for its version."""
-        return sum("--version" not in line for line in self._calls())
+        """How often cc has compiled, not counting that it was asked about itself."""
+        return sum("-shared" in line for line in self._calls())
 
     @property
     def versions(self) -> int:
-        return len(self._calls()) - self.compiles
+        return sum("--version" in line for line in self._calls())
 
     def _calls(self) -> list[str]:
         log = self.cc.with_suffix(".log")
@@ -237,6 +237,119 @@ def test_a_header_that_is_not_declared_is_not_there_for_cc_either(warm: Workshop
     assert "other.h, which is not declared" in answer["message"]
     answer = warm.call(options={"headers": ("shift.h", "other.h")})
     assert answer | RIGHT == answer
+
+
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        ("-I {}", "#include <hidden.h>"),
+        ("-isystem {}", "#include <hidden.h>"),
+        ("-isystem{}", "#include <hidden.h>"),
+        ("-idirafter {}", "#include <hidden.h>"),
+        ("-iquote {}", '#include "hidden.h"'),
+        ("-include {}/hidden.h", ""),
+        ("-imacros {}/hidden.h", ""),
+    ],
+)
+def test_a_header_that_a_flag_brings_in_is_refused_until_it_is_declared(
+    warm: Workshop, flags: str, line: str
+) -> None:
+    place = written(warm.folder / "more", {"hidden.h": "#define HIDDEN 1\n"})
+    warm.edit('#include "shift.h"', f'#include "shift.h"\n{line}')
+    warm.environment = {"CFLAGS": flags.format(place)}
+    answer = warm.call()
+    assert answer["error"] == "CMismatch"
+    assert f"includes {place}/hidden.h, which is not declared" in answer["message"]
+    assert 'options={"headers": ' in answer["message"]
+
+
+def test_a_link_to_a_header_of_the_system_is_no_header_of_the_system(cold: Workshop) -> None:
+    (cold.folder / "more").mkdir()
+    (cold.folder / "more" / "chosen.h").symlink_to("/usr/include/math.h")
+    cold.edit('#include "shift.h"', '#include "shift.h"\n#include <chosen.h>')
+    cold.environment = {"CFLAGS": f"-isystem {cold.folder}/more"}
+    assert "more/chosen.h, which is not declared" in cold.call()["message"]
+
+
+def test_a_declared_header_is_read_instead_of_one_that_a_flag_brings_in(warm: Workshop) -> None:
+    written(warm.folder, {"hidden.h": "#define HIDDEN 1.0\n"})
+    place = written(warm.folder / "more", {"other.h": "#define OTHER 5.0\n"})
+    warm.edit('#include "shift.h"', '#include "shift.h"\n#include "hidden.h"')
+    warm.edit("+ SHIFT;", "+ SHIFT + HIDDEN;")
+    warm.environment = {"CFLAGS": f"-isystem {place}"}
+    headers = ("shift.h", "hidden.h")
+    assert warm.call(options={"headers": headers})["y"] == [2.0, 22.0, 42.0]
+    warm.edit("HIDDEN 1.0", "HIDDEN 2.0", "hidden.h")
+    assert warm.call(options={"headers": headers})["y"] == [3.0, 23.0, 43.0]
+
+
+def test_headers_of_the_system_need_no_declaration(warm: Workshop) -> None:
+    lines = "#include <math.h>\n#include <stdio.h>\n#include <stddef.h>\n"
+    warm.edit('#include "shift.h"', f'{lines}#include "shift.h"')
+    answer = warm.call()
+    assert answer | RIGHT == answer
+    assert warm.compiles == 1
+
+
+def test_a_file_of_flags_is_refused_until_it_is_declared(warm: Workshop) -> None:
+    written(warm.folder, {"flags.txt": "-O1 '-DMORE=1.0'\n"})
+    warm.edit("+ SHIFT;", "+ SHIFT + MORE;")
+    for place in (f"@{warm.folder}/flags.txt", "@flags.txt", "-Wl,@flags.txt", "-Xlinker @flags"):
+        warm.environment = {"CFLAGS": place}
+        answer = warm.call()
+        assert answer["error"] == "CMismatch"
+        assert f"CFLAGS has {place.split()[-1]!r}, a file of flags" in answer["message"]
+        assert 'Declare it with the headers: options={"headers": ' in answer["message"]
+    warm.environment = {"CFLAGS": "@flags.txt"}
+    options = {"headers": ("shift.h", "flags.txt")}
+    assert warm.call(options=options)["y"] == [2.0, 22.0, 42.0]
+    warm.edit("MORE=1.0", "MORE=2.0", "flags.txt")
+    assert warm.call(options=options)["y"] == [3.0, 23.0, 43.0]
+    warm.edit("-O1", "-L/usr/lib", "flags.txt")
+    assert "CFLAGS has '-L/usr/lib'" in warm.call(options=options)["message"]
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["-L/usr/lib", "-L..", "-L /usr/lib", "/usr/lib/more.o", "-Wl,-L/usr/lib", "-specs=/a/specs",
+     "-Wa,-I/usr", "-fplugin=/a/b.so", "-fprofile-use=/a/b", "--sysroot=/a", "-B/a"],
+)  # fmt: skip
+def test_flags_that_bring_in_what_cc_does_not_tell_of_are_refused(
+    cold: Workshop, flag: str
+) -> None:
+    cold.environment = {"CFLAGS": f"-O2 {flag}"}
+    answer = cold.call()
+    assert answer["error"] == "CMismatch"
+    assert (
+        f"CFLAGS has {flag.rsplit(maxsplit=1)[-1]!r}, which may bring in files" in answer["message"]
+    )
+    assert cold.compiles == 0
+
+
+@pytest.mark.parametrize("flag", ["-MMD", "-MP", "-Wp,-MMD,x.d", "--write-user-dependencies"])
+def test_flags_that_change_what_cc_tells_of_its_reads_are_refused(
+    cold: Workshop, flag: str
+) -> None:
+    cold.environment = {"CFLAGS": flag}
+    answer = cold.call()
+    assert answer["error"] == "CMismatch"
+    assert f"CFLAGS has {flag!r}" in answer["message"]
+    assert cold.compiles == 0
+
+
+def test_flags_that_name_no_file_to_read_are_passed_on(cold: Workshop) -> None:
+    cold.environment = {"CFLAGS": "-DPLACE=/a/b -D OTHER=../c -ffile-prefix-map=/a=/b -lm -Wl,-O1"}
+    answer = cold.call()
+    assert answer | RIGHT == answer
+
+
+@pytest.mark.parametrize("flag", ["-I/usr", "-isystem /usr", "-Wp,-I/usr", "@flags", "-MMD"])
+def test_flags_for_headers_in_cc_are_refused(cold: Workshop, flag: str) -> None:
+    cold.environment = {"CC": f"{cold.cc} {flag}"}
+    answer = cold.call()
+    assert answer["error"] == "CMismatch"
+    assert f"CC has {flag.split(maxsplit=1)[0]!r}" in answer["message"]
+    assert ("Put it into CFLAGS" in answer["message"]) == ("/usr" in flag)
 
 
 # -- what is made anew --------------------------------------------------------------------
@@ -483,7 +596,18 @@ def test_flags_that_mean_this_very_machine_are_refused(cold: Workshop) -> None:
     cold.environment = {"CFLAGS": "-O3 -march=native"}
     answer = cold.call()
     assert answer["error"] == "CMismatch"
-    assert "CFLAGS is '-O3 -march=native'" in answer["message"]
+    assert "CFLAGS has '-march=native'" in answer["message"]
+    cold.environment = {"CC": f"{cold.cc} -mtune=native"}
+    answer = cold.call()
+    assert answer["error"] == "CMismatch"
+    assert "CC has '-mtune=native'" in answer["message"]
+
+
+def test_flags_that_cannot_be_taken_apart_are_said_so(cold: Workshop) -> None:
+    cold.environment = {"CFLAGS": "-O2 '-DX"}
+    answer = cold.call()
+    assert answer["error"] == "CMismatch"
+    assert 'CFLAGS is "-O2 \'-DX", which cannot be taken apart: No closing' in answer["message"]
 
 
 def test_a_damaged_artifact_is_compiled_again(warm: Workshop) -> None:
