@@ -137,3 +137,17 @@ def test_a_pipe_is_not_written_into_by_export_unasked(
     ran = run("export", pipe[0])
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert "is there already and is no file; --force writes into it." in ran.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a directory in use stays")
+def test_in_a_directory_that_is_gone_the_path_is_named(
+    run: Run, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    ran = run(*words, "page")
+    assert (ran.code, ran.err) == (
+        1,
+        "whorl: page cannot be written: No such file or directory.\n",
+    )

@@ -63,10 +63,10 @@ class Destination:
     @contextmanager
     def put(self) -> Iterator[Path]:
         """A path to make a file at, which goes where it belongs when the block is done."""
-        place = Path(os.path.realpath(self.path))
         is_replaced = self.is_file and not self.is_standard_output
-        beside = place.parent if is_replaced else None
         try:
+            place = Path(os.path.realpath(self.path))
+            beside = place.parent if is_replaced else None
             with tempfile.TemporaryDirectory(prefix=".whorl-", dir=beside) as folder:
                 made = Path(folder, "made")
                 yield made
