@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from typing import Final
@@ -110,9 +111,10 @@ def age(text: str) -> float:
     (5400.0, 172800.0)
     """
     match = _AGE.fullmatch(text.strip().lower())
-    if match is None:
+    seconds = math.inf if match is None else float(match[1]) * _UNITS[match[2]]
+    if math.isinf(seconds):
         raise click.BadParameter(f"{text!r} is no length of time; write 90s, 30m, 12h, 7d or 2w.")
-    return float(match[1]) * _UNITS[match[2]]
+    return seconds
 
 
 def byte_count(text: str) -> int:
