@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.store.entries import key_of
 from whorl.artifacts import Artifact, Entry, Label, Part, encode
-from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.digest import StableDigest, hash_bytes
 from whorl.reads.trace import Aspect, Path, Read, Seen, Trace
 
 
@@ -51,3 +51,10 @@ def artifact_of(
 def group_of(entry: Entry) -> StableDigest:
     assert entry.under is not None
     return entry.under
+
+
+def unlabelled() -> Entry:
+    """An entry whose bytes are those that were written, and whose label makes no sense."""
+    entry = Entry.made(Label("artifact", key_of("f"), made=1e9), {"code": b"x"}, None)
+    data = bytes(entry.data).replace(b'"payloads"', b'"paylaods"')
+    return Entry(entry.key, entry.under, data[:16] + hash_bytes(data[32:]) + data[32:])

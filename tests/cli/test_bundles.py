@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Run, artifact_of
+from tests.cli.running import Run, artifact_of, unlabelled
 from tests.store.entries import key_of
 from whorl.artifacts import Entry, Label, Manifest, encode
 from whorl.store import DirectoryStore, Found
@@ -227,3 +227,14 @@ def test_a_key_can_be_named_with_its_group(run: Run, store: DirectoryStore, tmp_
     words = ["export", tmp_path / "b", "--json", "--key"]
     assert run(*words, f"{entry.under}/{str(entry.key)[:8].upper()}").json["programs"] == ["m.f"]
     assert run(*words, f"{'0' * 32}/{entry.key}", "--force").code == 2
+
+
+def test_an_entry_whose_label_makes_no_sense_is_left_out_by_name(
+    run: Run, store: DirectoryStore, tmp_path: Path
+) -> None:
+    filled(store)
+    odd = unlabelled()
+    store.put(odd)
+    ran = run("export", tmp_path / "b", "--json")
+    (left_out,) = ran.json["left_out"]
+    assert (ran.code, ran.json["entries"], left_out.partition(":")[0]) == (1, 6, str(odd.key))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Run, artifact_of
+from tests.cli.running import Run, artifact_of, unlabelled
 from tests.store.entries import key_of
 from whorl import settings
 from whorl.artifacts import Entry, Label, Manifest, encode
@@ -224,6 +224,20 @@ def test_diff_names_the_parts_that_differ_and_says_so_by_its_code(
     assert (rows["SCALE"]["one"], rows["SCALE"]["other"]) == ("1", "2")
     text = run("diff", entries[0].key, entries[1].key).out
     assert "SCALE\n  -  1\n  +  2\n" in text
+
+
+@pytest.mark.parametrize(
+    "words", ["show {0}", "show {0} --extract code", "diff {0} {0}", "diff {1} {0}"]
+)
+def test_an_entry_whose_label_makes_no_sense_is_one_line(
+    run: Run, store: DirectoryStore, entries: list[Entry], words: str
+) -> None:
+    odd = unlabelled()
+    store.put(odd)
+    ran = run(*words.format(odd.key, entries[0].key).split())
+    assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert ran.err.startswith(f"whorl: {odd.key} cannot be read: ")
+    assert ran.err.endswith("See whorl verify.\n")
 
 
 def test_an_entry_does_not_differ_from_itself(run: Run, entries: list[Entry]) -> None:

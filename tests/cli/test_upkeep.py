@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Run, artifact_of
-from tests.store.entries import key_of
-from whorl.artifacts import Entry, Label
+from tests.cli.running import Run, artifact_of, unlabelled
+from whorl.artifacts import Entry
 from whorl.store import DirectoryStore, Found
 
 
@@ -106,18 +105,9 @@ def test_verify_sets_damaged_entries_aside_and_is_code_1(run: Run, store: Direct
 
 
 def test_verify_finds_labels_that_make_no_sense(run: Run, store: DirectoryStore) -> None:
-    label = Label("artifact", key_of("f"), made=float("1e9"))
-    entry = Entry.made(label, {"code": b"x"}, None)
-    text = bytes(entry.data).replace(b'"payloads"', b'"paylaods"')
-    store.put(_sealed(entry, text))
+    entry = unlabelled()
+    store.put(entry)
     ran = run("verify", "--json")
     assert ran.code == 1
     (row,) = ran.json["damaged"]
     assert (row["key"], row["set_aside"]) == (str(entry.key), True)
-
-
-def _sealed(entry: Entry, data: bytes) -> Entry:
-    """The same entry with other bytes that fit its check."""
-    from whorl.fingerprint.digest import hash_bytes
-
-    return Entry(entry.key, entry.under, data[:16] + hash_bytes(data[32:]) + data[32:])

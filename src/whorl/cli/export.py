@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from whorl.artifacts import LAUNCHER, Entry
+from whorl.artifacts import LAUNCHER, Damaged, Entry
 from whorl.store import Absent, DirectoryStore, Failed
 from whorl.store.bundle import is_pickled, pack
 from whorl.store.catalogue import Listed, catalogue
@@ -127,24 +127,28 @@ class _Packing:
         with silenced("whorl.store"), progress("exporting", len(rows)) as advance:
             for row in rows:
                 advance(1)
-                entry = self._entry(row)
-                if entry is not None:
-                    self.packed.append(row)
-                    yield entry
+                got = self._entry(row)
+                if isinstance(got, str):
+                    self.left_out.append(f"{row.name.key}: {got}")
+                    continue
+                self.packed.append(row)
+                yield got
 
-    def _entry(self, row: Listed) -> Entry | None:
+    def _entry(self, row: Listed) -> Entry | str:
+        """The entry of a row, or why it does not go."""
         got = self.store.get(row.name.key, row.name.under)
         if isinstance(got, Absent):
-            reason = "it is gone"
-        elif row.trouble or isinstance(got, Failed):
-            reason = got.reason if isinstance(got, Failed) else row.trouble
+            return "it is gone"
+        if isinstance(got, Failed):
             self.is_well = False
-        elif is_pickled(got.entry) and not self.allow_pickles:
-            reason = "it holds a pickled value (--allow-pickles)"
-        else:
-            return got.entry
-        self.left_out.append(f"{row.name.key}: {reason}")
-        return None
+            return got.reason
+        try:
+            _ = got.entry.label  # without which nobody can import it
+            is_refused = is_pickled(got.entry) and not self.allow_pickles
+        except Damaged as damaged:
+            self.is_well = False
+            return str(damaged)
+        return "it holds a pickled value (--allow-pickles)" if is_refused else got.entry
 
     def tell_left_out(self) -> None:
         """Say what is missing."""

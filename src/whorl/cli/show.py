@@ -38,10 +38,7 @@ def command(key: str, extract: str | None, as_json: bool, cache_dir: str | None)
     if extract is not None:
         _extract(entry, extract)
         return
-    try:
-        told = described(row, entry)
-    except Damaged as damaged:
-        raise Trouble(f"{row.name.key} cannot be read: {damaged}. See whorl verify.") from None
+    told = described(row, entry)
     if as_json:
         say(told)
     else:
@@ -49,7 +46,18 @@ def command(key: str, extract: str | None, as_json: bool, cache_dir: str | None)
 
 
 def described(row: Listed, entry: Entry) -> dict[str, Any]:
-    """Everything that an entry says of itself, as what JSON has."""
+    """Everything that an entry says of itself, as what JSON has; `Trouble` if it makes no sense."""
+    try:
+        return _described(row, entry)
+    except Damaged as damaged:
+        raise _unreadable(entry, damaged) from None
+
+
+def _unreadable(entry: Entry, damaged: Damaged) -> Trouble:
+    return Trouble(f"{entry.key} cannot be read: {damaged}. See whorl verify.")
+
+
+def _described(row: Listed, entry: Entry) -> dict[str, Any]:
     label = entry.label
     seen = [
         {"path": str(each.read.path), "aspect": each.read.aspect.value,
@@ -94,6 +102,8 @@ def _extract(entry: Entry, name: str) -> None:
     except KeyError:
         has = ", ".join(place.name for place in entry.payloads) or "none"
         raise Refusal(f"{entry.key} has no payload {name!r}; it has {has}.") from None
+    except Damaged as damaged:
+        raise _unreadable(entry, damaged) from None
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
 
