@@ -149,3 +149,9 @@ def test_an_interrupt_is_quiet(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_command_is_in_the_table_of_help() -> None:
     for name in COMMANDS:
         assert command_named(name).name == name
+
+
+def test_the_program_of_the_demo_is_shown_as_json_too(run: Run) -> None:
+    text = run("demo", "--show-program").out
+    assert "@whorl.kernel" in text
+    assert run("demo", "--show-program", "--json").json == {"program": text}

@@ -211,6 +211,12 @@ def test_a_payload_can_be_extracted(store: DirectoryStore, monkeypatch: pytest.M
     assert main([*words, "llvm"]) == 2
 
 
+def test_a_payload_is_no_json_and_both_are_not_asked_for(run: Run, entries: list[Entry]) -> None:
+    ran = run("show", entries[0].key, "--extract", "code", "--json")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "whorl: --extract writes the payload as it is, not JSON: leave --json out.\n"
+
+
 # -- diff -------------------------------------------------------------------------------
 
 
@@ -303,3 +309,14 @@ def test_nothing_is_removed_from_a_cache_that_is_readonly(
     finally:
         settings.restore(before)
     assert len(list(store.groups())) == 1
+
+
+def test_stats_show_as_many_programs_as_asked_for_in_json_too(
+    run: Run, store: DirectoryStore
+) -> None:
+    for i in range(25):
+        store.put(artifact_of(f"m.f{i}"))
+    numbers = [len(run("stats", "--json", *words).json["programs"]) for words in ([], ["-n", 3])]
+    assert numbers == [25, 3]
+    assert "and 5 more; --limit 0 shows all" in run("stats").out
+    assert "m.f24" in run("stats", "-n", 0).out

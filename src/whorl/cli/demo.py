@@ -94,6 +94,9 @@ def command(as_json: bool, show_program: bool) -> None:
     Example:
       whorl demo
     """  # \b is click's
+    if show_program and as_json:
+        say({"program": PROGRAM})
+        return
     if show_program:
         click.echo(PROGRAM, nl=False)
         return

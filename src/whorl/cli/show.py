@@ -34,6 +34,8 @@ def command(key: str, extract: str | None, as_json: bool, cache_dir: str | None)
       whorl show 3fa9
       whorl show 3fa9 --extract llvm | less
     """  # \b is click's
+    if extract is not None and as_json:
+        raise Refusal("--extract writes the payload as it is, not JSON: leave --json out.")
     row, entry = entry_named(opened(cache_dir), key)
     if extract is not None:
         _extract(entry, extract)

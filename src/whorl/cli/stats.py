@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -19,6 +19,8 @@ from .output import Column, common, facts, heading, line, say, table
 from .selection import is_of
 
 __all__ = ["Summary", "command", "summary_of_rows"]
+
+USUAL_LIMIT: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,10 @@ def _kept(sizes: dict[str, list[int]]) -> dict[str, Kept]:
 
 @click.command("stats")
 @click.argument("program", type=NAME, required=False)
-@click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True,
-              help="Show so many programs; 0 for all.")  # fmt: skip
+@click.option("-n", "--limit", type=click.IntRange(0), default=None,
+              help="Show so many programs; 0 for all.  [default: 20, all as JSON]")  # fmt: skip
 @common
-def command(program: str | None, limit: int, as_json: bool, cache_dir: str | None) -> None:
+def command(program: str | None, limit: int | None, as_json: bool, cache_dir: str | None) -> None:
     """Hits, misses by reason, time saved and size: of the whole cache, and per program.
 
     PROGRAM narrows the table to some programs: a name, the end of one, or with * and ?.
@@ -93,15 +95,20 @@ def command(program: str | None, limit: int, as_json: bool, cache_dir: str | Non
     store = opened(cache_dir)
     summary = summary_of_rows(store, catalogue(store))
     rows = [row for row in summary.rows() if program is None or is_of(row[0], program)]
+    if limit is None:
+        limit = 0 if as_json else USUAL_LIMIT
+    shown = rows[:limit] if limit else rows
     if as_json:
-        say(_plain(store, summary, rows))
+        say(_plain(store, summary, shown))
         return
     if said_to_be_empty(store):
         return
     _print_totals(store, summary)
     if program is not None and not rows:
         click.echo(f"whorl: no program is called {words.printable(program)}.", err=True)
-    _print_programs(rows, limit)
+    _print_programs(shown)
+    if len(shown) < len(rows):
+        line(f"and {len(rows) - len(shown)} more; --limit 0 shows all", "dim")
 
 
 def _plain(store: DirectoryStore, summary: Summary, rows: list[Any]) -> dict[str, Any]:
@@ -164,7 +171,7 @@ def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda row: (-row[1], row[0]))
 
 
-def _print_programs(rows: list[tuple[str, Kept, ProgramTotals]], limit: int) -> None:
+def _print_programs(rows: list[tuple[str, Kept, ProgramTotals]]) -> None:
     if not rows:
         return
     line()
@@ -173,14 +180,11 @@ def _print_programs(rows: list[tuple[str, Kept, ProgramTotals]], limit: int) -> 
         Column("saved", True, "green"), Column("spent", True), Column("kept", True),
         Column("size", True),
     ]  # fmt: skip
-    shown = rows[:limit] if limit else rows
     table(
         columns,
         [
             (name, str(sums.found), str(sums.made), words.duration(sums.saved),
              words.duration(sums.spent), str(kept.entries), words.size(kept.size))
-            for name, kept, sums in shown
+            for name, kept, sums in rows
         ],
     )  # fmt: skip
-    if len(shown) < len(rows):
-        line(f"and {len(rows) - len(shown)} more; --limit 0 shows all", "dim")
