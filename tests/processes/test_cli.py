@@ -266,3 +266,21 @@ def test_names_are_found_in_a_locale_that_does_not_know_their_letters(cache: Pat
     other = b"\xff\xfe"  # no UTF-8: it is nobody's name, and no error of the program's
     done = whorl(cache, "ls", "-p", os.fsdecode(other), **plain)
     assert (done.returncode, done.stderr) == (0, "whorl: no entry is like that.\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are no bytes")
+@pytest.mark.parametrize("name", ["stück".encode(), b"st\xfcck"], ids=["UTF-8", "Latin 1"])
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+def test_a_list_of_scripts_may_have_any_letters(
+    cache: Path, tmp_path: Path, name: bytes, locale: str
+) -> None:
+    script = os.path.join(os.fsencode(tmp_path), name + b".py")  # noqa: PTH118  # of bytes
+    with open(script, "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write("raise SystemExit(5)")
+    (tmp_path / "scripts.txt").write_bytes(b"# it's no script, \xff\n\n" + script + b" 1\n")
+    done = whorl(
+        cache, "warm", "--list", tmp_path / "scripts.txt",
+        LC_ALL=locale, PYTHONUTF8="0", PYTHONCOERCECLOCALE="0",
+    )  # fmt: skip
+    assert done.returncode == 5, done.stderr
+    assert "ended with exit code 5" in done.stderr

@@ -83,7 +83,7 @@ class Run:
 @click.option(
     "--list",
     "listing",
-    type=click.File("r"),
+    type=click.File("rb"),
     metavar="FILE",
     help="Run every line of FILE (- for standard input): a script and its arguments.",
 )
@@ -110,7 +110,7 @@ def command(
     context: click.Context,
     module: bool,
     argument_sets: tuple[str, ...],
-    listing: IO[str] | None,
+    listing: IO[bytes] | None,
     jobs: int,
     timeout: float | None,
     show_output: bool,
@@ -146,7 +146,7 @@ def _runs(
     script: str | None,
     arguments: tuple[str, ...],
     argument_sets: tuple[str, ...],
-    listing: Iterable[str] | None,
+    listing: Iterable[bytes] | None,
     *,
     is_module: bool,
 ) -> list[tuple[str, ...]]:
@@ -158,10 +158,9 @@ def _runs(
         runs += [(*first, *arguments, *each) for each in sets]
     elif argument_sets or is_module:
         raise Refusal("which script? --with and --module are for one that is named.")
-    for text in listing or ():
-        each = _split(text, "--list")
-        if each and not each[0].startswith("#"):
-            runs.append(each)
+    # Names of files are bytes to the system, whatever the locale makes of them.
+    lines = [os.fsdecode(line).strip() for line in listing or ()]
+    runs += [_split(text, "--list") for text in lines if text and not text.startswith("#")]
     if not runs:
         raise Refusal("there is nothing to run: name a SCRIPT, or a file with --list.")
     for each in runs:
@@ -270,7 +269,8 @@ def _print(done: list[Run], *, show_output: bool) -> None:
         if run.code and not show_output:
             end = "took too long" if run.code == TOO_LONG else f"ended with exit code {run.code}"
             colon = ":" if run.output.strip() else "."
-            click.echo(f"whorl: {shlex.join(run.words)} {end}{colon}", err=True)
+            command_line = words.printable(shlex.join(run.words))
+            click.echo(f"whorl: {command_line} {end}{colon}", err=True)
             for text in run.output.splitlines()[-_SHOWN:]:
                 click.echo(f"  {words.printable(text)}", err=True)
     columns = [
