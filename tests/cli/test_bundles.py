@@ -141,7 +141,7 @@ def test_pickled_values_neither_leave_nor_arrive_unasked(
         store.put(entry)
     ran = run("export", tmp_path / "b")
     assert "left out" in ran.err
-    assert "exported 1 entries" in ran.out
+    assert "exported 1 entry of 1 program" in ran.out
     run("export", tmp_path / "c", "--allow-pickles")
     refused = run("import", tmp_path / "c", cache_dir=other.root)
     assert (refused.code, holds(other, pickled), holds(other, plain)) == (1, False, True)
@@ -157,7 +157,32 @@ def test_a_rehearsed_import_checks_and_puts_nothing(
     run("export", tmp_path / "b")
     ran = run("import", tmp_path / "b", "--dry-run", cache_dir=other.root)
     assert (ran.code, other.root.exists()) == (0, False)
-    assert "the bundle is whole: 6 entries" in ran.out
+    assert ran.out == "the bundle is whole: 6 entries would be imported; 0 are there already\n"
+
+
+def test_a_rehearsed_import_knows_what_is_there_already(
+    run: Run, store: DirectoryStore, other: DirectoryStore, tmp_path: Path
+) -> None:
+    entries = filled(store)
+    run("export", tmp_path / "b")
+    other.put(entries[0])
+    before = sorted(other.root.rglob("*"))
+    told = run("import", tmp_path / "b", "--dry-run", "--json", cache_dir=other.root).json
+    assert (told["stored"], told["known"], told["failed"]) == (5, 1, [])
+    assert sorted(other.root.rglob("*")) == before
+    done = run("import", tmp_path / "b", "--json", cache_dir=other.root).json
+    assert (done["stored"], done["known"]) == (5, 1)
+
+
+def test_one_entry_is_said_as_one(
+    run: Run, store: DirectoryStore, other: DirectoryStore, tmp_path: Path
+) -> None:
+    store.put(artifact_of("m.f"))
+    assert run("export", tmp_path / "b").out.startswith("exported 1 entry of 1 program to ")
+    ran = run("import", tmp_path / "b", "--dry-run", cache_dir=other.root)
+    assert ran.out == "the bundle is whole: 1 entry would be imported; 0 are there already\n"
+    ran = run("import", tmp_path / "b", cache_dir=other.root)
+    assert ran.out == "imported 1 entry; 0 were there already\n"
 
 
 def damaged(store: DirectoryStore, entry: Entry, place: int) -> None:

@@ -164,5 +164,5 @@ def _tell(destination: Destination, size: int, packing: _Packing, *, as_json: bo
         return
     packing.tell_left_out()
     of = "program" if len(programs) == 1 else "programs"
-    exported = f"exported {count} entries of {len(programs)} {of} to {destination.path}"
+    exported = f"exported {words.entries(count)} of {len(programs)} {of} to {destination.path}"
     destination.tell(f"{exported}, {words.size(size)}")

@@ -53,6 +53,5 @@ def command(
     if said_to_be_empty(store):
         return
     verb = "would remove" if dry_run else "removed"
-    entries = "entry" if done.removed == 1 else "entries"
     freed, left = words.size(done.freed), words.size(done.left)
-    line(f"{verb} {done.removed} {entries}, {freed}; {left} {'would be ' * dry_run}left")
+    line(f"{verb} {words.entries(done.removed)}, {freed}; {left} {'would be ' * dry_run}left")

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from whorl.late import replace
 from whorl.store.bundle import BadBundle, Imported, contents, unpack
 
 from .given import Place
 from .opened import opened
 from .output import common, line, progress, say, silenced
 from .refusal import Refusal, Trouble
-from .words import printable
+from .words import entries, printable
 
 __all__ = ["command"]
 
@@ -65,14 +66,14 @@ def command(
 def _imported(
     bundle: Path, cache_dir: str | None, *, with_pickles: bool, dry_run: bool
 ) -> Imported:
-    from whorl.store import MemoryStore
-
-    store = MemoryStore() if dry_run else opened(cache_dir, for_writing=True)
+    store = opened(cache_dir, for_writing=not dry_run)
     with bundle.open("rb") as file:
         total = 2 * contents(file).size
         file.seek(0)
         with silenced("whorl.store"), progress("importing", total) as advance:
-            return unpack(file, store, with_pickles=with_pickles, watch=advance)
+            done = unpack(file, store, with_pickles=with_pickles, watch=advance)
+    # A store for looking takes nothing: what it was not given is what would be stored.
+    return replace(done, stored=len(done.failed), failed=()) if dry_run else done
 
 
 def _print(done: Imported, *, dry_run: bool) -> None:
@@ -84,7 +85,8 @@ def _print(done: Imported, *, dry_run: bool) -> None:
             "which runs code of whoever made them.",
             err=True,
         )
+    stored = entries(done.stored)
     if dry_run:
-        line(f"the bundle is whole: {done.stored} entries would be imported")
+        line(f"the bundle is whole: {stored} would be imported; {done.known} are there already")
         return
-    line(f"imported {done.stored} entries; {done.known} were there already")
+    line(f"imported {stored}; {done.known} were there already")

@@ -49,7 +49,7 @@ def opened(cache_dir: str | None, *, for_writing: bool = False) -> DirectoryStor
     if root.is_dir() and not os.access(root, os.R_OK | os.X_OK):
         raise Trouble(f"{root} cannot be read: permission denied.")
     if for_writing and settings.current().cache.value == "readonly":
-        raise Trouble("WHORL_CACHE is readonly: nothing is changed.")
+        raise Trouble("WHORL_CACHE is readonly: nothing is changed; --dry-run only looks.")
     max_size = settings.current().cache_max_size.value
     return DirectoryStore(root, max_size=max_size, read_only=not for_writing)
 

@@ -119,7 +119,6 @@ def _print(verdict: Verdict) -> None:
         line(f"{row['key']} is damaged: {row['reason']}; {aside}", "red")
     for row in verdict.unreadable:
         line(f"{row['key']} cannot be read: {row['reason']}", "red")
-    entries = "entry" if verdict.checked == 1 else "entries"
     bad = len(verdict.damaged) + len(verdict.unreadable)
     result = "all whole" if not bad else f"{bad} not whole"
-    line(f"checked {verdict.checked} {entries}, {words.size(verdict.size)}: {result}")
+    line(f"checked {words.entries(verdict.checked)}, {words.size(verdict.size)}: {result}")

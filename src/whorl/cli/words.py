@@ -12,7 +12,9 @@ import click
 from whorl.errors import BadSetting
 from whorl.options import size_of
 
-__all__ = ["age", "ago", "byte_count", "duration", "moment", "printable", "share", "size"]
+__all__ = [
+    "age", "ago", "byte_count", "duration", "entries", "moment", "printable", "share", "size",
+]  # fmt: skip
 
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _AGE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.ASCII)
@@ -41,6 +43,15 @@ def size(number: float) -> str:
     while number >= 1024 ** (power + 1) and power < 4:
         power += 1
     return f"{number / 1024**power:.1f} {' KMGT'[power]}iB"
+
+
+def entries(number: int) -> str:
+    """A number of entries.
+
+    >>> entries(1), entries(2)
+    ('1 entry', '2 entries')
+    """
+    return f"{number} {'entry' if number == 1 else 'entries'}"
 
 
 def duration(seconds: float) -> str:
