@@ -155,3 +155,12 @@ def test_the_program_of_the_demo_is_shown_as_json_too(run: Run) -> None:
     text = run("demo", "--show-program").out
     assert "@whorl.kernel" in text
     assert run("demo", "--show-program", "--json").json == {"program": text}
+
+
+def test_json_before_the_command_is_told_where_it_stands(run: Run) -> None:
+    ran = run("--json", "stats")
+    assert (ran.code, ran.err) == (
+        2,
+        "whorl: --json stands after the command: whorl stats --json\n",
+    )
+    assert "No such option '--jason'" in run("--jason", "stats").err

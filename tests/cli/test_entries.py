@@ -95,9 +95,17 @@ def test_ls_prints_keys_alone_for_other_commands(run: Run, entries: list[Entry])
     assert run("ls", "-q", "-p", "blur", "--json").json == [str(entries[2].key)]
 
 
-def test_ls_of_nothing_that_fits_says_so(run: Run, entries: list[Entry]) -> None:
-    ran = run("ls", "--program", "nobody")
-    assert (ran.code, ran.out, ran.err) == (0, "", "whorl: no entry is like that.\n")
+def test_ls_of_nothing_that_fits_says_how_many_there_are(run: Run, entries: list[Entry]) -> None:
+    ran = run("ls", "--program", "nothing")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "whorl: no entry is like that; whorl ls --all shows every one (5).\n"
+
+
+def test_ls_of_an_empty_cache_says_that(run: Run, store: DirectoryStore) -> None:
+    store.root.mkdir(mode=0o700)
+    for words in ([], ["--all"], ["--program", "nothing"]):
+        ran = run("ls", *words)
+        assert (ran.code, ran.out, ran.err) == (0, "", f"whorl: {store.root} has no entries.\n")
 
 
 @pytest.mark.parametrize("text", ["5", "5 years", "-5d", "d"])

@@ -149,6 +149,10 @@ def _run(arguments: Sequence[str] | None) -> int:
             whorl.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.NoSuchOption as error:
+        if error.option_name == "--json":  # every command has it, so it is of one that is missing
+            raise Refusal("--json stands after the command: whorl stats --json") from None
+        raise
     return 0
 
 

@@ -62,7 +62,8 @@ def command(
       whorl show $(whorl ls --program step --limit 1 --keys)
     """  # \b is click's
     store = opened(cache_dir)
-    rows = sorted(selection.of(catalogue(store)), key=_ORDERS[sort], reverse=reverse)
+    every = list(catalogue(store))
+    rows = sorted(selection.of(every), key=_ORDERS[sort], reverse=reverse)
     if limit is None:
         limit = ON_A_TERMINAL if sys.stdout.isatty() and not as_json else 0
     shown = rows[:limit] if limit else rows
@@ -76,7 +77,9 @@ def command(
     if said_to_be_empty(store):
         return
     if not rows:
-        click.echo("whorl: no entry is like that.", err=True)
+        none = f"no entry is like that; whorl ls --all shows every one ({len(every)})"
+        text = none if every else f"{store.root} has no entries"
+        click.echo(words.printable(f"whorl: {text}."), err=True)
         return
     _print(shown)
     if len(shown) < len(rows):
