@@ -175,8 +175,17 @@ def test_the_order_of_a_dict_counts_only_where_it_is_said_to() -> None:
     assert same(Counter("ab"), Counter("ba"))
 
 
-def test_the_order_of_keywords_of_a_partial_does_not_count() -> None:
-    assert same(functools.partial(dict, a=1, b=2), functools.partial(dict, b=2, a=1))
+def test_the_order_of_keywords_of_a_partial_counts_since_its_function_sees_it() -> None:
+    one: Any = functools.partial(dict, a=1, b=2)
+    other: Any = functools.partial(dict, b=2, a=1)
+    assert list(one()) != list(other())
+    assert not same(one, other)
+
+
+def test_the_order_of_a_dict_that_code_reads_counts_though_that_of_data_does_not() -> None:
+    one, other = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    assert same(one, other)
+    assert not same(lambda: list(one), lambda: list(other))
 
 
 # -- which state counts -----------------------------------------------------------------

@@ -110,7 +110,8 @@ def test_more_positional_and_keyword_arguments() -> None:
     def told(*args: Any, **kwargs: Any) -> str:
         return f"{args} {sorted(kwargs.items())}"
 
-    assert told(1, 2, a=3, b=4) == told(1, 2, b=4, a=3) == "(1, 2) [('a', 3), ('b', 4)]"
+    assert told(1, 2, a=3, b=4) == "(1, 2) [('a', 3), ('b', 4)]"
+    assert told(1, 2, **{"a": 3, "b": 4}) == "(1, 2) [('a', 3), ('b', 4)]"
     assert told() == "() []"
     assert told(1, [2]) == "(1, [2]) []"
     assert ran(told) == 3

@@ -413,9 +413,17 @@ def test_a_change_that_is_taken_back_is_a_hit_again() -> None:
 def test_an_equal_object_in_the_place_of_another_is_a_hit() -> None:
     cached = Counted(lambda x: x + len(CONFIG))
     cached(1)
-    rebind("CONFIG", {"deep": {"list": [1, 2]}, "tile": 64})()
+    rebind("CONFIG", {"tile": 64, "deep": {"list": [1, 2]}})()
     cached(1)
     assert cached.runs == 1
+
+
+def test_a_global_dict_in_another_order_is_another() -> None:
+    cached = Counted(lambda x: x + len(CONFIG))
+    cached(1)
+    rebind("CONFIG", {"deep": {"list": [1, 2]}, "tile": 64})()
+    cached(1)
+    assert cached.runs == 2
 
 
 def test_what_is_not_read_is_not_noticed() -> None:

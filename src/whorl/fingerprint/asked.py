@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import weakref
 
-__all__ = ["ByIdentity", "ByType", "InOrder", "Mode"]
+__all__ = ["ByIdentity", "ByType", "InOrder", "Mode", "Sight"]
 
 
 class Mode(enum.Enum):
@@ -15,6 +15,14 @@ class Mode(enum.Enum):
     CODE = "code"
     OWN_CODE = "own code"
     NAMES = "names"
+
+
+class Sight(enum.Enum):
+    """What code sees of other code only if it looks; `sights` tells who looks."""
+
+    ORDER = "the order of what is in a class"
+    DOCS = "docstrings"
+    TYPES = "the classes that annotations name"
 
 
 class InOrder:

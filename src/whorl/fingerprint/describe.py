@@ -18,6 +18,9 @@ Four modes read one set of rules:
     own code  like code, but globals are not followed: the identity of a class that no
               other process can import
     names     annotations: classes by name
+
+The order of dicts and of attributes counts in all modes but the first: code can see it. What
+else code sees of other code only if it looks, such as docstrings, counts where it does (`sees`).
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from typing import Any, Final, cast
 
 from whorl.errors import UnsupportedValue
 
-from .asked import ByIdentity, ByType, InOrder, Mode
+from .asked import ByIdentity, ByType, InOrder, Mode, Sight
 from .boundary import USER, Home
 from .class_table import ClassTable
 from .digest import hash_hex
@@ -65,6 +68,7 @@ from .refusal import DEFAULT_REMEDY, Refused
 from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, WHOLE, join_libraries, known_rules
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
+from .sights import sights_of
 from .tokens import Node, marshalled, tag_of, unlabelled
 from .walk import walk
 
@@ -82,12 +86,15 @@ WRAPPERS: Final[Mapping[Marker, Callable[[object], object]]] = {
 class Describer:
     """The rules of one policy in one mode, chosen once per class."""
 
-    def __init__(self, policy: Policy, mode: Mode = Mode.DATA) -> None:
+    def __init__(
+        self, policy: Policy, mode: Mode = Mode.DATA, sees: frozenset[Sight] = frozenset()
+    ) -> None:
         self.policy = policy
         self.mode = mode
+        self.sees = sees
         self._rules: ClassTable[Rule] = ClassTable()
         self._said_of: ClassTable[ClassRule] = ClassTable(policy.rules)
-        self._others: dict[Mode, Describer] = {mode: self}
+        self._others: dict[tuple[Mode, frozenset[Sight]], Describer] = {(mode, sees): self}
 
     def __call__(self, value: object) -> Node:
         """The node of a value that is no leaf. Raises `Refused`."""
@@ -105,11 +112,18 @@ class Describer:
 
     def in_mode(self, mode: Mode) -> Describer:
         """The same policy, asked another question."""
-        other = self._others.get(mode)
+        return self._other(mode, self.sees)
+
+    def seeing(self, sights: frozenset[Sight]) -> Describer:
+        """The same policy and question, where the code that asks looks at more."""
+        return self._other(self.mode, self.sees | sights)
+
+    def _other(self, mode: Mode, sees: frozenset[Sight]) -> Describer:
+        other = self._others.get((mode, sees))
         if other is None:
-            other = Describer(self.policy, mode)
+            other = Describer(self.policy, mode, sees)
             other._others = self._others
-            self._others[mode] = other
+            self._others[mode, sees] = other
         return other
 
     def graph(self, value: object, where: str = "value") -> Graph:
@@ -147,12 +161,20 @@ class Describer:
         walk.under_way.add(key)
         try:
             graph = other.graph(value, f"value{where}")
+            sights = sights_of(graph) if mode is Mode.CODE else other.sees
+            looks = not sights <= other.sees
+            while not sights <= other.sees:
+                other = other.seeing(sights)
+                graph = other.graph(value, f"value{where}")
+                sights = sights_of(graph)
         except UnsupportedValue as error:
             raise Refused(error.reason, error.remedy, inside=error) from error
         finally:
             walk.under_way.discard(key)
         digest = hash_hex(marshalled(graph.tokens))
         walk.codes[key] = (value, digest)
+        if looks:  # what a part alone looks at may be less
+            return digest
         for part in graph.reached(types.FunctionType):
             written = hash_hex(marshalled(graph.tokens_of(part)))
             walk.codes[mode.value, id(other), id(part)] = (part, written)
@@ -254,6 +276,7 @@ class Describer:
         if self._class_counts(cls):
             head.append((".__class__", type))
         local = not known_by_name(cls)
+        in_order = self.mode is not Mode.DATA
         if self.mode is Mode.DATA and local:
             head.append((".__class__", lambda value: self.own_code(cls)))
         if base is not object:
@@ -272,7 +295,7 @@ class Describer:
             if shape is None:
                 if len(shapes) > 1024:
                     shapes.clear()
-                names = tuple(sorted(held, key=_order))
+                names = held if in_order else tuple(sorted(held, key=_order))
                 labels = [label for label, _ in head] + [_field_label(name) for name in names]
                 shape = shapes[held] = names, shape_tag(identity, names), labels.__getitem__
             names, tag, label = shape

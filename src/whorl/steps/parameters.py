@@ -23,6 +23,8 @@ __all__ = ["Content", "Parameters", "leaf_test"]
 
 Names = Iterable[str]
 
+_VARKEYWORDS: Final = 0x08  # a flag of code
+
 
 @exclude("path")
 class Content:
@@ -49,11 +51,17 @@ def _by_content(value: object) -> object:
     return Content(os.fsdecode(value))
 
 
+def _keywords(held: dict[str, Any]) -> object:
+    """The further keywords of a call; whoever takes any sees the order in which they come."""
+    return InOrder(held) if len(held) > 1 else held
+
+
 _WRAPS: Final[Mapping[str, Callable[[Any], object]]] = {
     "by_type": ByType,
     "by_identity": ByIdentity,
     "ordered": InOrder,
     "by_content": _by_content,
+    "keywords": _keywords,
 }
 
 
@@ -89,6 +97,8 @@ class Parameters:
         self._binding = Binding(function)
         every = self._binding.names
         kinds = _checked(function.__qualname__, every, said)
+        if function.__code__.co_flags & _VARKEYWORDS:
+            kinds.setdefault(every[-1], "keywords")
         self.names = tuple(name for name in every if kinds.get(name) != "exclude")
         self._places = tuple(
             (i, _WRAPS.get(kinds.get(name, "")))

@@ -12,8 +12,8 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 
-from whorl.fingerprint.bytecode import nested_codes
 from whorl.fingerprint.graph import Graph
+from whorl.fingerprint.sights import written_in
 
 __all__ = ["called"]
 
@@ -32,7 +32,7 @@ def called(graph: Graph) -> Iterator[types.FunctionType]:
             return
         for function, _ in found:
             del waiting[id(function)]
-            names |= _written_in(function.__code__)
+            names |= written_in(function.__code__)
             yield function
 
 
@@ -46,11 +46,3 @@ def _doors(graph: Graph, function: types.FunctionType) -> frozenset[str]:
             if not (name.startswith("__") and name.endswith("__")):
                 doors.append(name)
     return frozenset(doors)
-
-
-def _written_in(code: types.CodeType) -> set[str]:
-    names: set[str] = set()
-    for inner in nested_codes(code):
-        names.update(inner.co_names)
-        names.update(held for held in inner.co_consts if type(held) is str)
-    return names

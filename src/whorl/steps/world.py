@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 
 from whorl.artifacts import Part
 from whorl.errors import UnsupportedFunction, UnsupportedValue
-from whorl.fingerprint.asked import Mode
+from whorl.fingerprint.asked import Mode, Sight
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import StableDigest, hash_hex
@@ -36,6 +36,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import Refused
 from whorl.fingerprint.rules.builtin import dict_node
+from whorl.fingerprint.sights import sights_of
 from whorl.fingerprint.tokens import FORMAT, Node, is_flat, marshalled, unlabelled
 from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
@@ -124,6 +125,9 @@ def world_of(
         survey = _Survey(said, name)
         try:
             digest = survey.digest((root, *beside))
+            while not survey.sights <= survey.sees:  # it looks at more than was shown to it
+                survey = _Survey(said, name, survey.sees | survey.sights)
+                digest = survey.digest((root, *beside))
         finally:
             walk.forget()
         for cls in named:
@@ -143,10 +147,12 @@ def world_of(
 class _Survey:
     """One walk over code: what it says, what it met, and what has to stay as it is."""
 
-    def __init__(self, said: Surroundings, name: str) -> None:
+    def __init__(self, said: Surroundings, name: str, sees: frozenset[Sight] = frozenset()) -> None:
         self._said = said
         self._name = name
-        self._describer = Describer(Policy(boundary=said.boundary)).in_mode(Mode.CODE)
+        self._describer = Describer(Policy(boundary=said.boundary), Mode.CODE, sees)
+        self.sees = sees
+        self.sights: frozenset[Sight] = frozenset()
         self._ignored = {id(value) for value in said.objects}
         self.watch = Watch(self._describer, self._is_ignored)
         self.met: dict[str, object] = {}
@@ -157,6 +163,7 @@ class _Survey:
     def digest(self, roots: tuple[object, ...]) -> StableDigest:
         self._roots = roots
         graph = Graph(roots, self._describe, self._blame)
+        self.sights = sights_of(graph)
         for function in called(graph):
             self._check_outside(function, graph)
         python = sys.implementation.cache_tag  # what builtins do is up to the version

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..asked import ByIdentity, ByType, InOrder
+from ..asked import ByIdentity, ByType, InOrder, Mode
 from ..bytecode import bytecode_digest
 from ..class_table import ClassTable
 from ..digest import hash_bytes
@@ -65,6 +65,15 @@ def ordered_node(tag: bytes, pairs: Sequence[tuple[object, object]]) -> Node:
     keys = [key for key, _ in pairs]
     values = [keys, *(value for _, value in pairs)]
     return Node(tag, values, lambda i: f"[{_key(keys[i - 1])}]" if i else ".keys()")
+
+
+def dict_content(stored: dict[Any, object], describer: Describer) -> Node:
+    """The content of a dict: of data in no order; in code with its order, which a loop can see."""
+    if describer.mode is Mode.DATA:
+        return dict_node(stored)
+    keys = tuple(dict.__iter__(stored))
+    values = (keys, *(dict.__getitem__(stored, key) for key in keys))
+    return Node(b"read dict", values, lambda i: f"[{_key(keys[i - 1])}]" if i else ".keys()")
 
 
 def set_node(tag: bytes, members: Iterable[object]) -> Node:
@@ -220,7 +229,8 @@ def _ordered_dict(value: collections.OrderedDict[Any, Any], describer: Describer
 
 def _default_dict(value: collections.defaultdict[Any, Any], describer: Describer) -> Node:
     factory = class_vars(collections.defaultdict)["default_factory"].__get__(value)
-    return Node(b"defaultdict", (dict_node(value), factory), lambda i: ("", ".default_factory")[i])
+    content = dict_content(value, describer)
+    return Node(b"defaultdict", (content, factory), lambda i: ("", ".default_factory")[i])
 
 
 _RANGE_LABELS: Final = (".start", ".stop", ".step").__getitem__
@@ -238,7 +248,7 @@ RULES: Final[dict[type, Rule]] = {
     memoryview: _memoryview,
     list: lambda v, d: Node(b"L", v if type(v) is list else [*list.__iter__(v)]),
     tuple: lambda v, d: Node(b"T", v if type(v) is tuple else (*tuple.__iter__(v),)),
-    dict: lambda v, d: dict_node(v),
+    dict: dict_content,
     set: lambda v, d: set_node(b"S", set.__iter__(v)),
     frozenset: lambda v, d: set_node(b"Z", frozenset.__iter__(v)),
     range: lambda v, d: Node(b"range", (v.start, v.stop, v.step), _RANGE_LABELS),

@@ -10,9 +10,10 @@ from __future__ import annotations
 import abc
 import enum
 import types
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..asked import Mode
+from ..asked import Mode, Sight
 from ..layout import layout_of, state_of
 from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import importable, known_by_name, known_module_name
@@ -81,10 +82,21 @@ def _class(cls: Any, describer: Describer) -> Node:
         ".__class__": type(cls),
         ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
         ".__annotations__": annotations_node(class_vars(cls).get("__annotations__"), describer),
+        **_looked_at(cls, content, describer),
         "": dict_node(content),
     }
     labels = [*parts]
     return Node(b"class", [*parts.values()], labels.__getitem__)
+
+
+def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -> dict[str, object]:
+    """What counts of a class only where the code that reads it looks."""
+    stored = class_vars(cls)
+    parts: dict[str, object] = {}
+    if Sight.ORDER in describer.sees:
+        # Not of special names, which the interpreter and libraries set when they like.
+        parts[".__dict__"] = [n for n in stored if n in content and not n.startswith("__")]
+    return parts
 
 
 def _by_name(cls: type, describer: Describer) -> Node:

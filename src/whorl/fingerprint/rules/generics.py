@@ -7,6 +7,7 @@ import types
 import typing
 from typing import TYPE_CHECKING, Any, Final
 
+from ..asked import Mode
 from ..lookup import class_vars, derives, instance_dict, type_name
 from ..names import known_module_name
 from ..tokens import Node
@@ -33,6 +34,8 @@ def _alias(value: Any, describer: Describer) -> Node:
     if origin is typing.Union or origin is typing.Literal:
         # Optional[int], Union[None, int] and int | None are one type.
         tag = b"union" if origin is typing.Union else b"literal"
+        if describer.mode is not Mode.DATA:  # code that asks for the arguments sees their order
+            return Node(b"read " + tag, arguments, lambda i: f".__args__[{i}]")
         return Node(tag, (), lambda i: ".__args__", items=[(a,) for a in arguments])
     if "__metadata__" in stored:
         return Node(b"annotated", (origin, *stored["__metadata__"]))

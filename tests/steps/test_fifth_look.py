@@ -1,0 +1,227 @@
+"""What a fourth attack on cached functions found."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whorl
+from whorl.store import Cache, DirectoryStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Cache:
+    return Cache(DirectoryStore(tmp_path / "store"))
+
+
+class Edits:
+    """A program of one module, in the versions that an edit makes of it."""
+
+    def __init__(self, folder: Path, store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.store = store
+        self._patch = monkeypatch
+
+    def load(self, text: str, number: int) -> dict[str, Any]:
+        """The module with this text, as a process that begins now has it."""
+        path = self.folder / f"version_{number}.py"
+        path.write_text(text, encoding="utf-8")
+        module = type(sys)("program_of_this_test")
+        self._patch.setitem(sys.modules, module.__name__, module)
+        exec(compile(text, str(path), "exec"), module.__dict__)
+        return module.__dict__
+
+    def answers(self, program: str, **options: Any) -> list[tuple[Any, Any, int]]:
+        """For the program before the edit, after it and before it again: what the cached `f`
+        returns, what it should return, and how often it ran."""
+        program = textwrap.dedent(program)
+        found = []
+        for number, group in enumerate((1, 2, 1)):
+            text = re.sub(r"\{\{(.*?) => (.*?)\}\}(?!\})", rf"\{group}", program, flags=re.DOTALL)
+            scope = self.load(text, number)
+            cached = whorl.cached(store=self.store, **options)(scope["f"])
+            found.append((cached(), scope["f"](), cached.stats()["ran"]))
+        return found
+
+    def is_noticed(self, program: str, **options: Any) -> None:
+        """The edit changes what the function returns, and the cached one returns just that."""
+        found = self.answers(program, **options)
+        assert [answer for answer, _, _ in found] == [truth for _, truth, _ in found]
+        assert found[0][1] != found[1][1], "an edit that nobody can see"
+        assert [ran for _, _, ran in found] == [1, 1, 0]
+
+
+@pytest.fixture
+def edits(tmp_path: Path, store: Cache, monkeypatch: pytest.MonkeyPatch) -> Edits:
+    return Edits(tmp_path, store, monkeypatch)
+
+
+def named(programs: Mapping[str, str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("program", programs.values(), ids=programs)
+
+
+ORDERS: dict[str, str] = {
+    "a table of functions": """
+        def inc(x): return x + 1
+        def dbl(x): return x * 2
+        STAGES = {{{"inc": inc, "dbl": dbl} => {"dbl": dbl, "inc": inc}}}
+        def f():
+            x = 3
+            for stage in STAGES.values():
+                x = stage(x)
+            return x
+        """,
+    "captured": """
+        def make(held):
+            return lambda: list(held)
+        f = make({{dict(a=1, b=2) => dict(b=2, a=1)}})
+        """,
+    "a default": """
+        def helper(held={{dict(a=1, b=2) => dict(b=2, a=1)}}): return list(held)
+        def f(): return helper()
+        """,
+    "a class attribute": """
+        class Table:
+            rows = {{dict(a=1, b=2) => dict(b=2, a=1)}}
+        def f(): return list(Table.rows)
+        """,
+    "a dict in an instance": """
+        class Table: pass
+        TABLE = Table()
+        TABLE.rows = [{{dict(a=1, b=2) => dict(b=2, a=1)}}]
+        def f(): return list(TABLE.rows[0])
+        """,
+    "attributes of an instance": """
+        class Table: pass
+        TABLE = Table()
+        {{TABLE.a = 1; TABLE.b = 2 => TABLE.b = 2; TABLE.a = 1}}
+        def f(): return list(vars(TABLE))
+        """,
+    "keys that cannot be sorted": """
+        TABLE = {{{1: 1, "a": 2} => {"a": 2, 1: 1}}}
+        def f(): return list(TABLE)
+        """,
+    "a counter": """
+        from collections import Counter
+        HELD = Counter("{{abab => baba}}")
+        def f(): return HELD.most_common(1)
+        """,
+    "a default dict": """
+        from collections import defaultdict
+        HELD = defaultdict(int, {{dict(a=1, b=2) => dict(b=2, a=1)}})
+        def f(): return list(HELD)
+        """,
+    "a namespace": """
+        from types import SimpleNamespace
+        HELD = SimpleNamespace({{a=1, b=2 => b=2, a=1}})
+        def f(): return list(vars(HELD))
+        """,
+    "keywords of a partial": """
+        from functools import partial
+        def names(**held): return list(held)
+        HELD = partial(names, {{a=1, b=2 => b=2, a=1}})
+        def f(): return HELD()
+        """,
+    "a registry of subclasses": """
+        class Base:
+            registry = {}
+            def __init_subclass__(cls): Base.registry[cls.__name__] = cls
+        {{class A(Base): pass => class B(Base): pass}}
+        {{class B(Base): pass => class A(Base): pass}}
+        def f(): return list(Base.registry)
+        """,
+    "fields of a model": """
+        import pydantic
+        class Model(pydantic.BaseModel):
+            {{a: int = 1 => b: int = 2}}
+            {{b: int = 2 => a: int = 1}}
+        def f(): return list(Model().model_dump())
+        """,
+    "annotations of a class": """
+        class Table:
+            {{a: int => b: str}}
+            {{b: str => a: int}}
+        def f(): return list(Table.__annotations__)
+        """,
+    "methods of a class": """
+        class Table:
+            {{def a(self): pass => def b(self): pass}}
+            {{def b(self): pass => def a(self): pass}}
+        def f(): return [name for name in vars(Table) if name[0] != "_"]
+        """,
+    "arguments of a union": """
+        import typing
+        KIND = typing.Union[{{int, str => str, int}}]
+        def f(): return [kind.__name__ for kind in typing.get_args(KIND)]
+        """,
+    "arguments of a union with a bar": """
+        import typing
+        KIND = {{int | str => str | int}}
+        def f(): return [kind.__name__ for kind in typing.get_args(KIND)]
+        """,
+    "values of a literal": """
+        import typing
+        KIND = typing.Literal[{{"a", "b" => "b", "a"}}]
+        def f(): return list(typing.get_args(KIND))
+        """,
+    "a union of a model from left to right": """
+        import pydantic
+        class Model(pydantic.BaseModel):
+            a: {{int | str => str | int}} = pydantic.Field(union_mode="left_to_right")
+        def f(): return Model(a="1").a
+        """,
+}  # fmt: skip
+
+
+@named(ORDERS)
+def test_the_order_that_code_can_see_counts(edits: Edits, program: str) -> None:
+    edits.is_noticed(program)
+
+
+def test_a_global_dict_in_another_order_is_noticed_in_one_process(store: Cache) -> None:
+    table = {"a": 1, "b": 2}
+
+    @whorl.cached(store=store)
+    def names() -> list[str]:
+        return list(table)
+
+    assert names() == ["a", "b"]
+    table["a"] = table.pop("a")
+    assert names() == ["b", "a"]
+
+
+def test_the_order_of_keywords_counts_where_a_function_takes_any(store: Cache) -> None:
+    @whorl.cached(store=store)
+    def names(first: int = 0, **rest: int) -> list[str]:
+        return list(rest)
+
+    assert (names(a=1, b=2), names(b=2, a=1)) == (["a", "b"], ["b", "a"])
+    assert (names(a=1, first=1, b=2), names(first=1, a=1, b=2)) == (["a", "b"], ["a", "b"])
+    assert names.stats()["ran"] == 3, "where a named parameter stands does not count"
+
+
+def test_keywords_that_were_left_out_may_come_in_any_order(store: Cache) -> None:
+    @whorl.cached(store=store, exclude=["rest"])
+    def first(x: int, **rest: int) -> int:
+        return x
+
+    assert first(1, a=1, b=2) == first(1, b=2, a=1) == 1
+    assert first.stats()["ran"] == 1
+
+
+def test_a_method_that_moves_is_no_edit_where_nobody_looks(edits: Edits) -> None:
+    found = edits.answers(
+        """
+        class Table:
+            {{def a(self): return 1 => def b(self): return 2}}
+            {{def b(self): return 2 => def a(self): return 1}}
+        def f(): return Table().a() + Table().b()
+        """
+    )
+    assert [ran for _, _, ran in found] == [1, 0, 0]
