@@ -149,6 +149,18 @@ class Describer:
 
         return Graph(value, self, blame)
 
+    def graphs(self, *values: object, where: str = "value") -> tuple[Describer, list[Graph]]:
+        """The graphs of several values, and who sees all that the code in them looks at."""
+        describer = self
+        while True:
+            graphs = [describer.graph(value, where) for value in values]
+            if self.mode is not Mode.CODE:
+                return describer, graphs
+            sights = frozenset[Sight]().union(*map(sights_of, graphs))
+            if sights <= describer.sees:
+                return describer, graphs
+            describer = describer.seeing(sights)
+
     def digest_in(self, mode: Mode, value: object, where: str = "") -> str:
         """The digest of a value under another mode, in hex; `where` it is in the one that asks."""
         other = self.in_mode(mode)
@@ -160,20 +172,14 @@ class Describer:
             raise Refused("what it is annotated with leads back to itself")
         walk.under_way.add(key)
         try:
-            graph = other.graph(value, f"value{where}")
-            sights = sights_of(graph) if mode is Mode.CODE else other.sees
-            looks = not sights <= other.sees
-            while not sights <= other.sees:
-                other = other.seeing(sights)
-                graph = other.graph(value, f"value{where}")
-                sights = sights_of(graph)
+            looking, (graph,) = other.graphs(value, where=f"value{where}")
         except UnsupportedValue as error:
             raise Refused(error.reason, error.remedy, inside=error) from error
         finally:
             walk.under_way.discard(key)
         digest = hash_hex(marshalled(graph.tokens))
         walk.codes[key] = (value, digest)
-        if looks:  # what a part alone looks at may be less
+        if looking is not other:  # what a part alone looks at may be less
             return digest
         for part in graph.reached(types.FunctionType):
             written = hash_hex(marshalled(graph.tokens_of(part)))

@@ -186,7 +186,8 @@ def differences(left: object, right: object, describer: Describer) -> list[Diffe
 
 
 def _graphs(left: object, right: object, describer: Describer) -> _Graphs:
-    return _Graphs(describer, describer.graph(left), describer.graph(right))
+    looking, graphs = describer.graphs(left, right)
+    return _Graphs(looking, *graphs)
 
 
 def _written(value: object, graph: Graph) -> bytes:

@@ -87,6 +87,7 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "dbm", "open"),
     (FILES, "xml.etree.ElementTree", "parse iterparse"),
     (FILES, "pkgutil", "get_data"),
+    (FILES, "inspect", "getsource getsourcelines getcomments findsource"),
     (FILES, "sqlite3", "connect"),
     (FILES, "linecache", "getline getlines"),
     (FILES, "fileinput", "input FileInput"),

@@ -28,6 +28,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
+from whorl.fingerprint.asked import Sight
 from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
@@ -286,6 +287,8 @@ class Watch:
         self._test(f"{name}.__kwdefaults__ is {self._name(keywords)}")
         if keywords is not None:
             self._pairs(keywords)
+        if Sight.DOCS in self._describer.sees:
+            self._test(f"{name}.__doc__ is {self._name(function.__doc__)}")
         if function.__annotations__:
             self._test(f"{name}.__annotations__ is {self._name(function.__annotations__)}")
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..asked import Mode
+from ..asked import Mode, Sight
 from ..boundary import USER, Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
@@ -31,6 +31,7 @@ from ..refusal import Refused
 from ..source import code_digest
 from ..tokens import Node, is_leaf, unlabelled
 from .builtin import dict_node
+from .named import named_classes
 from .rule import Rule
 
 if TYPE_CHECKING:
@@ -96,6 +97,11 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
         ".__annotations__": annotations_node(function.__annotations__, describer),
         ".__globals__": _globals(function, describer) if describer.mode is Mode.CODE else None,
     }
+    if Sight.DOCS in describer.sees:
+        parts[".__doc__"] = function.__doc__
+    if Sight.TYPES in describer.sees:
+        named = named_classes(function.__annotations__, function.__globals__, describer)
+        parts[".__annotations__.values()"] = named
     return Node(b"function", [*parts.values()], [*parts].__getitem__)
 
 

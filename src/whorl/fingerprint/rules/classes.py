@@ -21,6 +21,7 @@ from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
 from .builtin import NAMED_CLASSES, dict_node
 from .callables import annotations_node, code_leaf, named_node
+from .named import classes_in, home_scope, named_classes
 from .rule import Kind
 
 if TYPE_CHECKING:
@@ -96,6 +97,11 @@ def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -
     if Sight.ORDER in describer.sees:
         # Not of special names, which the interpreter and libraries set when they like.
         parts[".__dict__"] = [n for n in stored if n in content and not n.startswith("__")]
+    if Sight.DOCS in describer.sees:
+        parts[".__doc__"] = stored.get("__doc__")
+    if Sight.TYPES in describer.sees:
+        named = stored.get("__annotations__")
+        parts[".__annotations__.values()"] = named_classes(named, home_scope(cls), describer)
     return parts
 
 
@@ -163,7 +169,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
                 field.default,
                 field.default_factory,
                 list(field.metadata),
-                *_models_in(field.annotation),
+                classes_in(field.annotation, home_scope(cls), describer),
             )
             for name, field in stored["__pydantic_fields__"].items()
         }
@@ -184,18 +190,6 @@ def _said_of_field(field: Any) -> dict[str, object]:
     """What was said of a pydantic field, less its annotation, which counts by name."""
     said = getattr(field, "_attributes_set", {})
     return {name: value for name, value in said.items() if name != "annotation"}
-
-
-def _models_in(annotation: Any) -> list[type]:
-    """The pydantic models that a field is made of: what they say runs when one is made."""
-    found: list[type] = []
-    waiting = [annotation]
-    while waiting:
-        part = waiting.pop()
-        if derives(type(part), type) and "__pydantic_fields__" in class_vars(part):
-            found.append(part)
-        waiting += reversed(getattr(part, "__args__", None) or ())
-    return found
 
 
 def _is_generated(held: object) -> bool:
@@ -277,7 +271,8 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
         return named_node(home, name, "")
     if describer.mode is not Mode.CODE:
         return code_leaf(value, describer)
-    held = {key: inner for key, inner in stored.items() if key not in _MODULE_BOOKKEEPING}
+    left_out = _MODULE_BOOKKEEPING - ({"__doc__"} if Sight.DOCS in describer.sees else set())
+    held = {key: inner for key, inner in stored.items() if key not in left_out}
     parts = (known_module_name(name), type(value), dict_node(held))
     return Node(b"module", parts, ("", ".__class__", "").__getitem__)
 

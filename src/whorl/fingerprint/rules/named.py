@@ -1,0 +1,112 @@
+"""Annotations in, the user's classes that they name out."""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..bytecode import reads_of
+from ..lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
+from ..syntax import syntax_tree
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["classes_in", "home_scope", "named_classes"]
+
+
+def home_scope(cls: type) -> Mapping[str, Any]:
+    """Where the texts in the annotations of a class find their names."""
+    module = sys.modules.get(module_name(cls))
+    is_plain = module is not None and derives(type(module), types.ModuleType)
+    return module_vars(typing.cast("types.ModuleType", module)) if is_plain else {}
+
+
+def named_classes(
+    annotations: object, scope: Mapping[str, Any], describer: Describer
+) -> tuple[type, ...]:
+    """The user's classes that are named in the annotations of a function or class."""
+    if type(annotations) is not dict:
+        return ()
+    found = (cls for said in annotations.values() for cls in _named(said, scope))
+    return _users(found, describer)
+
+
+def classes_in(
+    annotation: object, scope: Mapping[str, Any], describer: Describer
+) -> tuple[type, ...]:
+    """The user's classes that a validating library looks into for the sake of an annotation.
+
+    It makes dataclasses and tuples from what their own annotations say, and so on.
+    """
+    found: dict[int, type] = {}
+    waiting = [*_users(_named(annotation, scope), describer)]
+    while waiting:
+        cls = waiting.pop(0)
+        if id(cls) in found:
+            continue
+        found[id(cls)] = cls
+        stored = class_vars(cls)
+        if "__pydantic_fields__" in stored:
+            continue  # says so itself
+        if "__dataclass_fields__" in stored or derives(cls, tuple, dict):
+            for base in mro(cls):
+                said = class_vars(base).get("__annotations__")
+                waiting += named_classes(said, home_scope(base), describer)
+    return tuple(found.values())
+
+
+def _users(classes: Iterator[type], describer: Describer) -> tuple[type, ...]:
+    unique = {id(cls): cls for cls in classes}
+    return tuple(cls for cls in unique.values() if describer.home(module_name(cls)).kind == "user")
+
+
+def _named(annotation: object, scope: Mapping[str, Any]) -> Iterator[type]:
+    """The classes in an annotation, in the order in which they are written."""
+    waiting = [annotation]
+    read: set[str] = set()
+    while waiting:
+        part: Any = waiting.pop()
+        if derives(type(part), type):
+            yield part
+        if type(part) is typing.ForwardRef:
+            part = part.__forward_arg__
+        if type(part) is str:
+            if part not in read:  # a name may lead to a text that leads back
+                read.add(part)
+                waiting += reversed(_held(part, scope))
+            continue
+        for name in ("__value__", "__bound__", "__supertype__"):
+            waiting += [held for held in (_stored(part, name),) if held is not None]
+        waiting += reversed(_stored(part, "__args__") or ())
+
+
+def _stored(part: Any, name: str) -> Any:
+    """What a form of typing says of itself; a class of the user's is not asked."""
+    if derives(type(part), type) or type(part).__module__ not in ("typing", "types"):
+        return None
+    return getattr(part, name, None)
+
+
+def _held(text: str, scope: Mapping[str, Any]) -> list[object]:
+    """What the names in a text stand for; nothing where that cannot be known."""
+    try:
+        tree = syntax_tree(text, "eval")
+        code = compile(tree, "<annotation>", "eval", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return []
+    found: list[object] = []
+    for read in reads_of(code).globals:
+        value: Any = scope.get(read.name, ABSENT)
+        for attribute in read.attributes:
+            if derives(type(value), types.ModuleType):
+                value = module_vars(value).get(attribute, ABSENT)
+            elif derives(type(value), type):
+                value = class_vars(value).get(attribute, ABSENT)
+            else:
+                value = ABSENT
+        found.append(value)
+    return found
