@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 import whorl
@@ -412,3 +413,18 @@ def test_the_text_of_a_program_has_to_be_declared(edits: Edits, name: str) -> No
         whorl.cached(store=edits.store)(scope["f"])()
     declared = whorl.cached(store=edits.store, files=["version_0.py"])(scope["f"])
     assert declared() == scope["f"]()
+
+
+class Change(pydantic.BaseModel):
+    a: int = 1
+    b: int | None = None
+
+
+def test_a_model_of_which_other_fields_were_given_is_another_argument(store: Cache) -> None:
+    @whorl.cached(store=store)
+    def patch(change: Change) -> dict[str, Any]:
+        return change.model_dump(exclude_unset=True)
+
+    assert (patch(Change()), patch(Change(a=1))) == ({}, {"a": 1})
+    assert (patch(Change(b=None)), patch(Change())) == ({"b": None}, {})
+    assert patch.stats()["ran"] == 3

@@ -27,7 +27,7 @@ __all__ = [
     "marshalled",
 ]
 
-FORMAT: Final = 2  # of what `tokens` describes
+FORMAT: Final = 3  # of what `tokens` describes
 
 hash_bytes = xxh3_128_digest
 hash_hex = xxh3_128_hexdigest

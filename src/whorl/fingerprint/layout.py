@@ -2,8 +2,9 @@
 
 State lives in slots along the MRO, in the instance dictionary, and in the content of a
 builtin base. Fields that a dataclass, attrs or pydantic class declares live in one of
-these; what is set beside them counts too. Not counted: fields marked `exclude`, values
-that a cached property left behind, bookkeeping that pydantic does not compare either.
+these; what is set beside them counts too, and so does which fields of a pydantic model were
+given. Not counted: fields marked `exclude`, values that a cached property left behind, the hash
+that attrs keeps.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ for, ("keys",) for entries of the instance dictionary whose keys are no names.""
 _POINTER: Final = object.__basicsize__ // 2
 # With these flags of its class, the interpreter keeps it before the object, not in it.
 _PLACES: Final = {"__dictoffset__": 1 << 4, "__weakrefoffset__": 1 << 3}
-_BOOKKEEPING: Final = frozenset(("__pydantic_fields_set__", "_attrs_cached_hash"))
+_BOOKKEEPING: Final = frozenset(("_attrs_cached_hash",))
+_GIVEN: Final = "__pydantic_fields_set__"  # the fields of a model that were not left to defaults
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +59,14 @@ class Layout:
     markers: Mapping[str, Marker]
 
     @property
+    def gives_less(self) -> bool:
+        """Whether a model has fields of which it does not count either if they were given."""
+        return bool(self.left_out) and any(name == _GIVEN for name, _ in self.slots)
+
+    @property
     def straight(self) -> bool:
-        """Whether plain attribute access reads a set field without running any code."""
-        return reads_plainly(self.cls)
+        """Whether plain attribute access reads what counts of a field, and runs no code."""
+        return reads_plainly(self.cls) and not self.gives_less
 
 
 def layout_of(
@@ -171,6 +178,8 @@ def state_of(layout: Layout, value: object) -> dict[Name, object]:
             found[name] = slot.__get__(value)
         except AttributeError:
             continue
+    if layout.gives_less and type(given := found.get(_GIVEN)) is set:
+        found[_GIVEN] = given.difference(layout.left_out)
     stored = instance_dict(value) if layout.has_dict else None
     if stored is not None:
         odd = []

@@ -32,6 +32,8 @@ or payload.
 FORMAT (in `digest`) is part of every digest. Raise it when any encoding changes.
   1: the first.
   2: dicts by sorted key, whatever the values are; classes of enum members as part of a tag.
+  3: code with the order of what it reads; which fields of a pydantic model were given; scalars of
+     NumPy that are as wide as those of another class.
 """
 
 from __future__ import annotations

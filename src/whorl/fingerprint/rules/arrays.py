@@ -123,6 +123,8 @@ def _scalar(value: np.generic, describer: Describer) -> Node:
     if value.dtype.hasobject:
         return Node(b"scalar of objects", (value.dtype, value.item()), unlabelled)
     name = "record" if type(value) is np.record else "scalar"
+    if np.dtype(value.dtype.str).type is not value.dtype.type:
+        name = value.dtype.type.__name__  # as wide as another class: longlong and int64
     opaque = type(value) is np.void and value.dtype.fields is None
     content = value.tobytes() if opaque else content_digest(_plain(np.asarray(value)))
     return Node(b"scalar", (name, value.dtype, content), unlabelled)
