@@ -428,3 +428,129 @@ def test_a_model_of_which_other_fields_were_given_is_another_argument(store: Cac
     assert (patch(Change()), patch(Change(a=1))) == ({}, {"a": 1})
     assert (patch(Change(b=None)), patch(Change())) == ({"b": None}, {})
     assert patch.stats()["ran"] == 3
+
+
+OUTSIDE: dict[str, str] = {
+    "time.strftime": "import time\ndef f(): return time.strftime('%Y')",
+    "strftime": "from time import strftime\ndef f(fmt='%Y'): return strftime(f'{fmt}-%m')",
+    "time.strftime in the body": "def f():\n    import time\n    return time.strftime('%Y')",
+    "email.utils.formatdate": "from email.utils import formatdate\ndef f(): return formatdate()",
+    "formatdate with a keyword":
+        "import email.utils\ndef f(): return email.utils.formatdate(localtime=True)",
+    "os.uname": "import os\ndef f(): return os.uname().nodename",
+    "os.cpu_count": "import os\ndef f(): return os.cpu_count()",
+    "os.get_terminal_size": "import os\ndef f(): return os.get_terminal_size()",
+    "os.geteuid": "import os\ndef f(): return os.geteuid()",
+    ".absolute": "from pathlib import Path\ndef f(): return str(Path('x').absolute())",
+    "ConfigParser.read":
+        "import configparser\ndef f():\n    parser = configparser.ConfigParser()\n"
+        "    parser.read('x.ini')\n    return parser.sections()",
+    "ConfigParser.read in the body":
+        "def f():\n    from configparser import ConfigParser\n    return ConfigParser().read('x')",
+    "xml.dom.minidom.parse":
+        "import xml.dom.minidom\ndef f(): return xml.dom.minidom.parse('x.xml').toxml()",
+    "http.client.HTTPSConnection":
+        "import http.client\ndef f(): return http.client.HTTPSConnection('x').host",
+    "asyncio.create_subprocess_exec":
+        "import asyncio\ndef f(): return asyncio.run(asyncio.create_subprocess_exec('ls'))",
+    "os.posix_spawn": "import os\ndef f(): return os.posix_spawn('/bin/ls', ['ls'], {})",
+    "getattr": "import os\ndef f(): return getattr(os, 'environ')['HOME']",
+}  # fmt: skip
+
+
+@named(OUTSIDE)
+def test_what_is_plainly_taken_from_outside_is_refused(edits: Edits, program: str) -> None:
+    with pytest.raises(whorl.UnsupportedFunction, match=r"so what it returns depends on"):
+        whorl.cached(store=edits.store)(edits.load(program, 0)["f"])()
+
+
+INSIDE: dict[str, str] = {
+    "a time that is given":
+        "import time\ndef f(): return time.strftime('%Y', (2020, 1, 2, 0, 0, 0, 0, 1, 0))",
+    "a date that is given": "from email.utils import formatdate\ndef f(): return formatdate(0)",
+    "a date that is given by name":
+        "from email.utils import formatdate\ndef f(): return formatdate(timeval=0, usegmt=True)",
+    "absolute of numpy": "import numpy as np\ndef f(): return float(np.absolute(-1.0))",
+    "a parser of texts":
+        "import configparser\ndef f():\n    parser = configparser.ConfigParser()\n"
+        "    parser.read_string('[a]')\n    return parser.sections()",
+    "getattr": "def f(): return getattr('a', 'upper')()",
+}  # fmt: skip
+
+
+@named(INSIDE)
+def test_what_looks_like_it_is_not_refused(edits: Edits, program: str) -> None:
+    scope = edits.load(program, 0)
+    assert whorl.cached(store=edits.store)(scope["f"])() == scope["f"]()
+
+
+UNDECLARED: dict[str, str] = {
+    "get":
+        "from os import environ\n"
+        "def f(): return environ.get('FIFTH_A', '') + environ.get('FIFTH_B', '')",
+    "an item": "import os\ndef f(): return 'FIFTH_A' and os.environ['FIFTH_B']",
+    "getenv": "from os import getenv\ndef f(): return getenv('FIFTH_B')",
+    "in": "import os\ndef f(): return 'FIFTH_B' in os.environ",
+    "in the body": "def f():\n    import os\n    return os.environ.get('FIFTH_B')",
+    "imported in the body":
+        "def f():\n    from os import environ\n    return environ.get('FIFTH_B')",
+    "another name": "import os\nENV = os.environ\ndef f(): return ENV.get('FIFTH_B')",
+    "a helper": "import os\ndef g(): return os.environ.get('FIFTH_B')\ndef f(): return g()",
+    "open":
+        "def f():\n    with open('fifth_b.txt') as file:\n        return file.read()",
+    "open in a mode":
+        "def f():\n    with open('fifth_b.txt', 'rb') as file:\n        return file.read()",
+}  # fmt: skip
+
+
+@named(UNDECLARED)
+def test_a_name_that_was_not_declared_is_refused_though_another_was(
+    edits: Edits, program: str
+) -> None:
+    declared: dict[str, Any] = {"environment": ["FIFTH_A"], "files": ["fifth_a.txt"]}
+    scope = edits.load(program, 0)
+    with pytest.raises(whorl.UnsupportedFunction, match=r"FIFTH_B|fifth_b\.txt"):
+        whorl.cached(store=edits.store, **declared)(scope["f"])()
+
+
+def test_names_that_were_declared_and_names_that_nobody_can_know_are_let_through(
+    edits: Edits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (edits.folder / "data").mkdir()
+    (edits.folder / "data" / "a.txt").write_text("a")
+    (edits.folder / "b.txt").write_text("b")
+    monkeypatch.chdir(edits.folder)
+    monkeypatch.setenv("FIFTH_A", "1")
+    program = textwrap.dedent(
+        """
+        import os
+        NAME = "FIFTH_" + "B"
+        def f():
+            with open("data/a.txt") as one, open("b.txt", mode="rb") as other:
+                found = one.read(), other.read()
+            with open("log.txt", "w") as log:
+                log.write("written, not read")
+            return found, os.environ["FIFTH_A"], os.environ.get(NAME)
+        """
+    )
+    scope = edits.load(program, 0)
+    options: dict[str, Any] = {
+        "environment": ["FIFTH_A"],
+        "files": ["data", edits.folder / "b.txt"],
+    }
+    assert whorl.cached(store=edits.store, **options)(scope["f"])() == scope["f"]()
+
+
+def test_what_an_inner_cached_function_has_declared_counts_for_the_outer_one(
+    edits: Edits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIFTH_A", "1")
+    monkeypatch.setenv("FIFTH_B", "2")
+    program = (
+        "import os, whorl\n"
+        "@whorl.cached(environment=['FIFTH_B'])\n"
+        "def inner(): return os.environ['FIFTH_B']\n"
+        "def f(): return os.environ['FIFTH_A'] + inner()\n"
+    )
+    cached = whorl.cached(store=edits.store, environment=["FIFTH_A"])(edits.load(program, 0)["f"])
+    assert cached() == "12"

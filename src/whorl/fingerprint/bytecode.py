@@ -21,19 +21,26 @@ from .digest import hash_bytes, marshalled
 from .source import constant, once_per_code
 
 __all__ = [
+    "Call",
     "GlobalRead",
     "ImportRead",
     "Reads",
     "bytecode_digest",
     "called_methods",
+    "calls_in",
     "captured_reads",
-    "empty_calls",
     "nested_codes",
     "reads_of",
 ]
 
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
 _CELL_LOADS: Final = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"))
+_NAME_LOADS: Final = frozenset(
+    (
+        *_GLOBAL_LOADS, *_CELL_LOADS, "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW",
+        "LOAD_FAST_LOAD_FAST",
+    )
+)  # fmt: skip
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CALLS: Final = frozenset(("PRECALL", "CALL"))
 _CONSTANT_LOADS: Final = frozenset(dis.hasconst)
@@ -46,6 +53,18 @@ class GlobalRead:
 
     name: str
     attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of something by its name: how many arguments, which by keyword, and the constant
+    texts that come first. `is_local`: the name is one of the function's own variables."""
+
+    read: GlobalRead
+    is_local: bool
+    arguments: int
+    keywords: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,24 +164,69 @@ captured_reads: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = once
 """The captured variables and parameters that are used, with the attributes taken at once."""
 
 
-def _empty_calls(code: types.CodeType) -> tuple[GlobalRead, ...]:
-    found: dict[GlobalRead, None] = {}
+def _calls(code: types.CodeType) -> tuple[Call, ...]:
+    found: dict[Call, None] = {}
     for inner in nested_codes(code):
         steps = _steps(inner)
         for i, step in enumerate(steps):
-            if step.opname not in _GLOBAL_LOADS and step.opname not in _CELL_LOADS:
+            if step.opname not in _NAME_LOADS:
                 continue
-            read = GlobalRead(step.argval, _attributes_after(steps, i))
+            # From Python 3.13 on, one instruction may load two names.
+            name = step.argval[-1] if type(step.argval) is tuple else step.argval
+            read = GlobalRead(name, _attributes_after(steps, i))
             after = i + 1 + len(read.attributes)
-            following = steps[after + (steps[after].opname == "PUSH_NULL")]  # 3.13 has it there
-            if following.opname in _CALLS and following.arg == 0:
-                found[read] = None
+            after += steps[after].opname == "PUSH_NULL"  # 3.13 has it there
+            given = _given(steps[after:], inner)
+            if given is None and steps[after].opname == "CONTAINS_OP" and i:
+                given = 1, (), _texts(steps[i - 1 : i])
+            elif given is None and "BINARY_SUBSCR" in (
+                s.opname for s in steps[after + 1 : after + 2]
+            ):
+                given = 1, (), _texts(steps[after : after + 1])
+            if given is not None:
+                found[Call(read, step.opname.startswith("LOAD_FAST"), *given)] = None
     return tuple(found)
 
 
-empty_calls: Final[Callable[[types.CodeType], tuple[GlobalRead, ...]]] = once_per_code(_empty_calls)
-"""The names of globals and of captured variables, with their attributes, that are called
-without any argument."""
+def _given(
+    steps: list[dis.Instruction], code: types.CodeType
+) -> tuple[int, tuple[str, ...], tuple[str, ...]] | None:
+    """What is given to something that was just loaded; None if it is not called.
+
+    It is, by the call that takes all that has been put on the stack since.
+    """
+    depth = 0
+    keywords: tuple[str, ...] = ()
+    for step, following in pairwise(steps):
+        given = step.arg or 0
+        if (step.opname in _CALLS and depth == given) or (
+            step.opname == "CALL_KW" and depth == given + 1
+        ):
+            return given, keywords, _texts(steps[: min(given, 2)])
+        if step.opname == "KW_NAMES":
+            keywords = code.co_consts[given]
+        elif following.opname == "CALL_KW":
+            keywords = step.argval
+        argument = step.arg if step.opcode >= dis.HAVE_ARGUMENT else None
+        depth += dis.stack_effect(step.opcode, argument, jump=False)
+        if depth < 0:
+            return None
+    return None
+
+
+def _texts(steps: list[dis.Instruction]) -> tuple[str, ...]:
+    """The constant texts that are loaded, up to the first instruction that loads none."""
+    texts: list[str] = []
+    for step in steps:
+        if step.opname != "LOAD_CONST" or type(step.argval) is not str:
+            break
+        texts.append(step.argval)
+    return tuple(texts)
+
+
+calls_in: Final[Callable[[types.CodeType], tuple[Call, ...]]] = once_per_code(_calls)
+"""What is called by a name, with its attributes, and how; a look-up with `[...]` or `in` is a call
+with one argument."""
 
 
 def _called_methods(code: types.CodeType) -> frozenset[str]:

@@ -293,8 +293,8 @@ class _Options:
         surroundings = surroundings_of(
             self.ignores,
             policy.policy._policy.boundary,
-            has_files=bool(self.files or self.marked("by_content")),
-            has_variables=bool(self.environment),
+            declared,
+            has_paths=bool(self.marked("by_content")),
         )
         own_key = () if self.key is None or policy is not PLAIN else (self.key,)
         return Results(

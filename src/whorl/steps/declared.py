@@ -60,6 +60,27 @@ class Declared:
         ]
         return variables + files
 
+    def has(self, name: str) -> bool:
+        """Whether a variable or file of this name was declared, or a directory that it is in.
+
+        A relative name may begin anywhere, so the ends of paths are compared.
+
+        >>> declared = Declared((("A", None),), ("/data/tables",))
+        >>> [declared.has(name) for name in ("A", "B", "tables/x.csv", "x.csv")]
+        [True, False, True, False]
+        """
+        if any(name == variable for variable, _ in self.environment):
+            return True
+        asked = Path(os.path.normpath(name))
+        for file in self.files:
+            known = Path(os.path.normpath(os.path.join(self.base, file)))  # noqa: PTH118  # as below
+            for place in (asked, *asked.parents):
+                if place.parts and known.parts[-len(place.parts) :] == place.parts:
+                    return True
+            if any(Path(base, asked).is_relative_to(known) for base in (self.base, Path.cwd())):
+                return True
+        return False
+
     def missing(self) -> list[str]:
         """The files that were declared and are not there."""
         return [name for name in self.files if not os.path.exists(os.path.join(self.base, name))]  # noqa: PTH110, PTH118  # as above

@@ -19,22 +19,25 @@ import functools
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from whorl.fingerprint.bytecode import (
+    Call,
     GlobalRead,
+    ImportRead,
     called_methods,
+    calls_in,
     captured_reads,
-    empty_calls,
     nested_codes,
     reads_of,
 )
 from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_vars
+from whorl.fingerprint.sights import written_in
 from whorl.late import dataclass
 
 from .watch import function_scope
 
-__all__ = ["Kind", "Outside", "outside_reads"]
+__all__ = ["Kind", "Outside", "named_outside", "outside_reads"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ CLOCK: Final = Kind("the time of day", "Pass the time as an argument")
 CHANCE: Final = Kind("random numbers", "Pass a seed or a generator as an argument")
 PROGRAMS: Final = Kind("another program", "Let what tells its version count with reads=[...]")
 NETWORK: Final = Kind("the network", "Fetch the data outside, and pass it as an argument")
+MACHINE: Final = Kind("the machine", "Pass it as an argument")
 PROCESS: Final = Kind("what the process was started with", "Pass it as an argument")
 
 MODULES: Final = Kind(
@@ -86,6 +90,10 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "shelve", "open"),
     (FILES, "dbm", "open"),
     (FILES, "xml.etree.ElementTree", "parse iterparse"),
+    (FILES, "xml.dom.minidom", "parse"),
+    (FILES, "xml.dom.pulldom", "parse"),
+    (FILES, "xml.sax", "parse"),
+    (FILES, "configparser", "RawConfigParser.read ConfigParser.read"),
     (FILES, "pkgutil", "get_data"),
     (FILES, "inspect", "getsource getsourcelines getcomments findsource"),
     (FILES, "sqlite3", "connect"),
@@ -117,12 +125,27 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (CHANCE, "uuid", "uuid1 uuid4 getnode"),
     (CHANCE, "os", "urandom getrandom"),
     (PROGRAMS, "subprocess", "run call check_call check_output Popen getoutput getstatusoutput"),
-    (PROGRAMS, "os", "system popen"),
+    (
+        PROGRAMS, "os",
+        "system popen posix_spawn posix_spawnp spawnl spawnle spawnlp spawnlpe spawnv spawnve "
+        "spawnvp spawnvpe",
+    ),
+    (PROGRAMS, "asyncio", "create_subprocess_exec create_subprocess_shell"),
     (NETWORK, "socket", "socket create_connection gethostbyname gethostname getaddrinfo"),
     (NETWORK, "urllib.request", "urlopen urlretrieve"),
+    (NETWORK, "http.client", "HTTPConnection HTTPSConnection"),
+    (NETWORK, "ftplib", "FTP FTP_TLS"),
+    (NETWORK, "asyncio", "open_connection"),
+    (NETWORK, "httpx", "get post put head request stream Client AsyncClient"),
     (NETWORK, "requests", "get post put head request Session"),
     (PROCESS, "sys", "argv stdin orig_argv"),
-    (PROCESS, "os", "getpid getppid getuid getlogin"),
+    (PROCESS, "os", "getpid getppid getuid geteuid getgid getegid getgroups getlogin"),
+    (
+        MACHINE, "os",
+        "uname cpu_count process_cpu_count sched_getaffinity getloadavg get_terminal_size",
+    ),
+    (MACHINE, "shutil", "get_terminal_size"),
+    (MACHINE, "multiprocessing", "cpu_count"),
     (PROCESS, "getpass", "getuser getpass"),
     (PROCESS, "platform", "node uname"),
     (PROCESS, "builtins", "input"),
@@ -132,27 +155,33 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (MODULES, "runpy", "run_module run_path"),
 )  # fmt: skip
 
-_WITHOUT_ARGUMENTS: Final = {
-    "random.Random": CHANCE,
-    "numpy.random.default_rng": CHANCE,
-    "numpy.random.RandomState": CHANCE,
-    "numpy.random.SeedSequence": CHANCE,
-    "numpy.random.PCG64": CHANCE,
-    "numpy.random.PCG64DXSM": CHANCE,
-    "numpy.random.MT19937": CHANCE,
-    "numpy.random.Philox": CHANCE,
-    "numpy.random.SFC64": CHANCE,
-    "time.gmtime": CLOCK,
-    "time.asctime": CLOCK,
+_GIVEN_LESS: Final = {
+    "random.Random": (1, CHANCE),
+    "numpy.random.default_rng": (1, CHANCE),
+    "numpy.random.RandomState": (1, CHANCE),
+    "numpy.random.SeedSequence": (1, CHANCE),
+    "numpy.random.PCG64": (1, CHANCE),
+    "numpy.random.PCG64DXSM": (1, CHANCE),
+    "numpy.random.MT19937": (1, CHANCE),
+    "numpy.random.Philox": (1, CHANCE),
+    "numpy.random.SFC64": (1, CHANCE),
+    "time.gmtime": (1, CLOCK),
+    "time.asctime": (1, CLOCK),
+    "time.strftime": (2, CLOCK),
+    "email.utils.formatdate": (1, CLOCK),
+    "email.utils.localtime": (1, CLOCK),
 }
-"""What takes something from outside only if it is given nothing."""
+"""What takes something from outside only if it is given less than so many arguments."""
+
+_NO_TIMES: Final = frozenset(("localtime", "usegmt", "isdst"))
+"""Arguments by keyword that say something about a time and not which."""
 
 _ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES, "__subclasses__": MODULES}
 """Methods that are known by their names alone, whatever they are taken from."""
 
 _CALLED: Final = (
     "open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat",
-    "lstat", "resolve", "expanduser", "readlink",
+    "lstat", "resolve", "expanduser", "readlink", "absolute",
 )  # fmt: skip
 """Methods of paths that are known by their names where they are called, and where no class of
 the user's has a method of that name."""
@@ -186,30 +215,103 @@ def outside_reads(
     `classes` are those whose attributes it may take; the defaults of a cached function itself
     are arguments, and are left out with `with_defaults=False`.
     """
-    scope, builtins = function_scope(function)
-    reads = reads_of(function.__code__)
-    names = tuple(name for code in nested_codes(function.__code__) for name in code.co_names)
-    captured = _captured(function, with_defaults=with_defaults)
-
-    def held(read: GlobalRead) -> Any:
-        found = captured.get(read.name, ABSENT)
-        return scope.get(read.name, builtins.get(read.name, ABSENT)) if found is ABSENT else found
-
+    code = function.__code__
+    reads = reads_of(code)
+    names = tuple(name for inner in nested_codes(code) for name in inner.co_names)
+    if "getattr" in names:  # the names of attributes may be written as texts
+        names += tuple(text for text in sorted(written_in(code)) if text.isidentifier())
+    held = _Held(function, with_defaults=with_defaults)
     for read in reads.globals:
-        yield from _found(scope.get(read.name, builtins.get(read.name, ABSENT)), read, names)
+        yield from _found(held.globally(read.name), read, names)
         yield from _by_attribute(read.attributes)
-    for read in captured_reads(function.__code__):
-        yield from _found(captured.get(read.name, ABSENT), read, names)
+    for read in captured_reads(code):
+        yield from _found(held.captured.get(read.name, ABSENT), read, names)
     for imported in reads.imports:
         # What `import os` inside of a function is used for is told by the names of attributes.
         table = {} if imported.level else _BY_MODULE.get(imported.module, {})
         yield from _in_table(imported.module, table, imported.names or names, names)
     yield from _by_attribute(names)
-    for read in empty_calls(function.__code__):
-        yield from _given_nothing(held(read), read.attributes)
-    methods = called_methods(function.__code__)
+    for call in calls_in(code):
+        yield from _given_less(held.called(call), call)
+    methods = called_methods(code) - _of_modules(calls_in(code), held)
     yield from (Outside(f".{name}", FILES, name) for name in _CALLED if name in methods)
     yield from _in_classes(classes, names)
+
+
+def named_outside(function: types.FunctionType) -> Iterator[tuple[Outside, str]]:
+    """The variables and files that a function names by constant texts: what takes them, and which.
+
+    Files that are opened to be written are none that it reads.
+    """
+    held = _Held(function, with_defaults=True)
+    for call in calls_in(function.__code__):
+        first = _first_text(call)
+        if first is None:
+            continue
+        value = held.called(call)
+        found = _known(value) or _along(value, call.read.attributes)
+        if found is None:
+            continue
+        reads_file = found.name in _OPENS and not _WRITES.intersection(call.texts[1:])
+        if found.name in _VARIABLES or reads_file:
+            yield found, first
+
+
+_VARIABLES: Final = ("os.environ", "os.getenv")
+_OPENS: Final = ("open", "io.open")
+_WRITES: Final = frozenset(f"{way}{kind}" for way in "wax" for kind in ("", "b", "t"))
+
+
+def _first_text(call: Call) -> str | None:
+    """The constant text that is the first argument of a call."""
+    by_place = call.arguments - len(call.keywords)
+    if not call.texts or (not by_place and call.keywords[0] not in ("key", "file")):
+        return None
+    return call.texts[0]
+
+
+class _Held:
+    """What the names in a function stand for, as far as that is known before it runs."""
+
+    def __init__(self, function: types.FunctionType, *, with_defaults: bool) -> None:
+        self._scope, self._builtins = function_scope(function)
+        self.captured = _captured(function, with_defaults=with_defaults)
+        self._imported = dict(_imported(reads_of(function.__code__).imports))
+
+    def globally(self, name: str) -> Any:
+        """What a global or a builtin of this name is."""
+        return self._scope.get(name, self._builtins.get(name, ABSENT))
+
+    def called(self, call: Call) -> Any:
+        """What the name stands for by which something is called."""
+        name = call.read.name
+        if call.is_local:
+            return self._imported.get(name, self.captured.get(name, ABSENT))
+        found = self.captured.get(name, ABSENT)
+        return self.globally(name) if found is ABSENT else found
+
+
+def _imported(imports: Iterable[ImportRead]) -> Iterator[tuple[str, Any]]:
+    """What imports in a body bring under their own names, of modules that have been loaded."""
+    for read in imports:
+        module = sys.modules.get(read.module)
+        if read.level or not derives(type(module), types.ModuleType):
+            continue
+        for name in read.names:
+            yield name, module_vars(cast("types.ModuleType", module)).get(name, ABSENT)
+        if not read.names and not read.renamed:
+            top = read.module.partition(".")[0]
+            yield top, sys.modules.get(top, ABSENT)
+
+
+def _of_modules(calls: Iterable[Call], held: _Held) -> set[str]:
+    """Names in `_CALLED` that functions of modules have too: `np.absolute`."""
+    return {
+        call.read.attributes[-1]
+        for call in calls
+        if call.read.attributes[-1:] == ("absolute",)
+        and derives(type(_last(held.called(call), call.read.attributes[:-1])), types.ModuleType)
+    }
 
 
 def _captured(function: types.FunctionType, *, with_defaults: bool) -> dict[str, Any]:
@@ -276,7 +378,9 @@ def _in_classes(classes: Iterable[type], names: tuple[str, ...]) -> Iterator[Out
                 yield known
 
 
-def _given_nothing(value: Any, attributes: tuple[str, ...]) -> Iterator[Outside]:
+def _given_less(value: Any, call: Call) -> Iterator[Outside]:
+    attributes = call.read.attributes
+    given = call.arguments - len(_NO_TIMES.intersection(call.keywords))
     for i, attribute in enumerate(attributes):
         if not derives(type(value), types.ModuleType):
             return
@@ -284,12 +388,13 @@ def _given_nothing(value: Any, attributes: tuple[str, ...]) -> Iterator[Outside]
         value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
         if value is None:  # a part of a library that loads its parts when they are used
             dotted = ".".join((name, *attributes[i:]))
-            if dotted in _WITHOUT_ARGUMENTS:
-                yield Outside(dotted, _WITHOUT_ARGUMENTS[dotted])
+            if dotted in _GIVEN_LESS and given < _GIVEN_LESS[dotted][0]:
+                yield Outside(dotted, _GIVEN_LESS[dotted][1])
             return
-    for dotted, kind in _WITHOUT_ARGUMENTS.items():
+    for dotted, (enough, kind) in _GIVEN_LESS.items():
         module, _, name = dotted.rpartition(".")
-        if module in sys.modules and module_vars(sys.modules[module]).get(name) is value:
+        loaded = module_vars(sys.modules[module]) if module in sys.modules else {}
+        if given < enough and loaded.get(name, ABSENT) is value:
             yield Outside(dotted, kind)
 
 

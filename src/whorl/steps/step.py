@@ -274,7 +274,7 @@ class CachedStep(Step[In, Out]):
         policy = Arguments(key) if isinstance(key, Fingerprinter) else PLAIN
         self._key = None if policy is not PLAIN else key
         named = tuple(os.fspath(file) for file in listed("files", files))
-        variables = variables_of(environment)
+        declared = Declared(variables_of(environment), named, _folder_of(step))
         self._results = Results(
             self.name,
             step,
@@ -285,10 +285,9 @@ class CachedStep(Step[In, Out]):
             policy,
             names=("input" if self._key is None else "key",),
             surroundings=surroundings_of(
-                listed("ignores", ignores), policy.policy._policy.boundary,
-                has_files=bool(named), has_variables=bool(variables),
+                listed("ignores", ignores), policy.policy._policy.boundary, declared
             ),
-            declared=Declared(variables, named, _folder_of(step)),
+            declared=declared,
             reads=(*listed("reads", reads), *(() if self._key is None else (self._key,))),
             salt=salt,
             way="" if serializer is None else serializer_name(serializer),

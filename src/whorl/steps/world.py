@@ -42,7 +42,7 @@ from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
 from .declared import Declared
-from .outside import ENVIRONMENT, FILES, Outside, outside_reads
+from .outside import ENVIRONMENT, FILES, Outside, named_outside, outside_reads
 from .reach import called
 from .spelling import spelled
 from .watch import Check, Watch
@@ -58,26 +58,33 @@ class Surroundings:
     """What was said about the world of a function.
 
     `ignores` are names that do not count (`LOCK`, `solver.LOCK`, `os.environ`); `objects` are
-    things that do not; `kinds` are the parts of the outside that were declared.
+    things that do not; `kinds` are the parts of the outside of which something was declared, and
+    `declared` is what.
     """
 
     ignores: frozenset[str] = frozenset()
     objects: tuple[object, ...] = ()
     kinds: frozenset[str] = frozenset()
     boundary: Boundary = DEFAULT_BOUNDARY
+    declared: Declared = Declared()
 
 
 def surroundings_of(
-    ignores: Iterable[object], boundary: Boundary, *, has_files: bool, has_variables: bool
+    ignores: Iterable[object], boundary: Boundary, declared: Declared, *, has_paths: bool = False
 ) -> Surroundings:
-    """What was said, sorted: names, things, and the parts of the outside that were declared."""
+    """What was said, sorted: names, things, and the parts of the outside that were declared.
+
+    `has_paths`: files are also named by arguments.
+    """
     said = tuple(ignores)
-    kinds = {FILES.name: has_files, ENVIRONMENT.name: has_variables}
+    has_files = has_paths or bool(declared.files)
+    kinds = {FILES.name: has_files, ENVIRONMENT.name: bool(declared.environment)}
     return Surroundings(
         frozenset(each for each in said if isinstance(each, str)),
         tuple(each for each in said if not isinstance(each, str)),
         frozenset(name for name, is_declared in kinds.items() if is_declared),
         boundary,
+        declared,
     )
 
 
@@ -262,15 +269,25 @@ class _Survey:
                 continue
             if found.method and self._is_method(found.method):
                 continue  # whose code is looked into by itself
-            labels = "".join(label for _, label in graph.way_to(function))
-            where = f"{_module_of(function)}.{function.__qualname__}"
-            raise UnsupportedFunction(
-                self._name,
-                _readable(f"value{labels}"),
-                "function",
-                f"{where} uses {found.name}, so what it returns depends on {found.kind.name}",
-                f"{found.kind.remedy}, or say that it does not count: ignores=[{found.name!r}].",
-            )
+            raise self._outside(found, found.name, function, graph)
+        for found, name in named_outside(function):
+            if found.name in self._said.ignores or self._said.declared.has(name):
+                continue
+            if not self._is_told(found, function, graph):
+                raise self._outside(found, f"{found.name} for {name!r}", function, graph)
+
+    def _outside(
+        self, found: Outside, what: str, function: types.FunctionType, graph: Graph
+    ) -> UnsupportedFunction:
+        labels = "".join(label for _, label in graph.way_to(function))
+        where = f"{_module_of(function)}.{function.__qualname__}"
+        return UnsupportedFunction(
+            self._name,
+            _readable(f"value{labels}"),
+            "function",
+            f"{where} uses {what}, so what it returns depends on {found.kind.name}",
+            f"{found.kind.remedy}, or say that it does not count: ignores=[{found.name!r}].",
+        )
 
     def _is_told(self, found: Outside, function: types.FunctionType, graph: Graph) -> bool:
         """Whether the way to a function leads through one that has declared what is found."""
