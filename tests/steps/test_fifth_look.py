@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import re
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pydantic
 import pytest
 
 import whorl
-from whorl.store import Cache, DirectoryStore
+from whorl.store import Cache, DirectoryStore, Failed, MemoryStore
 
 
 @pytest.fixture
@@ -554,3 +557,82 @@ def test_what_an_inner_cached_function_has_declared_counts_for_the_outer_one(
     )
     cached = whorl.cached(store=edits.store, environment=["FIFTH_A"])(edits.load(program, 0)["f"])
     assert cached() == "12"
+
+
+class Grumpy:
+    def dumps(self, value: Any, /) -> bytes:
+        raise KeyError(value)
+
+    def loads(self, data: Any, /) -> Any:
+        raise AssertionError("nothing was written")
+
+
+def circle() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("serializer", "make"),
+    [
+        (pickle, lambda: lambda: 1),
+        (json, circle),
+        (None, lambda: np.broadcast_to(1.0, (10**15,))),
+        (Grumpy(), lambda: 1),
+    ],
+    ids=["pickle", "json", "memory", "own"],
+)
+def test_what_cannot_be_written_is_returned_and_said_once(
+    store: Cache, caplog: pytest.LogCaptureFixture, serializer: Any, make: Callable[[], Any]
+) -> None:
+    @whorl.cached(store=store, serializer=serializer, ignores=["make"])
+    def made() -> Any:
+        return make()
+
+    assert [type(made()) for _ in range(2)] == [type(make())] * 2
+    assert (made.stats()["ran"], made.stats()["not kept"]) == (2, 2)
+    assert caplog.text.count("is not kept") == 1
+
+
+class Full(MemoryStore):
+    """A store on a disk that is full."""
+
+    def put(self, entry: Any) -> Failed:
+        return Failed("no space left on device")
+
+
+def test_a_result_that_the_store_could_not_take_is_counted_as_not_kept() -> None:
+    made = whorl.cached(store=Cache(Full()))(lambda n: n + 1)
+    assert (made(1), made(1), made(2)) == (2, 2, 3)
+    assert (made.stats()["ran"], made.stats()["not kept"]) == (2, 2)
+
+
+SCALARS = [
+    np.str_("a\0"), np.str_("\0"), np.str_(""), np.str_("\ud800\U0001f600\0\0"), np.bytes_(b"a\0"),
+    np.bytes_(b"\0\0"), np.bytes_(b""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", SCALARS, ids=ascii)
+def test_scalars_of_text_come_back_with_every_character(store: Cache, value: Any) -> None:
+    cached = whorl.cached(store=store)(lambda n: (n, value))
+    for found in (cached(1), whorl.cached(store=store)(cached.function)(1)):
+        assert type(found[1]) is type(value)
+        assert found[1].tobytes() == value.tobytes()
+        assert len(found[1]) == len(value)
+    assert cached.stats()["not kept"] == 0
+
+
+def test_a_record_can_be_written_to_where_that_was_asked_for(store: Cache) -> None:
+    @whorl.cached(store=store, writable=True)
+    def record() -> Any:
+        return np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")])[0]
+
+    for _ in range(3):
+        found = record()
+        assert found["a"] == 1, "a record of its own for each call"
+        found["a"] = 5
+    fixed = whorl.cached(store=store)(record.function)()
+    with pytest.raises(ValueError, match="read-only"):
+        fixed["a"] = 5

@@ -24,7 +24,7 @@ from whorl.store import Cache, DirectoryStore, Ending, Found, default_cache
 from whorl.store.found import check_key
 
 from .process_store import ProcessStore
-from .values import Encoded, NotKept, NotRestored, Serializer, decoded, encoded, is_constant
+from .values import Encoded, NotRestored, Serializer, decoded, encoded, is_constant
 
 __all__ = ["Keeper", "Kept", "Live", "Made", "Written"]
 
@@ -37,7 +37,7 @@ _LABEL: Final = 1 << 14  # bytes that hold most labels
 class Kept:
     """A result in hand. `held` is the result itself if nobody can change it."""
 
-    __slots__ = ("_again", "_first", "constant", "held", "is_shared", "size")
+    __slots__ = ("_again", "_first", "constant", "held", "is_shared", "is_stored", "size")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class Kept:
         self._first = [] if again is None else [held]  # for one who asks, and nobody after
         self.size = size
         self.is_shared = is_shared  # or good for the call that made it only
+        self.is_stored = is_shared  # or the store could not take it
 
     def value(self) -> Any:
         """The result, anew where it could be changed."""
@@ -171,10 +172,14 @@ class Written:
             written = encoded(made.value, self._serializer)
             entry = self._entry(key, written, made)
             kept = self._kept(entry)
-        except (NotKept, NotRestored, TypeError, Damaged) as error:
-            self._say(f"a result of {self._name} is not kept: {error}", logging.WARNING)
+        except Exception as error:  # whatever it is, the result is there and is returned
+            why = str(error) or type(error).__name__
+            self._say(f"a result of {self._name} is not kept: {why}", logging.WARNING)
             return Kept(made.value, is_shared=False)
-        self.flights.put(entry)
+        with importing:
+            from whorl.store import Stored
+
+        kept.is_stored = isinstance(self.flights.put(entry), Stored)
         return kept
 
     def _entry(self, key: StableDigest, written: Encoded, made: Made) -> Entry:

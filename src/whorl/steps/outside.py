@@ -394,7 +394,7 @@ def _given_less(value: Any, call: Call) -> Iterator[Outside]:
     for dotted, (enough, kind) in _GIVEN_LESS.items():
         module, _, name = dotted.rpartition(".")
         loaded = module_vars(sys.modules[module]) if module in sys.modules else {}
-        if given < enough and loaded.get(name, ABSENT) is value:
+        if given < enough and name in loaded and loaded[name] is value:
             yield Outside(dotted, kind)
 
 

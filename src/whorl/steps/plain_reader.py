@@ -74,7 +74,17 @@ class Reader:
         import numpy as np
 
         name, data = held
-        dtype, raw = dtype_of(name), bytes.fromhex(data)
+        dtype = dtype_of(name)
+        raw: bytes | bytearray = bytes.fromhex(data)[: dtype.itemsize]
+        if len(raw) != dtype.itemsize:
+            raise ValueError("a scalar is not as long as it says")
+        if dtype.kind == "S":  # an element of an array would end before its last NULs
+            return np.bytes_(raw)
+        if dtype.kind == "U":
+            order = "utf-32-be" if dtype.str[0] == ">" else "utf-32-le"
+            return np.str_(raw.decode(order, "surrogatepass"))
+        if dtype.names is not None and self._writable:
+            raw = bytearray(raw)
         return np.frombuffer(raw, dtype)[0] if dtype.itemsize else np.zeros((), dtype)[()]
 
     def member(self, held: Any) -> Any:

@@ -74,6 +74,8 @@ class Writer:
             dtype = value.dtype
             if np.dtype(dtype.str).type is not type(value):
                 raise NotPlain
+            if dtype.names is not None:
+                self.once(value)  # a record can be written to
             return {"n": [name_of_dtype(dtype), value.tobytes().hex()]}
         if isinstance(value, np.dtype):
             self.is_mutable |= value.names is not None  # names can be given anew

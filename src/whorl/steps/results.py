@@ -317,7 +317,7 @@ class Results:
         kept = self.keeper.keep(
             request.key, Made(value, seconds, parts, self._changed(request, parts))
         )
-        if not kept.is_shared:
+        if not kept.is_stored:
             self.counts["not kept"] += 1
         elif listeners:
             emit("stored", self.name, key=request.key)

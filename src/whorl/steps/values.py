@@ -198,7 +198,10 @@ def serializer_name(serializer: Serializer) -> str:
 
 def _by_serializer(value: object, serializer: Serializer) -> Encoded:
     name = serializer_name(serializer)
-    written = serializer.dumps(value)
+    try:
+        written = serializer.dumps(value)
+    except Exception as error:
+        raise NotKept(f"{name} cannot write it: {error or type(error).__name__}") from error
     if isinstance(written, str):
         data, kind = written.encode("utf-8", "surrogatepass"), "text"
     elif isinstance(written, bytes | bytearray | memoryview):
