@@ -121,3 +121,51 @@ def test_reading_the_whole_module_makes_everything_in_it_count(
     with pytest.raises(whorl.UnsupportedFunction):  # the fixture of pytest above, for one
         whorl.cached(function)(1)
     assert whorl.cached(ignores=["eval"])(function)(1) == 1
+
+
+def test_what_was_made_of_an_old_answer_of_lru_cache_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @functools.lru_cache
+    def helper(x: int) -> int:
+        return x * SCALE
+
+    work = whorl.cached(lambda x: helper(x))  # noqa: PLW0108  # one call away is what is meant
+    helper(1)
+    monkeypatch.setattr(sys.modules[__name__], "SCALE", 3)
+    assert work(1) == 2
+    helper.cache_clear()  # as in a process that begins
+    assert (helper(1), work(1)) == (3, 2), "clear it before the run"
+
+
+def test_what_a_cached_property_holds_does_not_count() -> None:
+    class Model:
+        scale = 2
+
+        @functools.cached_property
+        def factor(self) -> int:
+            return self.scale
+
+    filled = Model()
+    filled.__dict__["factor"] = 5
+    read: Callable[[Model], int] = whorl.cached(lambda model: model.factor)
+    assert read(filled) == 5
+    assert read(Model()) == 5, "and not 2"
+
+
+def test_the_order_of_an_array_in_memory_does_not_count() -> None:
+    strides: Callable[[Any], Any] = whorl.cached(lambda array: array.strides)
+    array = np.zeros((2, 3))
+    assert strides(array) == strides(np.asfortranarray(array)) == (24, 8)
+
+
+def test_arrays_that_share_memory_come_back_apart() -> None:
+    @whorl.cached(writable=True)
+    def views() -> dict[str, Any]:
+        whole = np.arange(4)
+        return {"whole": whole, "half": whole[:2]}
+
+    found = views()
+    found["whole"][0] = 7
+    assert found["half"][0] == 0
+    assert views.uncached()["half"].base is not None, "they do share it where nothing is kept"
