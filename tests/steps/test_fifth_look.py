@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import re
 import sys
@@ -10,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from xml.sax import saxutils
 
 import numpy as np
 import pydantic
@@ -598,7 +600,7 @@ def test_what_cannot_be_written_is_returned_and_said_once(
 class Full(MemoryStore):
     """A store on a disk that is full."""
 
-    def put(self, entry: Any) -> Failed:
+    def put(self, entry: Any) -> Failed:  # type: ignore[override]  # as stores may answer
         return Failed("no space left on device")
 
 
@@ -636,3 +638,51 @@ def test_a_record_can_be_written_to_where_that_was_asked_for(store: Cache) -> No
     fixed = whorl.cached(store=store)(record.function)()
     with pytest.raises(ValueError, match="read-only"):
         fixed["a"] = 5
+
+
+PUT: dict[str, str] = {
+    "an attribute": "def f(): return math.sqrt(4)",
+    "imported in the body": "def f():\n    from math import sqrt\n    return sqrt(4)",
+    "a module that is imported in the body": "def f():\n    import math\n    return math.sqrt(4)",
+    "a module that is renamed in the body": "def f():\n    import math as m\n    return m.sqrt(4)",
+    "a local name": "def f():\n    m = math\n    return m.sqrt(4)",
+    "a local name of a part of a library":
+        "def f():\n    m = xml.sax.saxutils\n    return m.escape('4')",
+    "a method": "class Own:\n    def root(self, x): return root(x)\nmath.sqrt = Own().root\n"
+        "def f():\n    from math import sqrt\n    return sqrt(4)",
+}  # fmt: skip
+
+
+@named(PUT)
+def test_a_function_that_was_put_into_a_library_counts(
+    edits: Edits, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(math, "sqrt", math.sqrt)  # put back in the end
+    monkeypatch.setattr(saxutils, "escape", saxutils.escape)
+    begin = "import math, xml.sax.saxutils\ndef root(x): return {{1 => 2}}\n"
+    edits.is_noticed(f"{begin}math.sqrt = xml.sax.saxutils.escape = root\n{program}")
+
+
+def test_a_number_of_a_library_under_a_local_name_counts(
+    edits: Edits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(math, "tau", math.tau)
+    edits.is_noticed(
+        "import math\nmath.tau = {{1 => 2}}\ndef f():\n    m = math\n    return m.tau\n"
+    )
+
+
+@pytest.mark.parametrize("number", range(len(PUT) - 1))
+def test_a_function_that_is_put_into_a_library_later_is_noticed(
+    edits: Edits, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    scope = edits.load(f"import math, xml.sax.saxutils\n{[*PUT.values()][number]}", 0)
+    cached = whorl.cached(store=edits.store)(scope["f"])
+    before = cached()
+    assert cached() == before == scope["f"]()
+    monkeypatch.setattr(math, "sqrt", lambda x: 7)
+    monkeypatch.setattr(saxutils, "escape", lambda x: 7)
+    assert cached() == 7
+    monkeypatch.undo()
+    assert cached() == before
+    assert cached.stats()["ran"] == 2

@@ -83,6 +83,7 @@ class Reads:
 
     globals: tuple[GlobalRead, ...]
     imports: tuple[ImportRead, ...]
+    attributes: tuple[str, ...]  # of anything
 
 
 def _bytecode_digest(code: types.CodeType) -> bytes:
@@ -122,20 +123,23 @@ bytecode_digest: Final[Callable[[types.CodeType], bytes]] = once_per_code(_bytec
 def _reads_of(code: types.CodeType) -> Reads:
     seen: dict[GlobalRead, None] = {}
     imports: dict[ImportRead, None] = {}
+    attributes: dict[str, None] = {}
     for inner in nested_codes(code):
         steps = _steps(inner)
         bound = _bound_at_first(steps)
         for i, step in enumerate(steps):
             if step.opname == "LOAD_NAME" and i > bound.get(step.argval, i):
                 continue  # a name of the class body itself
-            if step.opname in _GLOBAL_LOADS:
+            if step.opname in _ATTRIBUTE_LOADS:
+                attributes[step.argval] = None
+            elif step.opname in _GLOBAL_LOADS:
                 seen[GlobalRead(step.argval, _attributes_after(steps, i))] = None
             elif step.opname == "IMPORT_NAME":
                 names = steps[i - 1].argval or ()
                 renamed = not names and steps[i + 1].opname == "IMPORT_FROM"
                 read = ImportRead(steps[i - 2].argval, step.argval, tuple(names), renamed)
                 imports[read] = None
-    return Reads(tuple(seen), tuple(imports))
+    return Reads(tuple(seen), tuple(imports), tuple(attributes))
 
 
 reads_of: Final[Callable[[types.CodeType], Reads]] = once_per_code(_reads_of)

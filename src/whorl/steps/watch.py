@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from whorl.fingerprint.asked import Sight
-from whorl.fingerprint.bytecode import reads_of
+from whorl.fingerprint.bytecode import ImportRead, reads_of
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.layout import state_of
@@ -318,9 +318,11 @@ class Watch:
             value = self._global(scope, builtins, read.name)
             if any(value is reader for reader in _READ_ANYTHING):
                 self._pairs(scope)
-            self._through_modules(value, read.attributes)
+            last = self._through_modules(value, read.attributes)
+            if type(last) is types.ModuleType:  # anything may be taken from it
+                self._taken(last, reads.attributes)
         for imported in reads.imports:
-            self._imported(imported.level, imported.module, imported.names, scope)
+            self._imported(imported, scope, reads.attributes)
 
     def _global(self, scope: dict[str, Any], builtins: Mapping[str, Any], name: str) -> object:
         if name in scope:
@@ -335,12 +337,19 @@ class Watch:
         self._test(f"{name!r} not in {self._name(builtins)}")
         return ABSENT
 
-    def _through_modules(self, value: object, attributes: tuple[str, ...]) -> None:
-        """The same steps as the fingerprint of a function makes."""
+    def _through_modules(self, value: object, attributes: tuple[str, ...]) -> object:
+        """The same steps as the fingerprint of a function makes; what they lead to."""
         for attribute in attributes:
             if type(value) is not types.ModuleType:
-                return
+                return value
             value = self._stored(module_vars(value), attribute)
+        return value
+
+    def _taken(self, module: types.ModuleType, names: tuple[str, ...]) -> None:
+        stored = module_vars(module)
+        for name in names:
+            if name in stored:
+                self._stored(stored, name)
 
     def _stored(self, stored: dict[str, Any], name: str) -> object:
         value = stored.get(name, ABSENT)
@@ -351,8 +360,9 @@ class Watch:
         return value
 
     def _imported(
-        self, level: int, name: str, names: tuple[str, ...], scope: dict[str, Any]
+        self, read: ImportRead, scope: dict[str, Any], attributes: tuple[str, ...]
     ) -> None:
+        level, name, names = read.level, read.module, read.names
         if level:
             package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
             base = package.rsplit(".", level - 1)[0] if level > 1 else package
@@ -369,6 +379,8 @@ class Watch:
                 for held in (module, sys.modules.get(name.partition(".")[0])):
                     if derives(type(held), types.ModuleType):
                         self._pairs(module_vars(cast("types.ModuleType", held)))
+        elif type(module) is types.ModuleType:
+            self._taken(module, names or attributes)
 
     # -- the check ------------------------------------------------------------------------
 

@@ -152,8 +152,10 @@ def _globals(function: types.FunctionType, describer: Describer) -> Node:
     for read in reads.globals:
         path, value = _global(read, function, describer)
         found[path] = value
+        if type(value) is types.ModuleType:  # it, or one in it, may go by a local name
+            found.update(_taken(read, path, value, reads.attributes, describer))
     for imported in reads.imports:
-        found.update(_imported(imported, function.__globals__, describer))
+        found.update(_imported(imported, function, describer))
     if any(value is reader for value in found.values() for reader in _READ_ANYTHING):
         found["globals()"] = {
             name: held for name, held in function.__globals__.items() if not name.startswith("__")
@@ -213,24 +215,61 @@ def _in_library(
     return path, module
 
 
+def _taken(
+    read: GlobalRead,
+    path: str,
+    module: types.ModuleType,
+    names: tuple[str, ...],
+    describer: Describer,
+) -> dict[str, object]:
+    """What may be taken from a module of a library, of what is not the version's: as above.
+
+    Not numbers where a part of the library, or they, may not have been loaded yet: whether
+    they have must not make a difference.
+    """
+    way = read.attributes[path.count(".") :]
+    value: object = module
+    for attribute in way:
+        value = module_vars(value).get(attribute) if type(value) is types.ModuleType else None
+    if type(value) is not types.ModuleType:
+        return {}
+    stored = module_vars(value)
+    if describer.home(str(stored.get("__name__", ""))).kind == "user":
+        return {}  # all of it counts
+    with_numbers = not way and "__getattr__" not in stored
+    held = {".".join((path, *way, name)): stored[name] for name in names if name in stored}
+    return {
+        place: found
+        for place, found in held.items()
+        if _is_users(found, describer) or (with_numbers and is_leaf(type(found)))
+    }
+
+
 def _is_users(value: object, describer: Describer) -> bool:
     if type(value) is types.FunctionType:
         return describer.home_of_globals(value.__globals__).kind == "user"
+    if type(value) is types.MethodType:
+        return _is_users(value.__func__, describer)
+    if type(value) is functools.partial:
+        return _is_users(value.func, describer)
     return derives(type(value), type) and (
         describer.home(module_name(cast("type", value))).kind == "user"
     )
 
 
-def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> dict[str, object]:
+def _imported(
+    read: ImportRead, function: types.FunctionType, describer: Describer
+) -> dict[str, object]:
     """What an import inside a function brings in. The user's modules are loaded if need be."""
-    name = read.module
+    name, scope = read.module, function.__globals__
     if read.level:
         package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
         base = package.rsplit(".", read.level - 1)[0] if read.level > 1 else package
         name = f"{base}.{name}" if name else base
     home = describer.home(name) if name in sys.modules else _unloaded_home(name, describer)
-    if home.kind != "user":  # no need to load it
-        return {f"import {name}": named_node(home, name, "")}
+    if home.kind != "user":  # no need to load it: if it is not, nothing has been put into it
+        found = {f"import {name}": cast("object", named_node(home, name, ""))}
+        return found | _put_into(name, read, function, describer)
     try:
         module = importlib.import_module(name)
     except ImportError:
@@ -257,6 +296,23 @@ def _imported(read: ImportRead, scope: dict[str, Any], describer: Describer) -> 
             top = sys.modules[name.partition(".")[0]]
             found[f"import {top.__name__}"] = _without_submodules(top)
     return found
+
+
+def _put_into(
+    name: str, read: ImportRead, function: types.FunctionType, describer: Describer
+) -> dict[str, object]:
+    """The user's functions and classes that a function takes from a library that it imports.
+
+    Not numbers: whether the module has been loaded by now must not make a difference.
+    """
+    module = sys.modules.get(name)
+    if type(module) is not types.ModuleType:
+        return {}
+    names = read.names or reads_of(function.__code__).attributes
+    held = {wanted: module_vars(module).get(wanted) for wanted in names}
+    return {
+        f"{name}.{wanted}": value for wanted, value in held.items() if _is_users(value, describer)
+    }
 
 
 def _without_submodules(package: types.ModuleType) -> dict[str, object]:
