@@ -155,6 +155,12 @@ ORDERS: dict[str, str] = {
             {{b: str => a: int}}
         def f(): return list(Table.__annotations__)
         """,
+    "names of a module": """
+        import sys, types
+        cfg = types.ModuleType("cfg_of_this_test")
+        {{cfg.a = 1; cfg.b = 2 => cfg.b = 2; cfg.a = 1}}
+        def f(): return [name for name in vars(cfg) if name[0] != "_"]
+        """,
     "methods of a class": """
         class Table:
             {{def a(self): pass => def b(self): pass}}
@@ -282,6 +288,17 @@ TYPES: dict[str, str] = {
             left: "Left" = None
             def value(self): return {{1 => 2}}
         def f(): return typing.get_type_hints(Left)["right"]().value()
+        """,
+    "fields that were captured": """
+        def make():
+            from dataclasses import dataclass, fields
+            class Inner:
+                value = {{1 => 2}}
+            @dataclass
+            class Outer:
+                x: Inner = None
+            return lambda: fields(Outer)[0].type.value
+        f = make()
         """,
     "annotations of a function": """
         import inspect
@@ -480,6 +497,11 @@ INSIDE: dict[str, str] = {
         "import configparser\ndef f():\n    parser = configparser.ConfigParser()\n"
         "    parser.read_string('[a]')\n    return parser.sections()",
     "getattr": "def f(): return getattr('a', 'upper')()",
+    "a function of its own":
+        "def f():\n    def strftime(x): return x\n    return (lambda: strftime('x'))()",
+    "a function of its own with a known name":
+        "from time import strftime\n"
+        "def f():\n    def strftime(x): return x\n    return (lambda: strftime('x'))()",
 }  # fmt: skip
 
 

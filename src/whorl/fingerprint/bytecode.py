@@ -188,7 +188,8 @@ def _calls(code: types.CodeType) -> tuple[Call, ...]:
             ):
                 given = 1, (), _texts(steps[after : after + 1])
             if given is not None:
-                found[Call(read, step.opname.startswith("LOAD_FAST"), *given)] = None
+                is_local = step.opname not in _GLOBAL_LOADS and name not in code.co_freevars
+                found[Call(read, is_local, *given)] = None
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ that people use for other things as well (`fields`) has to come from its module.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types
 from collections.abc import Callable
@@ -57,26 +58,49 @@ written_in: Final[Callable[[types.CodeType], frozenset[str]]] = once_per_code(_w
 """The names and texts that are written in a code object and the code nested in it."""
 
 
+def _names_that_look(code: types.CodeType) -> tuple[str, ...]:
+    names = written_in(code).union(code.co_freevars)
+    return tuple(sorted(names & (_BY_NAME.keys() | _FROM_MODULES.keys())))
+
+
+names_that_look: Final[Callable[[types.CodeType], tuple[str, ...]]] = once_per_code(
+    _names_that_look
+)
+"""The names in a code object that may look at other code. Hot: asked of every function met."""
+
+
 def sights_of(graph: Graph) -> frozenset[Sight]:
     """What the user's functions in a walk over code look at, as far as their names tell."""
     found: set[Sight] = set()
     for function in graph.reached(types.FunctionType):
         assert isinstance(function, types.FunctionType)
-        if graph.node_of(function).tag == b"function":
-            names = written_in(function.__code__)
-            found.update(_BY_NAME[name] for name in names & _BY_NAME.keys())
-            if any(_is_from(name, names, function) for name in names & _FROM_MODULES.keys()):
+        for name in names_that_look(function.__code__):
+            if graph.node_of(function).tag != b"function":
+                break  # not the user's: it counts by name and version
+            if name in _BY_NAME:
+                found.add(_BY_NAME[name])
+            elif _is_from(name, function):
                 found.add(Sight.TYPES)
     return frozenset(found)
 
 
-def _is_from(name: str, names: frozenset[str], function: types.FunctionType) -> bool:
+def _is_from(name: str, function: types.FunctionType) -> bool:
     """Whether a name is that of one of its modules: held under it, or taken from the module."""
-    held = function.__globals__.get(name, ABSENT)
+    names = written_in(function.__code__)
+    scope = function.__globals__ | _captured(function)
+    held = scope.get(name, ABSENT)
     for module in _FROM_MODULES[name]:
         loaded = sys.modules.get(module)
         if module in names or (loaded is not None and module_vars(loaded).get(name) is held):
             return True
-        if loaded is not None and any(function.__globals__.get(each) is loaded for each in names):
+        if loaded is not None and any(scope.get(each) is loaded for each in scope.keys() & names):
             return True  # under another name
     return False
+
+
+def _captured(function: types.FunctionType) -> dict[str, object]:
+    held: dict[str, object] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not set yet
+            held[name] = cell.cell_contents
+    return held

@@ -273,8 +273,10 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
         return code_leaf(value, describer)
     left_out = _MODULE_BOOKKEEPING - ({"__doc__"} if Sight.DOCS in describer.sees else set())
     held = {key: inner for key, inner in stored.items() if key not in left_out}
-    parts = (known_module_name(name), type(value), dict_node(held))
-    return Node(b"module", parts, ("", ".__class__", "").__getitem__)
+    parts = [known_module_name(name), type(value), dict_node(held)]
+    if Sight.ORDER in describer.sees:  # less modules, which are put there when they are loaded
+        parts.append([key for key, inner in held.items() if type(inner) is not types.ModuleType])
+    return Node(b"module", parts, ("", ".__class__", "", ".__dict__").__getitem__)
 
 
 KINDS: Final[tuple[Kind, ...]] = (
