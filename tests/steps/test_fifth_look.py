@@ -155,6 +155,11 @@ ORDERS: dict[str, str] = {
             {{b: str => a: int}}
         def f(): return list(Table.__annotations__)
         """,
+    "attributes of a function": """
+        def helper(): ...
+        {{helper.a = 1; helper.b = 2 => helper.b = 2; helper.a = 1}}
+        def f(): return list(helper.__dict__)
+        """,
     "names of a module": """
         import sys, types
         cfg = types.ModuleType("cfg_of_this_test")

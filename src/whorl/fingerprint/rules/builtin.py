@@ -26,6 +26,7 @@ __all__ = [
     "NAMED_CLASSES",
     "RULES",
     "TYPE_PARTS",
+    "dict_content",
     "dict_node",
     "keys_tag",
     "set_node",

@@ -30,7 +30,7 @@ from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
 from ..tokens import Node, is_leaf, unlabelled
-from .builtin import dict_node
+from .builtin import dict_content, dict_node
 from .named import named_classes
 from .rule import Rule
 
@@ -80,7 +80,7 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
         ".__defaults__": function.__defaults__,
         ".__kwdefaults__": function.__kwdefaults__,
         ".__closure__": _captured(function),
-        ".__dict__": _beside(function),
+        ".__dict__": _beside(function, describer),
     }
     if home.kind != "user":
         if resolve(module, code.co_qualname) is function:
@@ -362,11 +362,11 @@ def _dispatcher(function: types.FunctionType, describer: Describer) -> Node:
 _SAID_OF_FUNCTIONS: Final = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__type_params__"))
 
 
-def _beside(value: object) -> Node | None:
+def _beside(value: object, describer: Describer) -> Node | None:
     """Attributes set on a function or wrapper, less the names and texts that wrapping copies."""
     stored = instance_dict(value) or {}
     held = {name: inner for name, inner in stored.items() if name not in _SAID_OF_FUNCTIONS}
-    return dict_node(held) if held else None
+    return dict_content(held, describer) if held else None
 
 
 # -- wrappers ---------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def _wrapper(tag: bytes, cls: type, *names: str) -> Rule:
 
     def rule(value: Any, describer: Describer) -> Node:
         held = [place.__get__(value) for place in places]
-        return Node(tag, [*held, _beside(value)], labels.__getitem__)
+        return Node(tag, [*held, _beside(value, describer)], labels.__getitem__)
 
     return by_code(rule)
 
@@ -409,7 +409,9 @@ def _cached_function(value: Any, describer: Describer) -> Node:
     inner = inner or [part for part in held if type(part) is types.FunctionType]
     if len(inner) != 1:
         raise Refused("the function behind its cache cannot be told")
-    return Node(b"lru_cache", (inner[0], _beside(value)), (".__wrapped__", "").__getitem__)
+    return Node(
+        b"lru_cache", (inner[0], _beside(value, describer)), (".__wrapped__", "").__getitem__
+    )
 
 
 def _cached(value: Any, describer: Describer) -> Node:
