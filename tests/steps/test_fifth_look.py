@@ -713,3 +713,27 @@ def test_a_function_that_is_put_into_a_library_later_is_noticed(
     monkeypatch.undo()
     assert cached() == before
     assert cached.stats()["ran"] == 2
+
+
+def test_an_order_that_is_another_is_explained(store: Cache) -> None:
+    few: dict[str, Any] = {"a": 1, "b": 2}
+    many: dict[str, Any] = {"a": [1, [2]], "b": {"c": [3, [4]]}}
+
+    @whorl.cached(store=store)
+    def names(**rest: int) -> list[str]:
+        return [*few, *many, *rest]
+
+    def told(**rest: int) -> list[str]:
+        return [str(change).partition("names.")[2] for change in names.explain(**rest).changes]
+
+    names(x=1, y=2)
+    (change,) = names.explain(y=2, x=1).changes
+    assert str(change) == "arg:rest: {'x': 1, 'y': 2} -> {'y': 2, 'x': 1}"
+    names(**{f"x{i}": i for i in range(20)})
+    (change,) = names.explain(**{f"x{i}": i for i in reversed(range(20))}).changes
+    assert change.old != change.new
+    few["a"] = few.pop("a")
+    assert told(x=1, y=2) == ["few: {'a': 1, 'b': 2} -> {'b': 2, 'a': 1}"]
+    names(x=1, y=2)
+    many["a"] = many.pop("a")
+    assert told(x=1, y=2) == ["many.keys(): ['a', 'b'] -> ['b', 'a']"]

@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
+from whorl.fingerprint.asked import InOrder
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.lookup import (
     class_vars,
@@ -33,8 +34,12 @@ _DEPTH: Final = 6
 _HEAP_CLASS: Final = 1 << 9  # made by a class statement
 
 
-def spelled(path: str, value: object, digest: str = "") -> list[tuple[str, str]]:
+def spelled(
+    path: str, value: object, digest: str = "", *, in_order: bool = False
+) -> list[tuple[str, str]]:
     """The path and the words of a value, or those of its parts where these say more.
+
+    `in_order`: the order of dicts counts, since code reads them.
 
     A value that counts by another `digest` than its fingerprint has parts that do not count;
     which ones is not known here, so it is not spelled out.
@@ -43,20 +48,24 @@ def spelled(path: str, value: object, digest: str = "") -> list[tuple[str, str]]
     [('CONFIG', "{'tile': 8}")]
     >>> spelled("CONFIG", {"grid": {"n": [1, 2]}, "tile": 8})
     [("CONFIG['grid']['n']", '[1, 2]'), ("CONFIG['tile']", '8')]
+    >>> spelled("CONFIG", {"tile": [8], "grid": {}}, in_order=True)[-1]
+    ('CONFIG.keys()', "['tile', 'grid']")
     """
     if digest and not words(value).endswith(f" {digest[:12]}>"):
         return [(path, words(value))]
     found: list[tuple[str, str]] = []
-    for row in _spelled(path, value, _DEPTH):
+    for row in _spelled(path, value, _DEPTH, in_order):
         if row is None or len(found) == _MOST_PARTS:
-            return [(path, words(value))]
+            return [(path, words(value, in_order=in_order))]
         found.append(row)
     return found
 
 
-def _spelled(path: str, value: object, depth: int) -> Iterator[tuple[str, str] | None]:
+def _spelled(
+    path: str, value: object, depth: int, in_order: bool
+) -> Iterator[tuple[str, str] | None]:
     """The rows of a value; None where it is too deep to be spelled out."""
-    text = words(value)
+    text = words(value, in_order=in_order)
     parts = list(_parts(value)) if text.startswith("<") else []
     if not parts:
         yield path, text
@@ -64,7 +73,9 @@ def _spelled(path: str, value: object, depth: int) -> Iterator[tuple[str, str] |
         yield None
     else:
         for name, part in parts:
-            yield from _spelled(f"{path}{name}", part, depth - 1)
+            yield from _spelled(f"{path}{name}", part, depth - 1, in_order)
+        if in_order and type(value) is dict and len(value) > 1:
+            yield f"{path}.keys()", words([*value])
 
 
 def _parts(value: object) -> Iterator[tuple[str, object]]:
@@ -74,7 +85,7 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
         held = cast("dict[Any, object]", value)
         if len(held) <= _MOST_PARTS and all(type(key) in (str, int) for key in held):
             rows = ((f"[{key!r}]", item) for key, item in held.items())
-            yield from sorted(rows, key=lambda row: row[0])  # the order does not count
+            yield from sorted(rows, key=lambda row: row[0])  # the order is said beside
     elif kind is list or kind is tuple:
         items = cast("list[object]", value)
         if len(items) <= _MOST_PARTS:
@@ -99,8 +110,11 @@ def _is_all_attributes(cls: type) -> bool:
     )
 
 
-def words(value: object) -> str:
+def words(value: object, *, in_order: bool = False) -> str:
     """A value for people: as it is written if it is short, by its digest otherwise."""
+    ordered = value.value if type(value) is InOrder else None
+    if type(ordered) is dict and (text := _short_dict(ordered, in_order=True)):
+        return text
     kind = type(value)
     if is_leaf(kind) or kind is bytes:
         return short(value)
@@ -108,7 +122,7 @@ def words(value: object) -> str:
         return code_digest(value.__code__).hex[:16]
     if (kind is tuple or kind is list) and is_flat(cast("Any", value)) and len(repr(value)) <= 60:
         return repr(value)
-    if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value))):
+    if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value), in_order=in_order)):
         return text
     # A wrapper of whorl's own around an argument: where its class lives says nothing to people.
     is_ours = str(module_name(kind)).startswith("whorl.steps.")
@@ -119,11 +133,11 @@ def words(value: object) -> str:
         return f"<{name}>"
 
 
-def _short_dict(value: dict[Any, Any]) -> str:
-    """A small dict with plain items, in the order of its keys, which does not count; or nothing."""
+def _short_dict(value: dict[Any, Any], *, in_order: bool) -> str:
+    """A small dict with plain items, sorted where the order does not count; or nothing."""
     if len(value) > 8 or not all(type(key) is str for key in value):
         return ""
     if not all(is_leaf(type(item)) for item in value.values()):
         return ""
-    text = repr(dict(sorted(value.items())))
+    text = repr(value if in_order else dict(sorted(value.items())))
     return text if len(text) <= 80 else ""

@@ -111,7 +111,8 @@ class World:
 
     def parts(self) -> tuple[Part, ...]:
         """What was met, in words. To be asked for while it holds."""
-        named = (Part(*row) for path, value in self.met for row in spelled(path, value))
+        rows = (spelled(path, value, in_order=True) for path, value in self.met)
+        named = (Part(*row) for spelt in rows for row in spelt)
         return (Part(EVERYTHING, self.digest), *named)
 
 
