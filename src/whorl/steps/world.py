@@ -275,19 +275,25 @@ class _Survey:
             if found.name in self._said.ignores or self._said.declared.has(name):
                 continue
             if not self._is_told(found, function, graph):
-                raise self._outside(found, f"{found.name} for {name!r}", function, graph)
+                raise self._outside(found, f"{found.name} for {name!r}", function, graph, name)
 
     def _outside(
-        self, found: Outside, what: str, function: types.FunctionType, graph: Graph
+        self,
+        found: Outside,
+        what: str,
+        function: types.FunctionType,
+        graph: Graph,
+        name: str = "NAME",
     ) -> UnsupportedFunction:
         labels = "".join(label for _, label in graph.way_to(function))
         where = f"{_module_of(function)}.{function.__qualname__}"
+        remedy = found.kind.remedy.replace("'NAME'", repr(name))
         return UnsupportedFunction(
             self._name,
             _readable(f"value{labels}"),
             "function",
             f"{where} uses {what}, so what it returns depends on {found.kind.name}",
-            f"{found.kind.remedy}, or say that it does not count: ignores=[{found.name!r}].",
+            f"{remedy}, or say that it does not count: ignores=[{found.name!r}].",
         )
 
     def _is_told(self, found: Outside, function: types.FunctionType, graph: Graph) -> bool:
