@@ -381,6 +381,23 @@ def test_a_class_that_is_only_named_in_an_annotation_counts_by_name(edits: Edits
     assert [(answer, ran) for answer, _, ran in found] == [(1, 1), (1, 0), (1, 0)]
 
 
+def test_a_class_of_which_pydantic_makes_nothing_counts_by_name(edits: Edits) -> None:
+    found = edits.answers(
+        """
+        import pydantic, threading
+        class Session:
+            lock = threading.Lock()
+            value = {{1 => 2}}
+        class Model(pydantic.BaseModel):
+            model_config = {"arbitrary_types_allowed": True}
+            n: int = 1
+            session: Session | None = None
+        def f(): return Model().n
+        """
+    )
+    assert [(answer, ran) for answer, _, ran in found] == [(1, 1), (1, 0), (1, 0)]
+
+
 DOCS: dict[str, str] = {
     "of a function": '''
         def helper():

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..bytecode import reads_of
-from ..lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
+from ..lookup import ABSENT, class_vars, derives, find, module_name, module_vars, mro
 from ..syntax import syntax_tree
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
 __all__ = ["classes_in", "home_scope", "named_classes"]
+
+
+_SAID_TO_PYDANTIC: Final = (
+    "__pydantic_fields__",
+    "__get_pydantic_core_schema__",
+    "__get_validators__",
+)
 
 
 def home_scope(cls: type) -> Mapping[str, Any]:
@@ -40,19 +48,19 @@ def classes_in(
 ) -> tuple[type, ...]:
     """The user's classes that a validating library looks into for the sake of an annotation.
 
-    It makes dataclasses and tuples from what their own annotations say, and so on.
+    It makes dataclasses, tuples and typed dicts from what their own annotations say, and so on. Of
+    another class that has nothing to say to it, it only asks whether a value is an instance.
     """
     found: dict[int, type] = {}
     waiting = [*_users(_named(annotation, scope), describer)]
     while waiting:
         cls = waiting.pop(0)
-        if id(cls) in found:
+        is_made = "__dataclass_fields__" in class_vars(cls) or derives(cls, tuple, dict)
+        speaks = any(find(cls, name) is not ABSENT for name in _SAID_TO_PYDANTIC)
+        if id(cls) in found or not (is_made or speaks or derives(type(cls), enum.EnumMeta)):
             continue
         found[id(cls)] = cls
-        stored = class_vars(cls)
-        if "__pydantic_fields__" in stored:
-            continue  # says so itself
-        if "__dataclass_fields__" in stored or derives(cls, tuple, dict):
+        if is_made and "__pydantic_fields__" not in class_vars(cls):  # which says it itself
             for base in mro(cls):
                 said = class_vars(base).get("__annotations__")
                 waiting += named_classes(said, home_scope(base), describer)
