@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from collections.abc import Callable
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -68,3 +69,21 @@ def test_values_have_one_digest_exactly_when_they_are_the_same_value(many: list[
     by_digest = {(digest(part), canonical(part)) for part in parts}
     assert len({found for found, _ in by_digest}) == len(by_digest)
     assert len({what for _, what in by_digest}) == len(by_digest)
+
+
+@given(st.dictionaries(st.text() | st.integers(), specs(), max_size=5), st.randoms())
+def test_the_order_of_a_dict_counts_exactly_where_code_reads_it(
+    held: dict[object, Spec], chance: random.Random
+) -> None:
+    one = {key: build(spec) for key, spec in held.items()}
+    keys = [*one]
+    chance.shuffle(keys)
+    other = {key: one[key] for key in keys}
+    assert whorl.fingerprint(one) == whorl.fingerprint(other)
+    digests = [whorl.fingerprint(_reader(each)) for each in (one, other, dict(one))]
+    assert (digests[0] == digests[1]) == ([*one] == [*other])
+    assert digests[0] == digests[2]
+
+
+def _reader(held: object) -> Callable[[], object]:
+    return lambda: held
