@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import gc
 import runpy
@@ -462,3 +463,29 @@ def test_different_constants_are_compiled_at_once_and_each_of_them_once(store: C
         thread.join(60)
     assert sorted(found) == [(1, 1)] * 3 + [(2, 2)] * 3 + [(3, 3)] * 3
     assert sorted(begun) == [1, 2, 3]
+
+
+# -- orders ----------------------------------------------------------------------------------------
+
+
+class Sub(dict[str, int]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        dict,
+        lambda pairs: collections.Counter(dict(pairs)),
+        lambda pairs: collections.defaultdict(int, pairs),
+        collections.OrderedDict,
+        Sub,
+        lambda pairs: [1, (Sub(pairs),)],
+        lambda pairs: np.array([dict(pairs)], dtype=object)[:1],
+    ],
+)
+def test_who_reads_a_value_sees_the_order_of_its_dicts(held: Callable[[Any], Any]) -> None:
+    kernel = made(lambda program, inputs: repr(inputs.arg("x").value()))
+    for pairs in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]):
+        assert kernel(held(pairs)) == repr(held(pairs))
+    assert kernel.stats()["compiled"] == 2

@@ -186,10 +186,10 @@ def key_orders(value: object) -> list[list[object]]:
     [['b', 'a']]
     """
     try:
-        reached = _DEFAULT._describer.graph(value).reached(dict)
+        reached = _DEFAULT._describer.graph(value).derived(dict)
     finally:
         walk.forget()
-    orders = [list(cast("dict[object, object]", found)) for found in reached]
+    orders = [list(dict.__iter__(cast("dict[object, object]", found))) for found in reached]
     return [order for order in orders if len(order) > 1]
 
 

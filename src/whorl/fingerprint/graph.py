@@ -26,6 +26,7 @@ from typing import Final, cast
 from whorl.late import NamedTuple
 
 from .digest import hash_bytes
+from .lookup import derives
 from .refinement import refine
 from .refusal import Refused
 from .tokens import (
@@ -105,6 +106,10 @@ class Graph:
     def reached(self, cls: type) -> list[object]:
         """Every object of exactly this class that was reached."""
         return [value for value in self._kept if type(value) is cls]
+
+    def derived(self, cls: type) -> list[object]:
+        """Every object of this class, or of one that is derived from it, that was reached."""
+        return [value for value in self._kept if derives(type(value), cls)]
 
     # -- step 1: describe -------------------------------------------------------------
 

@@ -35,7 +35,8 @@ def by_digest(value: Any) -> Plain:
         return OnlyHere(("digest", label, str(digest)))
     fact = {"digest": str(digest), "of": label}
     # Whoever has the value can see the order of the dicts in it, which a fingerprint leaves out.
-    orders = [] if derives(type(value), np.ndarray, np.generic) else key_orders(value)
+    is_numbers = derives(type(value), np.ndarray, np.generic) and not value.dtype.hasobject
+    orders = [] if is_numbers else key_orders(value)
     if orders:
         fact["order"] = str(fingerprint(orders))
     return fact
