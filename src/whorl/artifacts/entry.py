@@ -70,7 +70,7 @@ CHECKED_FROM: Final = 32  # the bytes of `check` end here
 _SIZES_AT: Final = 64
 SIZES: Final = struct.Struct("<QIId")
 HEAD: Final = _SIZES_AT + SIZES.size
-_LABEL_SIZE: Final = slice(72, 76)
+_LABEL_SIZE: Final = slice(72, 76)  # where `SIZES` has it
 NO_GROUP: Final = bytes(16)
 _NO_GROUP_HEX: Final = NO_GROUP.hex()
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Compiler",
     "Program",
+    "Said",
     "asked_of",
     "check_compiler",
     "declared_environment",
@@ -153,6 +154,7 @@ def target_of(compiler: object) -> Target:
 
 
 Said = tuple[Any, ...]
+"""What a compiler says of itself: see `said_by`."""
 
 
 def said_by(compiler: Any) -> Said:

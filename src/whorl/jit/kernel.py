@@ -396,7 +396,7 @@ class Kernel:
         if start is None:
             code, name = self._code, self.function.__name__
             toolchain = toolchain_of(self.compiler) if said[2] is None else said[2]
-            outside = self._lasting.now(name, self.compiler, toolchain)
+            outside = self._lasting.now(name, said, toolchain)
             cache.uses(toolchain)
             lead, told, found = "", None, None
             shapes: Mapping[StableDigest, Rows] = {}

@@ -16,7 +16,7 @@ from whorl.late import NamedTuple, make
 from whorl.lazy import importing
 from whorl.reads import Plain, Shape
 
-from .compiler import Compiler
+from .compiler import Compiler, Said
 from .target import Target
 
 __all__ = [
@@ -77,11 +77,11 @@ class Outside(NamedTuple):
         )
         return cls((("function", name), *pairs), (str(digest_of(pairs)),))
 
-    def now(self, name: str, compiler: Compiler, toolchain: str) -> Outside:
+    def now(self, name: str, said: Said, toolchain: str) -> Outside:
         """This, and what a function and a compiler say of themselves now."""
         lasting, (digest, *_) = self
-        said = f"{compiler.name} {compiler.version}"
-        return make(Outside, (lasting, (digest, name, said, toolchain)))
+        compiler, version, *_ = said
+        return make(Outside, (lasting, (digest, name, f"{compiler} {version}", toolchain)))
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
