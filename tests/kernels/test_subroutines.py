@@ -85,7 +85,7 @@ def test_calls_alike_share_a_subroutine(program: Any) -> None:
     x = np.arange(4.0)
     assert module.alike(x, 3) == pytest.approx(module.alike.interpret(x, 3))
     shown = module.alike.inspect("ir")
-    assert (shown.count("  def large"), shown.count("= large0(")) == (1, 2)
+    assert (shown.count("  def large"), shown.count("= large_0(")) == (1, 2)
 
 
 def test_calls_that_differ_in_what_is_known_have_subroutines_of_their_own(program: Any) -> None:
@@ -115,3 +115,58 @@ def test_recursion_is_found_in_large_functions_too(program: Any) -> None:
     module = program("large_recursive")
     with pytest.raises(whorl.KernelError, match="calls itself"):
         module.recursive(3)
+
+
+def padded(head: str, *body: str) -> str:
+    """A function that is large: most of it comes to nothing."""
+    padding = ["t = 0.0"] + ["t += 0.0 * x"] * LARGE
+    return "\n    ".join([head, *padding, *body]) + "\n"
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(name: str, *parts: str) -> Any:
+        (tmp_path / f"{name}.py").write_text("\n\n".join(parts))
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    return write
+
+
+def test_a_large_function_that_calls_another_of_its_name_calls_that_one(written: Any) -> None:
+    written("stages_of_one_name", padded("def step(x):", "return x * 10.0 + t"))
+    module = written(
+        "one_name",
+        "import whorl, stages_of_one_name as stages",
+        padded("def step(x):", "return stages.step(x) + 1.0 + t"),
+        "@whorl.kernel\ndef run(x):\n    return step(x)",
+    )
+    assert module.run(2.0) == module.run.interpret(2.0) == 21.0
+
+
+def test_numbers_in_names_of_large_functions_are_no_numbers_of_subroutines(written: Any) -> None:
+    calls = [f"f(x, {n})" for n in range(1, 12)]
+    module = written(
+        "numbered",
+        "import whorl",
+        padded("def f1(x):", "return x * 1000.0 + t"),
+        padded("def f(x, n):", "return x + n + t"),
+        f"@whorl.kernel\ndef run(x):\n    return f1(x), {', '.join(calls)}",
+    )
+    assert module.run(2.0) == module.run.interpret(2.0)
+
+
+def test_loops_of_one_large_function_say_nothing_about_those_of_another(written: Any) -> None:
+    text = padded("def step(x, n):", "s = {first}", "for i in range(n):", "    s = s + i")
+    written("loops_of_one_name", text.format(first="0.5") + "    return s\n")
+    module = written(
+        "loop_names",
+        "import whorl, loops_of_one_name as loops",
+        text.format(first="0") + "    return loops.step(x, n), s, s // 2\n",
+        "@whorl.kernel\ndef run(x, n):\n    return step(x, n)",
+    )
+    found = module.run(2.0, 4)
+    assert found == module.run.interpret(2.0, 4) == (6.5, 6, 3)
+    assert [type(each) for each in found] == [float, int, int]

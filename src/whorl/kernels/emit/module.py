@@ -36,6 +36,7 @@ class Module:
         self.declared: dict[str, str] = {}
         self.bodies: list[str] = []
         self.helpers: set[str] = set()
+        self._subroutines: set[tuple[ir.Subroutine, bool]] = set()  # those that are written
 
     def declare(self, name: str, result: str, *arguments: str) -> str:
         """A function of another module."""
@@ -59,9 +60,9 @@ class Module:
     def subroutine(self, each: ir.Subroutine, *, atomic: bool) -> str:
         """The function of a subroutine, written when it is first called; its name."""
         name = f"{each.name}_{'shared' if atomic else 'alone'}"
-        if name in self.helpers:
+        if (each, atomic) in self._subroutines:
             return name
-        self.helpers.add(name)
+        self._subroutines.add((each, atomic))
         params = [f"{llvm_type(param.type)} %p{i}" for i, param in enumerate(each.params)]
         outs = [f"ptr %out{i}" for i in range(len(each.results))]
         arguments = ", ".join(("ptr noalias nonnull %record", *params, *outs))

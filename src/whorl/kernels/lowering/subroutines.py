@@ -64,10 +64,11 @@ def outlined(
         return None
     key = (inner.code.function.__code__, lowering.parallel_depth > 0, *parts)
     if key not in lowering.subroutines:
-        number = len(lowering.function.subroutines)
+        number = len(lowering.subroutines)
+        lowering.subroutines[key] = None  # its number is taken: its body may make others
         inner.names.update(inside)
         inner.path = [-1, number]
-        lowering.subroutines[key] = _made(inner, f"{tree_name(tree)}{number}", params, run)
+        lowering.subroutines[key] = _made(inner, f"{tree_name(tree)}_{number}", params, run)
     made = lowering.subroutines[key]
     if made is None:
         return None
