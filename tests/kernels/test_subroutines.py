@@ -170,3 +170,48 @@ def test_loops_of_one_large_function_say_nothing_about_those_of_another(written:
     found = module.run(2.0, 4)
     assert found == module.run.interpret(2.0, 4) == (6.5, 6, 3)
     assert [type(each) for each in found] == [float, int, int]
+
+
+SCALED = "def scaled(factor):\n" + "".join(
+    f"    {line}\n"
+    for line in padded("def scale(x):", "return x * factor + t").splitlines() + ["return scale"]
+)
+
+
+def test_large_closures_of_one_factory_are_functions_of_their_own(written: Any) -> None:
+    module = written(
+        "one_factory",
+        "import whorl",
+        SCALED,
+        "one, ten = scaled(1.0), scaled(10.0)",
+        "@whorl.kernel\ndef run(x):\n    return one(x), ten(x), one(x)",
+    )
+    assert module.run(2.0) == module.run.interpret(2.0) == (2.0, 20.0, 2.0)
+    assert module.run.inspect("ir").count("  def scale") == 2
+
+
+def test_large_functions_with_one_code_and_other_globals_are_their_own(written: Any) -> None:
+    module = written(
+        "other_globals",
+        "import types, whorl",
+        "FACTOR = 3.0",
+        padded("def scale(x):", "return x * FACTOR + t"),
+        "other = types.FunctionType(scale.__code__, {'FACTOR': 5.0}, 'other')",
+        "@whorl.kernel\ndef run(x):\n    return scale(x), other(x)",
+    )
+    assert module.run(2.0) == module.run.interpret(2.0) == (6.0, 10.0)
+
+
+def test_a_large_function_under_a_second_name_is_followed_when_that_one_changes(
+    written: Any,
+) -> None:
+    module = written(
+        "two_names",
+        "import whorl",
+        SCALED,
+        "one = scaled(1.0)\nalso = one",
+        "@whorl.kernel\ndef run(x):\n    return one(x), also(x)",
+    )
+    assert module.run(2.0) == (2.0, 2.0)
+    module.also = module.scaled(10.0)
+    assert module.run(2.0) == (2.0, 20.0)

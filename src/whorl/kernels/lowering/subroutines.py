@@ -2,7 +2,7 @@
 
 Small functions are followed in place, and LLVM sees through them. A large one that is called in
 several places would be compiled as often; it becomes a subroutine for each way in which it is
-called: what is known, where views lead, and the types of the rest.
+called: where the function is found, what is known, where views lead, and the types of the rest.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def outlined(
             parts.append((name, part))
     except _NotPassed:
         return None
-    key = (inner.code.function.__code__, lowering.parallel_depth > 0, *parts)
+    # By its place and not by its code: what it closes over is read there, and may be another's.
+    key = (inner.code.path, lowering.parallel_depth > 0, *parts)
     if key not in lowering.subroutines:
         number = len(lowering.subroutines)
         lowering.subroutines[key] = None  # its number is taken: its body may make others
