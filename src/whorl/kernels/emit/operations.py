@@ -25,12 +25,15 @@ LIBRARY: Final = frozenset((
     "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1", "log1p", "cbrt", "erf",
     "erfc", "tgamma", "lgamma", "atan2", "hypot",
 ))  # fmt: skip
+_OF_BOOLS: Final = {"add": "or", "max": "or", "mul": "and", "min": "and"}
 COMPARE: Final = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 
 
 def combined(writer: Writer, name: str, kind: Scalar, left: str, right: str) -> str:
     """Two results of a reduction, or an element and what is added to it, as one."""
     type = llvm_type(kind)
+    if kind.kind == "b":  # as numbers of one bit, True would be -1, and twice True would be False
+        return writer.let(f"{_OF_BOOLS[name]} {type} {left}, {right}")
     if name in ("add", "mul"):
         return writer.let(f"{'f' if kind.is_float else ''}{name} {type} {left}, {right}")
     sign = "o" if kind.is_float else "u" if kind.kind == "u" else "s"

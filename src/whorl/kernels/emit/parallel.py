@@ -188,6 +188,8 @@ def neutral(reduction: ir.Reduction) -> str:
     kind = reduction.local.type
     assert isinstance(kind, Scalar)
     value: float
+    if kind.kind == "b":
+        return literal(kind, reduction.name in ("mul", "min"))
     if reduction.name in ("add", "mul"):
         value = 0 if reduction.name == "add" else 1
         # minus zero, so that a sum of nothing but minus zeros stays one
