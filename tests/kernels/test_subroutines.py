@@ -174,7 +174,7 @@ def test_loops_of_one_large_function_say_nothing_about_those_of_another(written:
 
 SCALED = "def scaled(factor):\n" + "".join(
     f"    {line}\n"
-    for line in padded("def scale(x):", "return x * factor + t").splitlines() + ["return scale"]
+    for line in [*padded("def scale(x):", "return x * factor + t").splitlines(), "return scale"]
 )
 
 

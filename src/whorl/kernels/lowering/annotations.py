@@ -36,7 +36,8 @@ def parameter(frame: Frame, argument: ast.arg, operand: Operand) -> Operand:
     frame.at(argument)
     is_own = frame.outer is None  # those of nested functions belong to the code around them
     if is_own:
-        frame.code.annotation(argument.arg)
+        written = frame.source.written_parameters
+        frame.code.annotation(written.get(argument.arg, argument.arg))
     try:
         wanted = _meaning(frame, argument.annotation)
     except _Unresolved:
