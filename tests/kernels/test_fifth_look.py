@@ -232,3 +232,33 @@ def test_outside_of_classes_nothing_is_private() -> None:
         return held.__k
 
     assert k(opened) == 5.0
+
+
+# -- vectors ----------------------------------------------------------------------------
+
+
+@whorl.kernel
+def turned(x):
+    v = whorl.vec(x, x + 1, x + 2)
+    v[1], v[2], v[0] = v
+    return v[0], v[1], v[2]
+
+
+@whorl.kernel
+def turned_in_part(x):
+    v = whorl.vec(x, x + 1, x + 2, x + 3)
+    v[3], *rest, v[0] = v
+    v[1], (v[2], a) = v[0], v[:2]
+    return v[0], v[1], v[2], v[3], rest[0], rest[1], a
+
+
+@whorl.kernel
+def rows_turned(x):
+    m = whorl.vec((x, x + 1), (x + 2, x + 3))
+    m[1], m[0] = m
+    return m[0, 0], m[0, 1], m[1, 0], m[1, 1]
+
+
+@pytest.mark.parametrize("kernel", [turned, turned_in_part, rows_turned])
+def test_a_vector_is_taken_apart_before_its_components_are_set(kernel: Any) -> None:
+    assert kernel(10.0) == kernel.interpret(10.0)

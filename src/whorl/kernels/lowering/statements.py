@@ -114,7 +114,8 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
 
 
 def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Operand) -> None:
-    items = parts(frame, node, operand)
+    # The numbers of a vector are taken out before one is set; rows of a matrix stay what they are.
+    items = [held(frame, item) for item in parts(frame, node, operand)]
     starred = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if starred:
         i = starred[0]
