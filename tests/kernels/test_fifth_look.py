@@ -262,3 +262,97 @@ def rows_turned(x):
 @pytest.mark.parametrize("kernel", [turned, turned_in_part, rows_turned])
 def test_a_vector_is_taken_apart_before_its_components_are_set(kernel: Any) -> None:
     assert kernel(10.0) == kernel.interpret(10.0)
+
+
+# -- functions that outlive their makers ------------------------------------------------
+
+
+def picked_early(q):
+    z = 1
+
+    def f():
+        return z
+
+    if q > 2:
+        return f
+    z = 2
+    return f
+
+
+def picked_in_a_loop(q):
+    z = 0
+
+    def f():
+        return z * 10
+
+    while True:
+        if z >= q:
+            return f
+        z += 1
+
+
+def picked_alike(q):
+    z = q + 1
+
+    def f(by=2):
+        return z * by
+
+    def g():
+        return f(3)
+
+    if q > 2:
+        return f, g
+    beside = q * 2
+    if beside > 100:
+        return f, g
+    return f, g
+
+
+def made_twice(q):
+    def outer():
+        def inner():
+            return z + q
+
+        return inner
+
+    z = 1
+    inner = outer()
+    z = 2
+    if q > 2:
+        return inner
+    return inner
+
+
+@whorl.kernel
+def of_early(q):
+    return picked_early(q)()
+
+
+@whorl.kernel
+def of_loop(q):
+    return picked_in_a_loop(q)()
+
+
+@whorl.kernel
+def of_alike(q):
+    f, g = picked_alike(q)
+    return f(), g(), f(7)
+
+
+@whorl.kernel
+def of_twice(q):
+    return made_twice(q)()
+
+
+@pytest.mark.parametrize("kernel", [of_loop, of_alike, of_twice])
+@pytest.mark.parametrize("q", [0, 3])
+def test_a_function_keeps_the_names_of_its_maker_as_they_were(kernel: Any, q: int) -> None:
+    assert kernel(q) == kernel.interpret(q)
+
+
+def test_a_function_that_is_returned_with_other_values_of_a_name_is_refused() -> None:
+    with pytest.raises(whorl.KernelError) as caught:
+        of_early(3)
+    words = "what is returned is f, whose 'z' is int (1) on one way here and int (2) on another"
+    assert words in str(caught.value)
+    assert "Pass 'z' to f as an argument" in str(caught.value)

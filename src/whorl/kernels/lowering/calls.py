@@ -25,7 +25,7 @@ from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import function_behind, is_callable_object
 
 from .expressions import expression, held, operands_of, parts
-from .frame import Frame, Jump, place_of
+from .frame import Frame, Jump, outliving, place_of
 from .functions import FUNCTIONS, METHODS, casts
 from .operands import ArrayOf, Closure, Items, Known, Named, Operand, Place, Unset, Vec, describe
 from .statements import block, merge
@@ -389,6 +389,9 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     if not inner.returns:
         lowering.block.extend(written)
         return Known(None)
+    for jump in inner.returns:
+        if jump.value is not None:
+            jump.value = outliving(jump.value, inner, jump.names)
     only = inner.returns[0]
     if len(inner.returns) == 1 and has_ended and only.block is written:
         written.pop()  # it is at the end anyway

@@ -84,7 +84,7 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
     except Undecided as error:
         frame.refuse(node, error.reason, error.remedy)
     except Apart as error:
-        frame.refuse(node, f"this {error}", Apart.remedy)
+        frame.refuse(node, f"this {error}", error.remedy)
     except AbsentRead as error:
         raise frame.source.error(node, str(error)) from error
     except UnsupportedRead as error:

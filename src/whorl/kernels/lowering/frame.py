@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -14,7 +15,7 @@ from whorl.late import dataclass, field
 from whorl.reads import CodeView, Inputs, Path
 from whorl.reads.view import AbsentRead, View
 
-from .operands import Operand, Place, Unset
+from .operands import Closure, Items, Named, Operand, Place, Unset
 
 __all__ = ["ActiveCheckpoint", "Frame", "Jump", "Loop", "Lowering", "place_of"]
 
@@ -179,6 +180,17 @@ class Frame:
         except AbsentRead:
             self.refuse(node, f"the name {name!r} is not defined")
 
+    def captured(self, node: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
+        """What a function that is defined here uses of the names here and around."""
+        found: dict[str, Operand] = {}
+        for name in free_names(node):
+            frame: Frame | None = self
+            while frame is not None and name not in frame.names:
+                frame = frame.outer
+            if frame is not None:
+                found[name] = frame.names[name]
+        return found
+
     def place(self, view: View) -> Place:
         """An operand for something in the world."""
         return Place(view, self.lowering)
@@ -225,6 +237,57 @@ def bound_names(tree: ast.AST) -> frozenset[str]:
                 names.add(extra.arg)
     body = getattr(tree, "body", [])
     return frozenset(names | assigned_names(body if isinstance(body, list) else [body]))
+
+
+def free_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """The names that a function uses and gives no values to, functions nested in it too."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = [*tree.body] if isinstance(tree.body, list) else [tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            names |= free_names(node)
+            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+            continue
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return names - bound_names(tree)
+
+
+def outliving(operand: Operand, frame: Frame, names: dict[str, Operand]) -> Operand:
+    """An operand that a frame returns: functions in it keep the names as they are by then."""
+    frames: dict[Frame, Frame] = {}
+
+    def then(each: Frame) -> Frame:
+        if each not in frames:
+            made = frames[each] = copy.copy(each)  # before its names, which may lead back here
+            found = names if each is frame else each.names
+            made.names = {name: kept(operand) for name, operand in found.items()}
+            if each is not frame and each.outer is not None:
+                made.outer = then(each.outer)
+        return frames[each]
+
+    def kept(operand: Operand) -> Operand:
+        match operand:
+            case Closure(node, made_in, defaults) if _is_inside(made_in, frame):
+                given = {name: kept(each) for name, each in defaults.items()}
+                return Closure(node, then(made_in), given)
+            case Items(items):
+                return operand.with_items(map(kept, items))
+            case Named(items):
+                return Named({name: kept(each) for name, each in items.items()})
+        return operand
+
+    return kept(operand)
+
+
+def _is_inside(each: Frame, frame: Frame) -> bool:
+    """Whether a frame is another one, or that of a function which is defined in it."""
+    around: Frame | None = each
+    while around is not None and around is not frame:
+        around = around.outer
+    return around is not None
 
 
 def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set[str]:

@@ -8,7 +8,7 @@ an array, a vector, a tuple of these; or the very operand, if it is the same on 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from whorl.kernels import ir
 from whorl.kernels.types import (
@@ -25,7 +25,7 @@ from whorl.kernels.types import (
 from whorl.late import dataclass, replace
 
 from .arithmetic import cast, fits
-from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe, same
+from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Value, Vec, describe, same
 from .values import Undecided, array_strides, decide, is_scalar, number
 
 __all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "template_of"]
@@ -34,7 +34,13 @@ __all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "te
 class Apart(Exception):
     """Operands that no variable can hold both of."""
 
-    remedy: Final = "Let it be of the same kind on every way: a number, or a tuple of as many."
+    def __init__(
+        self,
+        reason: str,
+        remedy: str = "Let it be of the same kind on every way: a number, or a tuple of as many.",
+    ) -> None:
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +150,23 @@ def _together(left: Template, right: Template) -> Template:
             return Several(tuple(map(_together, a, b)), is_list)
         case Itself(a), Itself(b) if same(a, b):
             return left
+        case Itself(Closure() as a), Itself(Closure() as b) if a.node is b.node:
+            raise _apart(a, b)
     raise Apart(f"is {_words(left)} on one way here and {_words(right)} on another")
+
+
+def _apart(left: Closure, right: Closure) -> Apart:
+    """Why one function on two ways is not the same."""
+    function = describe(left)
+    for name, other in right.captured.items():
+        one = left.captured.get(name)
+        if one is not None and not same(one, other):
+            return Apart(
+                f"is {function}, whose {name!r} is {describe(one)} on one way here and "
+                f"{describe(other)} on another",
+                f"Pass {name!r} to {function} as an argument, or return what it would return.",
+            )
+    return Apart(f"is {function} on every way here, with other names or defaults")
 
 
 def _words(template: Template) -> str:

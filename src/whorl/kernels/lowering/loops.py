@@ -267,11 +267,11 @@ def _widened(template: Template, first: Operand, operands: list[Operand]) -> Tem
         try:
             return join_operands([first, *operands])
         except Apart as error:
-            return Itself(Unset(str(error), Apart.remedy))
+            return Itself(Unset(str(error), error.remedy))
     try:
         return join_operands([new_variable(template, "head"), first, *operands])
     except Apart as error:
-        return Itself(Unset(str(error), Apart.remedy))
+        return Itself(Unset(str(error), error.remedy))
 
 
 def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:

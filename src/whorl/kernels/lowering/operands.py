@@ -122,6 +122,11 @@ class Closure:
     frame: Frame
     defaults: Mapping[str, Operand]
 
+    @property
+    def captured(self) -> dict[str, Operand]:
+        """What it uses of the names around it, and what it was given when it was defined."""
+        return {**self.frame.captured(self.node), **self.defaults}
+
 
 @dataclass(frozen=True, slots=True)
 class Unset:
@@ -143,6 +148,11 @@ Operand: TypeAlias = Known | Place | Value | ArrayOf | Vec | Items | Named | Clo
 
 def same(left: Operand, right: Operand) -> bool:
     """Whether two operands stand for the very same thing."""
+    return _same(left, right, frozenset())
+
+
+def _same(left: Operand, right: Operand, around: frozenset[ast.AST]) -> bool:
+    """The same; `around` are functions that are being compared, and may use themselves."""
     if left is right:
         return True
     if type(left) is not type(right):
@@ -153,9 +163,18 @@ def same(left: Operand, right: Operand) -> bool:
         case Place(a), Place(b):
             return bool(a.path == b.path)
         case Items(a, is_list), Items(b, other):
-            return is_list is other and len(a) == len(b) and all(map(same, a, b))
+            pairs = zip(a, b, strict=False)
+            are_same = len(a) == len(b) and all(_same(*pair, around) for pair in pairs)
+            return is_list is other and are_same
         case ArrayOf(a), ArrayOf(b):
             return bool(a == b)
+        case Closure(a), Closure(b):
+            if a is not b or a in around:
+                return a is b
+            here, there = left.captured, right.captured
+            return here.keys() == there.keys() and all(
+                _same(here[name], there[name], around | {a}) for name in here
+            )
         case _:
             return left == right
 

@@ -347,7 +347,7 @@ def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Oper
     try:
         template = join(there)
     except Apart as error:
-        return Unset(str(error), Apart.remedy)
+        return Unset(str(error), error.remedy)
     found = new_variable(template, name)
     for each, operand in zip(pairs, there, strict=True):
         each.extend(settings(found, operand))
