@@ -356,3 +356,28 @@ def test_a_function_that_is_returned_with_other_values_of_a_name_is_refused() ->
     words = "what is returned is f, whose 'z' is int (1) on one way here and int (2) on another"
     assert words in str(caught.value)
     assert "Pass 'z' to f as an argument" in str(caught.value)
+
+
+# -- remainders -------------------------------------------------------------------------
+
+
+@whorl.kernel
+def remainder(a, b):
+    return np.fmod(a, b)
+
+
+@whorl.kernel
+def remainder_of_seven(a):
+    return np.fmod(a, 7)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_remainders_are_numpys_at_the_ends_of_integer_types(dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    values = {info.min, info.min + 1, -100, -7, -1, 0, 1, 7, 100, info.max - 1, info.max}
+    numbers = [dtype.type(value) for value in sorted(values) if info.min <= value <= info.max]
+    for a in numbers:
+        with np.errstate(all="ignore"):
+            assert remainder_of_seven(a) == np.fmod(a, dtype.type(7)), a
+            for b in numbers:
+                assert remainder(a, b) == np.fmod(a, b), (a, b)

@@ -123,6 +123,20 @@ def _mod(writer: Writer, op: ir.Op, left: str, right: str) -> str:
     return _divided(writer, op, left, right)[1]
 
 
+def _remainder(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    """What a division that is cut off leaves; of integers 0 where the divisor is 0 or -1."""
+    kind = _scalar(op)
+    type, let = llvm_type(kind), writer.let
+    if kind.is_float:
+        return let(f"frem {type} {left}, {right}")
+    # 0 and -1 leave what 1 leaves, and would trap: the latter with the lowest number.
+    is_odd = let(f"icmp eq {type} {right}, 0")
+    if kind.kind == "i":
+        is_odd = let(f"or i1 {is_odd}, {let(f'icmp eq {type} {right}, -1')}")
+    divisor = let(f"select i1 {is_odd}, {type} 1, {type} {right}")
+    return let(f"{'s' if kind.kind == 'i' else 'u'}rem {type} {left}, {divisor}")
+
+
 def _divided(writer: Writer, op: ir.Op, left: str, right: str) -> tuple[str, str]:
     """Quotient and remainder as Python has them: rounded down, with the divisor's sign."""
     kind = _scalar(op)
@@ -336,7 +350,7 @@ OPS: Final[dict[str, Callable[..., str]]] = {
     "cast": _cast,
     "fdiv": _arithmetic("div"),
     "floordiv": _floordiv,
-    "fmod": lambda writer, op, a, b: writer.let(f"frem {llvm_type(op.type)} {a}, {b}"),
+    "fmod": _remainder,
     "inv": lambda writer, op, value: writer.let(f"xor {llvm_type(op.type)} {value}, -1"),
     "ipow": _power,
     "isfinite": _class_test("olt"),

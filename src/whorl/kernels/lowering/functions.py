@@ -173,14 +173,7 @@ def _fmod(left: ir.Expr, right: ir.Expr) -> ir.Expr:
     together = promote(scalar_type(left), scalar_type(right)).strong
     if together.kind == "b":
         together = I8
-    left, right = cast(left, together), cast(right, together)
-    if together.is_float:
-        return ir.Op("fmod", together, (left, right))
-    rest = ir.Op("mod", together, (_abs(left), _abs(right)))
-    if together.kind == "u":
-        return rest
-    is_negative = ir.Op("lt", BOOL, (left, constant(0, together)))
-    return ir.Op("select", together, (is_negative, ir.Op("neg", together, (rest,)), rest))
+    return ir.Op("fmod", together, (cast(left, together), cast(right, together)))
 
 
 def _math_to_int(name: str) -> Handler:
