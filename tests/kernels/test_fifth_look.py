@@ -381,3 +381,76 @@ def test_remainders_are_numpys_at_the_ends_of_integer_types(dtype: Any) -> None:
             assert remainder_of_seven(a) == np.fmod(a, dtype.type(7)), a
             for b in numbers:
                 assert remainder(a, b) == np.fmod(a, b), (a, b)
+
+
+# -- in place ---------------------------------------------------------------------------
+
+
+@whorl.kernel
+def halved(v0):
+    v = whorl.vec(v0, 2)
+    v /= v0 + 1
+    return v[0]
+
+
+@whorl.kernel
+def halved_in_part(v0):
+    v = whorl.vec(v0, 2, 3)
+    v[1:] += 0.5
+    return v[1]
+
+
+@whorl.kernel
+def halved_row(v0):
+    m = whorl.vec((v0, 2), (3, 4))
+    m[0] *= 0.5
+    return m[0, 0]
+
+
+@whorl.kernel
+def halved_without_dimensions(total):
+    total += 0.5
+
+
+@pytest.mark.parametrize(
+    ("kernel", "argument", "sign", "written"),
+    [
+        (halved, 1, "/=", "v = v / (v0 + 1)"),
+        (halved_in_part, 1, "+=", "v[1:] = v[1:] + 0.5"),
+        (halved_row, 1, "*=", "m[0] = m[0] * 0.5"),
+        (halved_without_dimensions, np.zeros((), np.int64), "+=", "total[()] = total + 0.5"),
+    ],
+)
+def test_what_numpy_does_not_put_into_integers_in_place_is_refused(
+    kernel: Any, argument: Any, sign: str, written: str
+) -> None:
+    with pytest.raises(TypeError):
+        kernel.interpret(argument)
+    with pytest.raises(whorl.KernelError, match="as NumPy refuses to") as caught:
+        kernel(argument)
+    assert f"`{sign}` in place would put f64 into i64" in str(caught.value)
+    assert written in caught.value.remedy
+
+
+@whorl.kernel
+def changed_in_place(x, y):
+    v = whorl.vec(x, x)
+    v += y
+    v[:1] -= y
+    return v[0], v[1]
+
+
+KINDS = [np.bool_, np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64, int, float]
+
+
+@pytest.mark.parametrize("of", KINDS[:-2])
+@pytest.mark.parametrize("by", KINDS)
+def test_vectors_take_in_place_what_numpy_takes(of: Any, by: Any) -> None:
+    with np.errstate(all="ignore"):
+        try:
+            expected = changed_in_place.interpret(of(1), by(2))
+        except TypeError:
+            with pytest.raises(whorl.KernelError):
+                changed_in_place(of(1), by(2))
+            return
+    assert changed_in_place(of(1), by(2)) == expected

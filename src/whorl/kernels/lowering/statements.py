@@ -10,10 +10,10 @@ import numpy as np
 
 from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
-from whorl.kernels.types import WEAK_INT
+from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
-from .arithmetic import NotPossible, cast, compare, unary
+from .arithmetic import OPERATORS, NotPossible, cast, compare, scalar_type, unary
 from .expressions import (
     apply,
     closure,
@@ -247,7 +247,7 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
             right = expression(frame, node.value)
             if isinstance(left, Vec):  # in place, as NumPy: other names of it see the change
                 _check_own(frame, node, left)
-                vectors.set_all(frame, left, apply(frame, node, node.op, left, right))
+                vectors.set_all(frame, left, _in_place(frame, node, left, right, name))
                 return False
             if isinstance(left, ArrayOf):
                 if not is_scalar(left):
@@ -255,7 +255,8 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                         node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
                     )
                 element = Value(ir.Element(left.array, (), ()))
-                _set_element(frame, node, left, apply(frame, node, node.op, element, right))
+                made = _in_place(frame, node, element, right, f"{name}[()]")
+                _set_element(frame, node, left, made)
                 return False
             if isinstance(left, Items) and left.is_list:
                 frame.refuse(node, "a list cannot be changed in a kernel", "Write a = a + [...].")
@@ -265,10 +266,41 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
             kept = [_held_index(frame, index) for index in indices]
             read_target = held(frame, subscript(frame, node.target, owner, kept))
             right = expression(frame, node.value)
-            store(frame, node.target, owner, kept, apply(frame, node, node.op, read_target, right))
+            if isinstance(read_target, Vec):
+                written = ast.unparse(node.target)
+                made = _in_place(frame, node, read_target, right, written)
+            else:
+                made = apply(frame, node, node.op, read_target, right)
+            store(frame, node.target, owner, kept, made)
         case _:
             assign(frame, node.target, Known(None))  # says why not
     return False
+
+
+def _in_place(
+    frame: Frame, node: ast.AugAssign, left: Operand, right: Operand, into: str
+) -> Operand:
+    """What an operator makes of numbers that keep their type: refused if NumPy would not cast."""
+    made = apply(frame, node, node.op, left, right)
+    found, to = _element(frame, node, made), _element(frame, node, left)
+    if not np.can_cast(found.dtype, to.dtype, "same_kind"):
+        instead = ast.unparse(ast.BinOp(node.target, node.op, node.value))
+        frame.refuse(
+            node,
+            f"`{_sign(node.op)}=` in place would put {found} into {to}, as NumPy refuses to",
+            f"Make {ast.unparse(node.target)} one of {found}, or write {into} = {instead}.",
+        )
+    return made
+
+
+def _element(frame: Frame, node: ast.AST, operand: Operand) -> Scalar:
+    if isinstance(operand, Vec):
+        return operand.element
+    return scalar_type(number_at(frame, node, operand))
+
+
+def _sign(op: ast.operator) -> str:
+    return "@" if isinstance(op, ast.MatMult) else OPERATORS[type(op)][1]
 
 
 def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) -> None:
