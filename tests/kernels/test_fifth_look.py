@@ -454,3 +454,94 @@ def test_vectors_take_in_place_what_numpy_takes(of: Any, by: Any) -> None:
                 changed_in_place(of(1), by(2))
             return
     assert changed_in_place(of(1), by(2)) == expected
+
+
+# -- indices that are wrong -------------------------------------------------------------
+
+ROW, STEP, FAR = 1, 2, 7
+PAIR = (1.0, 2.0)
+
+
+@whorl.kernel
+def step_of_nothing(x):
+    v = whorl.vec(x, x, x)
+    return v[::0][0]
+
+
+@whorl.kernel
+def step_of_half(x):
+    v = whorl.vec(x, x, x)
+    return v[::0.5][0]
+
+
+@whorl.kernel
+def begin_of_text(x):
+    v = whorl.vec(x, x, x)
+    return v["a":][0]
+
+
+@whorl.kernel
+def row_too_far(x):
+    m = whorl.vec((x, x), (x, x))
+    return m[FAR][0]
+
+
+@whorl.kernel
+def row_of_float(x):
+    m = whorl.vec((x, x), (x, x))
+    return m[0.0][0]
+
+
+@whorl.kernel
+def row_of_bool(x):
+    m = whorl.vec((x, x), (x, x))
+    return m[True][0, 0, 0]
+
+
+@whorl.kernel
+def row_of_none(x):
+    m = whorl.vec((x, x), (x, x))
+    return m[None][0, 0, 0]
+
+
+@whorl.kernel
+def tuple_by_nothing(x):
+    pair = (x, x)
+    return pair[::0][0]  # type: ignore[misc] # what is tested
+
+
+@whorl.kernel
+def global_by_nothing(x):
+    return PAIR[::0][0] * x  # type: ignore[misc] # what is tested
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (step_of_nothing, "the step of a slice is an int that is known at compile time, not 0"),
+        (step_of_half, "an index is an int, not float (0.5)"),
+        (begin_of_text, "an index is an int, not str"),
+        (row_too_far, "index 7 is out of bounds for axis 0 of f64[2, 2]"),
+        (row_of_float, "an index is an int, not float"),
+        (row_of_bool, "an index is an int, not bool"),
+        (row_of_none, "an index is an int, not None"),
+        (tuple_by_nothing, "slice step cannot be zero"),
+        (global_by_nothing, "slice step cannot be zero"),
+    ],
+)
+def test_wrong_indices_of_small_things_are_said_with_their_place(kernel: Any, words: str) -> None:
+    with pytest.raises(whorl.KernelError) as caught:
+        kernel(1.0)
+    assert words in str(caught.value)
+    assert caught.value.text.strip().startswith("return ")
+    assert "^" in str(caught.value)
+
+
+@whorl.kernel
+def by_globals(x):
+    m = whorl.vec((x, x + 1), (x + 2, x + 3))
+    return m[ROW][0], m[:ROW][0, 1], m[0][::STEP][0], m[-ROW, -1]
+
+
+def test_rows_and_slices_of_vectors_are_taken_by_globals_too() -> None:
+    assert by_globals(1.0) == by_globals.interpret(1.0)

@@ -79,7 +79,7 @@ def _item_of_place(frame: Frame, node: ast.Subscript, owner: Place, indices: lis
             "Make it a NumPy array, or index it by something known at compile time.",
         )
     if isinstance(key.value, slice):
-        return Known(owner.view.value()[key.value])
+        return _item_of_known(frame, node, owner.view.value(), indices)
     try:
         return owner.then(owner.view.item(key.value))
     except AbsentRead:
@@ -124,7 +124,7 @@ def _item(frame: Frame, node: ast.Subscript, owner: Items, indices: list[Any]) -
         )
     try:
         found = owner.items[key.value]
-    except (TypeError, IndexError) as error:
+    except (TypeError, IndexError, ValueError) as error:
         frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     return owner.with_items(found) if isinstance(found, tuple) else found
 
@@ -281,7 +281,7 @@ def _bounds(
     if step_operand is not None:
         key = _known_key([step_operand])
         if key is None or type(key.value) is not int or key.value == 0:
-            frame.refuse(node, "the step of a slice is an int that is known at compile time, not 0")
+            frame.refuse(node, vectors.NO_STEP)
         step = key.value
     if lower is None and upper is None and step == 1:
         return ZERO, extent, ONE

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT, Scalar, VectorType, promote
@@ -13,8 +14,8 @@ from whorl.kernels.types import WEAK_INT, Scalar, VectorType, promote
 from .arithmetic import OPERATORS, NotPossible, as_float, binary, cast, scalar_type, unary
 from .frame import Frame
 from .joins import components, whole
-from .operands import Items, Known, Operand, Value, Vec, describe
-from .values import is_scalar, number
+from .operands import Items, Known, Operand, Place, Value, Vec, describe
+from .values import decide, is_scalar, number
 
 __all__ = [
     "ATTRIBUTES",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 LARGEST: Final = 256  # components of one vector
+NO_STEP: Final = "the step of a slice is an int that is known at compile time, not 0"
 
 
 def new(frame: Frame, shape: tuple[int, ...], exprs: Sequence[ir.Expr], name: str = "v") -> Vec:
@@ -263,16 +265,11 @@ def part_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> Operan
     shape: list[int] = []
     steps: list[int] = []
     every = [*indices, *[(None, None, None)] * (len(vec.shape) - len(indices))]
-    for index, extent, step in zip(every, vec.shape, vec.steps, strict=True):
-        sides = index if isinstance(index, tuple) else (index,)
-        if not all(side is None or isinstance(side, Known) for side in sides):
-            frame.refuse(
-                node,
-                "a row or slice of a vector is taken at indices that are known at compile time",
-                "Index it down to a number, or unroll the loop with whorl.static(range(...)).",
-            )
-        values = [None if side is None else side.value for side in sides]
+    for axis, (index, extent, step) in enumerate(zip(every, vec.shape, vec.steps, strict=True)):
         if isinstance(index, tuple):
+            values = [None if side is None else _known_index(frame, node, side) for side in index]
+            if values[2] == 0:
+                frame.refuse(node, NO_STEP)
             places = range(extent)[slice(*values)]
             if not places:
                 frame.refuse(node, "an empty slice of a vector")
@@ -280,8 +277,27 @@ def part_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> Operan
             shape.append(len(places))
             steps.append(step * places.step)
         else:
-            begin += range(extent)[operator.index(values[0] or 0)] * step
+            found = _known_index(frame, node, index)
+            if not -extent <= found < extent:
+                frame.refuse(node, f"index {found} is out of bounds for axis {axis} of {vec}")
+            begin += range(extent)[found] * step
     return Vec(vec.local, tuple(shape), begin, tuple(steps))
+
+
+def _known_index(frame: Frame, node: ast.AST, operand: Operand) -> int:
+    """An index of a row or slice, which has to be known now."""
+    if isinstance(operand, Place):
+        operand = decide(operand)
+    if is_scalar(operand) and not isinstance(operand, Known):
+        frame.refuse(
+            node,
+            "a row or slice of a vector is taken at indices that are known at compile time",
+            "Index it down to a number, or unroll the loop with whorl.static(range(...)).",
+        )
+    value = operand.value if isinstance(operand, Known) else None
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        frame.refuse(node, f"an index is an int, not {describe(operand)}")
+    return int(value)
 
 
 ATTRIBUTES: Final[dict[str, Callable[[Vec], Operand]]] = {
