@@ -545,3 +545,73 @@ def by_globals(x):
 
 def test_rows_and_slices_of_vectors_are_taken_by_globals_too() -> None:
     assert by_globals(1.0) == by_globals.interpret(1.0)
+
+
+# -- warnings ---------------------------------------------------------------------------
+
+HUGE, LOST = 1e300, np.float64(1e300)
+
+
+@whorl.kernel
+def times_huge(x):
+    return x[0] * 1e300
+
+
+@whorl.kernel
+def as_single(x):
+    return np.float32(1e300) + np.float32(HUGE) + x[0]
+
+
+@whorl.kernel
+def as_integer(x):
+    return np.int32(LOST) * 0 + np.int32(np.float32(np.inf)) * 0 + x[0]
+
+
+@whorl.kernel
+def less_than_huge(x):
+    return max(np.float32(1), x[0]) < HUGE, min(x[0], 1e300), x[0] == 1e300
+
+
+ONE = np.float32(1)
+
+
+@whorl.kernel
+def known_beside_huge(x):
+    return ONE < HUGE, ONE in (HUGE, 1e301), max(ONE, HUGE) == HUGE, min(ONE, 1e300) * x[0]
+
+
+@whorl.kernel
+def vector_of_huge(x):
+    v = whorl.vec(x[0], 1e300)
+    v += 1e300
+    return v[0]
+
+
+@whorl.kernel
+def declared(x, by: np.float32):
+    y: np.float32 = 1e300  # type: ignore[assignment] # what is tested
+    return x[0] * y + by
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        times_huge,
+        as_single,
+        as_integer,
+        less_than_huge,
+        known_beside_huge,
+        vector_of_huge,
+        declared,
+    ],
+)
+def test_numbers_that_do_not_fit_warn_nobody_while_a_kernel_is_compiled(kernel: Any) -> None:
+    x, more = np.ones(2, np.float32), (1e300,) if kernel is declared else ()
+    with np.errstate(all="ignore"):
+        expected = kernel.interpret(x, *more)
+    found = kernel(x, *more)
+    if kernel is not declared:  # annotations convert nothing where it is interpreted
+        assert found == expected
+    else:
+        assert found == np.inf

@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, TypeGuard
 
+import numpy as np
+
 from whorl.kernels import ir
 from whorl.kernels.types import (
     BOOL,
@@ -91,7 +93,8 @@ def constant(value: float, type: Scalar) -> ir.Const:
     if type.kind == "b":
         return ir.Const(type, bool(value))
     if type.is_float:
-        return ir.Const(type, float(type.dtype.type(value)))
+        with np.errstate(all="ignore"):  # it is the program's business, not the compiler's
+            return ir.Const(type, float(type.dtype.type(value)))
     number = int(value)
     if type.weak:  # what it becomes is decided by what it meets
         if not -(2**63) <= number < 2**64:

@@ -421,7 +421,8 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
     if isinstance(left, Known) and isinstance(right, Known):
         try:
             checked((left.value, right.value), OPERATED)
-            return Known(bool(known(left.value, right.value)))
+            with np.errstate(all="ignore"):
+                return Known(bool(known(left.value, right.value)))
         except Exception as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     if isinstance(left, Items) and isinstance(right, Items) and name in ("eq", "ne"):
@@ -477,7 +478,8 @@ def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
     if isinstance(left, Known) and isinstance(right, Known):
         try:
             checked((left.value, right.value), OPERATED)
-            return Known((left.value in right.value) is not is_not)
+            with np.errstate(all="ignore"):
+                return Known((left.value in right.value) is not is_not)
         except TypeError as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     result: Operand = Known(False)

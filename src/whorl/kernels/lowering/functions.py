@@ -80,7 +80,8 @@ def _convert(
     operand = looked_at(operand)
     if isinstance(operand, Known) and is_scalar_value(operand.value):
         try:
-            return Known(_PYTHON.get(to, to.dtype.type)(operand.value))
+            with np.errstate(all="ignore"):
+                return Known(_PYTHON.get(to, to.dtype.type)(operand.value))
         except Exception as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     if isinstance(operand, Known) and to == WEAK_BOOL:
@@ -262,7 +263,8 @@ def _least(
         frame.refuse(node, "min and max of nothing")
     if all(isinstance(item, Known) for item in items):
         choose = min if name == "lt" else max
-        return Known(choose(item.value for item in items if isinstance(item, Known)))
+        with np.errstate(all="ignore"):
+            return Known(choose(item.value for item in items if isinstance(item, Known)))
     keep = frame.lowering.keep
     exprs = [keep(number_at(frame, node, item)) for item in items]
     template = join([
