@@ -615,3 +615,45 @@ def test_numbers_that_do_not_fit_warn_nobody_while_a_kernel_is_compiled(kernel: 
         assert found == expected
     else:
         assert found == np.inf
+
+
+# -- what is said, and what need not be -------------------------------------------------
+
+
+@whorl.kernel
+def halved_until(n):
+    while (y := n * 2) > 2:
+        n -= 1
+    return y
+
+
+@whorl.kernel
+def halved_with_breaks(n):
+    steps = 0
+    while (y := n * 2) > 2 and n + steps > 0:
+        n -= 1
+        if n == 5:
+            break
+        y = 100.5
+        steps += 1
+    else:
+        y += 1000
+    return y, steps
+
+
+@whorl.kernel
+def known_by_half(n):
+    while n > 2 and (y := n * 2) > 6:
+        n -= 1
+    return y
+
+
+@pytest.mark.parametrize("kernel", [halved_until, halved_with_breaks])
+def test_what_the_test_of_a_while_names_has_a_value_after_it(kernel: Any) -> None:
+    for n in (0, 3, 9):
+        assert kernel(n) == kernel.interpret(n)
+
+
+def test_what_only_part_of_a_test_names_has_none() -> None:
+    with pytest.raises(whorl.KernelError, match="'y' has a value on some ways to here"):
+        known_by_half(5)

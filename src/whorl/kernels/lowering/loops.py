@@ -324,10 +324,7 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
     expr = ir.Const(_BOOL, True) if isinstance(test, Known) else test
     lowering.emit(ir.While(label, found["before"], expr, rounds.body))
     if not is_endless:
-        rounds.after = {**rounds.after, **{
-            name: operand for name, operand in found["names"].items() if name in rounds.after
-            and not isinstance(rounds.after[name], Unset)
-        }}  # fmt: skip
+        rounds.after = {**rounds.after, **found["names"]}  # the test has run, whatever came of it
         return _after(frame, rounds, node.orelse)
     if not rounds.loop.breaks:
         return True
