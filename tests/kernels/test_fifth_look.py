@@ -654,6 +654,30 @@ def test_what_the_test_of_a_while_names_has_a_value_after_it(kernel: Any) -> Non
         assert kernel(n) == kernel.interpret(n)
 
 
+OFF = False
+
+
+@whorl.kernel
+def never(n):
+    while OFF:
+        n += 1
+    return n
+
+
+@whorl.kernel
+def never_but_else(n):
+    m = n
+    while y := whorl.static(not True):
+        m += 1.5
+    m += 10
+    return m, y
+
+
+@pytest.mark.parametrize("kernel", [never, never_but_else])
+def test_a_while_whose_test_is_known_to_be_false_has_no_round(kernel: Any) -> None:
+    assert kernel(3) == kernel.interpret(3)
+
+
 def test_what_only_part_of_a_test_names_has_none() -> None:
     with pytest.raises(whorl.KernelError, match="'y' has a value on some ways to here"):
         known_by_half(5)

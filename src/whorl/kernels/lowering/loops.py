@@ -320,7 +320,11 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
     assigned = assigned_names([node.test, *node.body])
     rounds = _stable(frame, node, assigned, label, body, kind="while")
     test = found["test"]
-    is_endless = isinstance(test, Known) and bool(test.value)
+    if isinstance(test, Known) and not test.value:  # there is no round, and the test was all
+        lowering.block.extend(found["before"])
+        frame.names = {**rounds.after, **found["names"]}
+        return block(frame, node.orelse)
+    is_endless = isinstance(test, Known)
     expr = ir.Const(_BOOL, True) if isinstance(test, Known) else test
     lowering.emit(ir.While(label, found["before"], expr, rounds.body))
     if not is_endless:
