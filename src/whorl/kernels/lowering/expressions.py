@@ -465,13 +465,23 @@ def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
     known = [side.value for side in (left, right) if isinstance(side, Known)]
     if len(known) == 2 and any(isinstance(value, bool | enum.Enum) for value in known):
         return Known((known[0] is known[1]) is not is_not)
-    if isinstance(left, Place) and isinstance(right, Place):
-        values = left.view.peek(), right.view.peek()
-        if all(isinstance(value, type) for value in values):
-            return Known((left.view.value() is right.view.value()) is not is_not)
+    here, there = _class(left), _class(right)
+    if here is not None and there is not None:
+        return Known((here is there) is not is_not)
     frame.refuse(
         node, "`is` is for None, bools, enum members and classes", "Write == to compare numbers."
     )
+
+
+def _class(operand: Operand) -> type | None:
+    """The class that an operand is, read by value; None if it is no class."""
+    match operand:
+        case Known(type() as value):
+            return value
+        case Place(view) if isinstance(view.peek(), type):
+            found: type = view.value()
+            return found
+    return None
 
 
 def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_not: bool) -> Operand:

@@ -46,7 +46,7 @@ from .arithmetic import (
 from .expressions import looked_at, number_at, parts
 from .frame import Frame
 from .joins import OneScalar, join
-from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
+from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe, kind_of
 from .subscripts import check_writeable, element_of, spread
 from .values import is_scalar
 
@@ -341,6 +341,26 @@ def _isinstance(
     frame.refuse(node, f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
 
 
+def _type(frame: Frame, node: ast.Call, args: list[Operand], named: dict[str, Operand]) -> Operand:
+    (operand,) = _exactly(frame, node, args, named, 1)
+    match operand:
+        case Place(view):
+            value = view.peek()
+            kind = view.attr("__class__")
+            if kind.peek() is not type(value):
+                frame.refuse(
+                    node,
+                    f"{view.path} is {kind_of(value)}, and says that it is of another class",
+                    "Name the class that is meant.",
+                )
+            return operand.then(kind)
+        case Known(value):
+            return Known(type(value))
+        case Items():
+            return Known(list if operand.is_list else tuple)
+    frame.refuse(node, f"type of {describe(operand)}", "Ask about a parameter or a member.")
+
+
 def known_value(frame: Frame, node: ast.AST, operand: Operand) -> Any:
     """A value that has to be known now."""
     match operand:
@@ -579,6 +599,7 @@ FUNCTIONS: Final[dict[Any, Handler]] = {
     sum: _sum,
     divmod: _divmod,
     isinstance: _isinstance,
+    type: _type,
     np.dtype: _dtype,
     hasattr: _hasattr,
     getattr: _getattr,
