@@ -735,3 +735,50 @@ def test_the_type_of_a_number_of_the_run_is_refused_with_a_remedy() -> None:
         kind_of_the_run(1.0)
     assert "type of float" in str(caught.value)
     assert "Ask about a parameter or a member." in str(caught.value)
+
+
+class Count(int):
+    pass
+
+
+class Length(float):
+    pass
+
+
+@whorl.kernel
+def doubled(x):
+    return x * 2
+
+
+@whorl.kernel
+def converted(x):
+    return float(x)
+
+
+@whorl.kernel
+def compared(x):
+    return x < 2
+
+
+@whorl.kernel
+def wanted(x: int):
+    return x
+
+
+@pytest.mark.parametrize("kernel", [doubled, converted, compared, wanted])
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (Count(3), "Pass a plain int"),
+        (Length(3.0), "Pass a plain float"),
+        (None, "Pass a number, or ask `is None` before."),
+    ],
+)
+def test_what_is_nearly_a_number_is_refused_with_a_remedy(
+    kernel: Any, value: Any, remedy: str
+) -> None:
+    if kernel is wanted and value is None:
+        remedy = "Pass such a value, or change the annotation."
+    with pytest.raises(whorl.KernelError) as caught:
+        kernel(value)
+    assert remedy in caught.value.remedy

@@ -20,7 +20,7 @@ from whorl.kernels.types import (
 from whorl.reads.view import AbsentRead, View
 
 from .arithmetic import cast, constant, scalar_type
-from .expressions import expression, looked_at
+from .expressions import expression, looked_at, remedy_for_subclass
 from .frame import Frame
 from .operands import ArrayOf, Known, Operand, Place, Value, describe
 from .values import is_scalar, number
@@ -92,10 +92,11 @@ def _is_number_class(wanted: Any) -> bool:
 
 
 def _refuse(frame: Frame, at: ast.AST, what: str, wanted: str, operand: Operand) -> None:
+    near = remedy_for_subclass(operand.view.peek()) if isinstance(operand, Place) else ""
     frame.refuse(
         at,
         f"{what} is declared as {wanted}, and is given {describe(looked_at(operand))}",
-        "Pass such a value, or change the annotation.",
+        near or "Pass such a value, or change the annotation.",
     )
 
 

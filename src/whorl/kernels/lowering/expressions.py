@@ -110,17 +110,34 @@ def scalar(frame: Frame, node: ast.expr, what: str = "a number") -> ir.Expr:
     return number_at(frame, node, expression(frame, node), what)
 
 
-def remedy_for_array(operand: Operand) -> str:
-    """What to do where a number is needed and an array is found."""
-    is_place = isinstance(operand, Place) and isinstance(operand.view.peek(), np.ndarray)
-    return "Write a loop over the elements." if is_place or isinstance(operand, ArrayOf) else ""
+def remedy_for(*operands: Operand) -> str:
+    """What to do where numbers are needed and one of these is something else."""
+    for operand in operands:
+        value = operand.view.peek() if isinstance(operand, Place) else operand
+        if isinstance(value, np.ndarray | ArrayOf):
+            return "Write a loop over the elements."
+        if isinstance(value, Known) and value.value is None:
+            return "Pass a number, or ask `is None` before."
+        found = remedy_for_subclass(value)
+        if found:
+            return found
+    return ""
+
+
+def remedy_for_subclass(value: object) -> str:
+    """What to do about an object that is a number and may be more than that."""
+    for kind in (int, float):
+        if isinstance(value, kind) and not isinstance(value, np.generic | enum.Enum | bool):
+            is_more = type(value) is not kind
+            return f"Pass a plain {kind.__name__}: {kind.__name__}(...)." if is_more else ""
+    return ""
 
 
 def number_at(frame: Frame, node: ast.AST, operand: Operand, what: str = "a number") -> ir.Expr:
     """The number that an operand is; a `KernelError` at a node if it is none."""
     if not is_scalar(operand):
         what = f"this is {describe(operand)}, where {what} is needed"
-        frame.refuse(node, what, remedy_for_array(operand))
+        frame.refuse(node, what, remedy_for(operand))
     try:
         return number(operand)
     except (Undecided, NotPossible) as error:
@@ -320,12 +337,11 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
     name, sign, _ = OPERATORS[type(op)]
     for side in (left, right):
         if not is_scalar(side):
-            remedy = "Write a loop over the elements." if isinstance(side, ArrayOf) else ""
             frame.refuse(
                 node,
                 f"`{sign}` of {describe(left)} and {describe(right)}: {describe(side)} "
                 "is no number",
-                remedy,
+                remedy_for(side),
             )
     site = -1
     if frame.lowering.debug and name in _CHECKED:
@@ -371,7 +387,8 @@ def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, righ
         with np.errstate(all="ignore"):
             return Known(OPERATORS[type(op)][2](left, right))
     except Exception as error:
-        frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+        remedy = remedy_for(Known(left), Known(right))
+        frame.refuse(node, f"this raises {type(error).__name__}: {error}", remedy)
 
 
 def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
@@ -424,7 +441,8 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
             with np.errstate(all="ignore"):
                 return Known(bool(known(left.value, right.value)))
         except Exception as error:
-            frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+            what = f"this raises {type(error).__name__}: {error}"
+            frame.refuse(node, what, remedy_for(left, right))
     if isinstance(left, Items) and isinstance(right, Items) and name in ("eq", "ne"):
         return _equal_items(frame, node, left, right, name)
     for side, other in ((left, right), (right, left)):
@@ -432,7 +450,7 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
             if isinstance(side, Known) and name in ("eq", "ne") and is_scalar(other):
                 return Known(name == "ne")  # a number is never a text, nor None
             what = f"{describe(left)} cannot be compared with {describe(right)}"
-            frame.refuse(node, what, remedy_for_array(side))
+            frame.refuse(node, what, remedy_for(side))
     return Value(compare(name, number(left), number(right)))
 
 
