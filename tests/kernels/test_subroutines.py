@@ -215,3 +215,40 @@ def test_a_large_function_under_a_second_name_is_followed_when_that_one_changes(
     assert module.run(2.0) == (2.0, 2.0)
     module.also = module.scaled(10.0)
     assert module.run(2.0) == (2.0, 20.0)
+
+
+ROUNDS_LIKE_LINES = """
+import whorl
+
+def half(n):
+    s = 0
+    if n > 0:
+        s = 0
+        t = 0
+        t = 0
+        t = 0
+        if n > 1:
+            for i in range(n):  # line 9, column 12
+                s += 0.5
+    return s
+
+@whorl.kernel
+def run(n):
+    h = half(n)  # line 3, column 8
+    found = 0
+
+    for a in whorl.static(range(4)):
+        for b in whorl.static(range(9)):
+            s = 0
+            for i in range(n):  # line 9, column 12, in round 3 and 8
+                s += 7
+            if whorl.static((a, b) == (3, 8)):
+                found = s
+    return h, found
+"""
+
+
+def test_rounds_that_are_written_out_are_not_taken_for_lines_of_calls(written: Any) -> None:
+    found = written("rounds_like_lines", ROUNDS_LIKE_LINES).run(2)
+    assert found == (1.0, 14)
+    assert [type(each) for each in found] == [float, int]

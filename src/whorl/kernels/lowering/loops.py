@@ -393,7 +393,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
         for number, item in enumerate(items):
             loop = Loop(leave, lowering.label("round"), is_unrolled=True, kind="unrolled")
             frame.loops.append(loop)
-            frame.path.append(number)
+            frame.path.append(~number)  # no line of a call is negative
             written: ir.Block = []
             with lowering.writing(written):
                 assign(frame, node.target, item)
