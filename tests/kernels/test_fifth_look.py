@@ -328,6 +328,23 @@ def of_early(q):
     return picked_early(q)()
 
 
+def picked_by_number(q):
+    z = q * 2
+
+    def f():
+        return z
+
+    if q > 2:
+        return f
+    z = q * 3
+    return f
+
+
+@whorl.kernel
+def of_other_numbers(q):
+    return picked_by_number(q)()
+
+
 @whorl.kernel
 def of_loop(q):
     return picked_in_a_loop(q)()
@@ -356,6 +373,8 @@ def test_a_function_that_is_returned_with_other_values_of_a_name_is_refused() ->
     words = "what is returned is f, whose 'z' is int (1) on one way here and int (2) on another"
     assert words in str(caught.value)
     assert "Pass 'z' to f as an argument" in str(caught.value)
+    with pytest.raises(whorl.KernelError, match="whose 'z' is not the same on every way to here"):
+        of_other_numbers(3)
 
 
 # -- remainders -------------------------------------------------------------------------

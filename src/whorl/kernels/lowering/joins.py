@@ -160,12 +160,14 @@ def _apart(left: Closure, right: Closure) -> Apart:
     function = describe(left)
     for name, other in right.captured.items():
         one = left.captured.get(name)
-        if one is not None and not same(one, other):
-            return Apart(
-                f"is {function}, whose {name!r} is {describe(one)} on one way here and "
-                f"{describe(other)} on another",
-                f"Pass {name!r} to {function} as an argument, or return what it would return.",
-            )
+        if one is None or same(one, other):
+            continue
+        ways = f"{describe(one)} on one way here and {describe(other)} on another"
+        return Apart(
+            f"is {function}, whose {name!r} is "
+            f"{ways if describe(one) != describe(other) else 'not the same on every way to here'}",
+            f"Pass {name!r} to {function} as an argument, or return what it would return.",
+        )
     return Apart(f"is {function} on every way here, with other names or defaults")
 
 
