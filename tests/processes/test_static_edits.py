@@ -256,6 +256,10 @@ AS_PYTHON = {
     "getattr(3, 'real') + hasattr(3, 'imag')": "",
     "'%d %s' % (3, 'a')": "",
     "getattr(X, 'missing', 3)": "class X: pass",
+    "Y.get(2)": (
+        "class C:\n    __k = 3\n    def __getattr__(self, name): return 0\n"
+        "    def get(self, __a): return self.__k * __a\nY = C()"
+    ),
 }
 
 

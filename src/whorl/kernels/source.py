@@ -8,11 +8,11 @@ import os
 import stat
 import types
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import PurePath
 from typing import NoReturn
 
 from whorl.errors import KernelError
+from whorl.fingerprint.private_names import mangle
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
@@ -99,41 +99,8 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
             1,
             notes=tuple(f"called from {call}" for call in called_from),
         )
-    written = _mangle(tree, _class_around(code))
+    written = mangle(tree, code)
     return Source(tree, found.written, code.co_filename, begin, called_from, written)
-
-
-def _class_around(code: types.CodeType) -> str:
-    """The class that a function stands in, also in a method of it; empty if in none."""
-    outwards = reversed(list(pairwise(code.co_qualname.split("."))))
-    return next((name for name, inner in outwards if "<locals>" not in (name, inner)), "")
-
-
-def _mangle(tree: ast.FunctionDef | ast.Lambda, owner: str) -> dict[str, str]:
-    """Turn `__x` into `_Class__x` where Python does; the parameters as they are written, by name.
-
-    Python does so with every name but those of keywords in a call.
-    """
-    prefix = f"_{owner.lstrip('_')}"
-
-    def private(name: str) -> str:
-        return prefix + name if name.startswith("__") and not name.endswith("__") else name
-
-    if prefix == "_":
-        return {}
-    parameters = (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
-    written = {private(each.arg): each.arg for each in parameters}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name():
-                node.id = private(node.id)
-            case ast.Attribute():
-                node.attr = private(node.attr)
-            case ast.arg():
-                node.arg = private(node.arg)
-            case ast.FunctionDef() if node is not tree:
-                node.name = private(node.name)
-    return written
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from pathlib import PurePath
 from typing import Any, Final, NoReturn
 
 from whorl.errors import NotStatic
+from whorl.fingerprint.private_names import mangle
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
@@ -704,7 +705,13 @@ def _bound(
 
 def _tree_of(function: types.FunctionType) -> tuple[ast.Lambda | ast.FunctionDef | None, int]:
     """The syntax tree of a function and the number of lines before it."""
-    code = function.__code__
+    tree, shift = _written_tree_of(function.__code__)
+    if tree is not None:
+        mangle(tree, function.__code__)
+    return tree, shift
+
+
+def _written_tree_of(code: types.CodeType) -> tuple[ast.Lambda | ast.FunctionDef | None, int]:
     text = code_digest(code).text
     if text is None:  # there is none that is known to be what runs
         return None, 0

@@ -332,8 +332,10 @@ def _isinstance(
         frame.refuse(node, str(error))
     match operand:
         case Place(view):
-            view.type()
-            return Known(isinstance(view.peek(), wanted))
+            try:
+                return Known(view.is_instance(wanted))
+            except TypeError as error:
+                frame.refuse(node, str(error))
         case Known(value):
             return Known(isinstance(value, wanted))
         case Items():
