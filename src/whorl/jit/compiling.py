@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from whorl.fingerprint.names import class_label
 from whorl.late import replace
 from whorl.lazy import logger
 from whorl.reads import Inputs, Recorder
-from whorl.reads.both import both_facts
+from whorl.reads.both import Rows, both_facts
 from whorl.reads.signature import array_signature
 from whorl.reads.trace import Plain
 from whorl.reads.world import World
@@ -64,15 +65,16 @@ def _made_once(kernel: Kernel, request: Request) -> tuple[Specialization, Ending
 
     def look(theirs: Specialization | None) -> Specialization | None:
         found = kernel._look_up(request, count=False)
-        if found is None and _flight(kernel, request) != name:
+        if found is None and not _known(kernel, request).keys() <= known.keys():
             raise _OtherFlight
         return found
 
     def produce() -> Specialization:
         return _compile(kernel, request)
 
-    while True:
-        name = _flight(kernel, request)
+    while True:  # once more for each shape that others come to know meanwhile, at most
+        known = _known(kernel, request)
+        name = _flight(kernel, request, known)
         try:
             made, how = request.cache.once(name, look, produce, what=kernel._name)
         except _OtherFlight:
@@ -85,7 +87,11 @@ class _OtherFlight(Exception):
     """Who waited knows more about what calls need by now, and need not wait for this one."""
 
 
-def _flight(kernel: Kernel, request: Request) -> str:
+def _known(kernel: Kernel, request: Request) -> dict[StableDigest, Rows]:
+    return dict(kernel._known_shapes(request, in_memory=False))
+
+
+def _flight(kernel: Kernel, request: Request, known: Mapping[StableDigest, Rows]) -> str:
     """What calls that need the same compile have in common, as far as that is known.
 
     Before anything was compiled nobody knows what is read, so calls with arguments of the same
@@ -93,7 +99,7 @@ def _flight(kernel: Kernel, request: Request) -> str:
     for different constants: these are compiled at once.
     """
     told: list[Plain] = [_coarse(request.world)]
-    for name, rows in kernel._known_shapes(request, in_memory=False):
+    for name, rows in known.items():
         try:
             facts = both_facts(rows, request.world, read_of, own=kernel._own)
         except (ValueError, TypeError, LookupError, AttributeError):
