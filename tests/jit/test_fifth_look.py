@@ -465,26 +465,6 @@ def test_different_constants_are_compiled_at_once_and_each_of_them_once(store: C
     assert sorted(begun) == [1, 2, 3]
 
 
-class Turning:
-    """Its number is another at every look."""
-
-    turns = 0
-
-    @property
-    def number(self) -> int:
-        self.turns += 1
-        return self.turns
-
-
-def test_a_value_that_is_another_at_every_look_is_compiled_and_waits_for_nobody(
-    store: Cache,
-) -> None:
-    kernel = made(lambda program, inputs: inputs.arg("x").attr("number").value(), store=store)
-    turning = Turning()
-    assert len({kernel(turning) for _ in range(4)}) == 4
-    assert turning.turns < 200
-
-
 # -- orders ----------------------------------------------------------------------------------------
 
 

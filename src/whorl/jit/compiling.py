@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ from whorl.fingerprint.names import class_label
 from whorl.late import replace
 from whorl.lazy import logger
 from whorl.reads import Inputs, Recorder
-from whorl.reads.both import Rows, both_facts
+from whorl.reads.both import both_facts
 from whorl.reads.signature import array_signature
 from whorl.reads.trace import Plain
 from whorl.reads.world import World
@@ -65,16 +64,15 @@ def _made_once(kernel: Kernel, request: Request) -> tuple[Specialization, Ending
 
     def look(theirs: Specialization | None) -> Specialization | None:
         found = kernel._look_up(request, count=False)
-        if found is None and not _known(kernel, request).keys() <= known.keys():
+        if found is None and _flight(kernel, request) != name:
             raise _OtherFlight
         return found
 
     def produce() -> Specialization:
         return _compile(kernel, request)
 
-    while True:  # once more for each shape that others come to know meanwhile, at most
-        known = _known(kernel, request)
-        name = _flight(kernel, request, known)
+    while True:
+        name = _flight(kernel, request)
         try:
             made, how = request.cache.once(name, look, produce, what=kernel._name)
         except _OtherFlight:
@@ -87,11 +85,7 @@ class _OtherFlight(Exception):
     """Who waited knows more about what calls need by now, and need not wait for this one."""
 
 
-def _known(kernel: Kernel, request: Request) -> dict[StableDigest, Rows]:
-    return dict(kernel._known_shapes(request, in_memory=False))
-
-
-def _flight(kernel: Kernel, request: Request, known: Mapping[StableDigest, Rows]) -> str:
+def _flight(kernel: Kernel, request: Request) -> str:
     """What calls that need the same compile have in common, as far as that is known.
 
     Before anything was compiled nobody knows what is read, so calls with arguments of the same
@@ -99,7 +93,7 @@ def _flight(kernel: Kernel, request: Request, known: Mapping[StableDigest, Rows]
     for different constants: these are compiled at once.
     """
     told: list[Plain] = [_coarse(request.world)]
-    for name, rows in known.items():
+    for name, rows in kernel._known_shapes(request, in_memory=False):
         try:
             facts = both_facts(rows, request.world, read_of, own=kernel._own)
         except (ValueError, TypeError, LookupError, AttributeError):
