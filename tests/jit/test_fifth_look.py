@@ -438,31 +438,25 @@ def test_an_explanation_tells_lengths_wrappers_and_modules_apart(
     assert new == f"partial of {old}"
 
 
-# -- compiles at once ------------------------------------------------------------------------------
+# -- values that turn ------------------------------------------------------------------------------
 
 
-def test_different_constants_are_compiled_at_once_and_each_of_them_once(store: Cache) -> None:
-    begun: list[int] = []
-    together = threading.Barrier(2)
+class Turning:
+    """Its number is another at every look."""
 
-    def look(program: whorl.Program, inputs: Inputs) -> Any:
-        value = inputs.arg("x").value()
-        begun.append(value)
-        if len(begun) > 1:  # before the first is done, nobody knows that the value is read
-            together.wait(20)
-        return value
+    turns = 0
 
-    kernel = made(look, store=store)
-    found: list[tuple[int, Any]] = []
-    threads = [
-        threading.Thread(target=lambda x=x: found.append((x, kernel(x)))) for x in (1, 2, 3) * 3
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert sorted(found) == [(1, 1)] * 3 + [(2, 2)] * 3 + [(3, 3)] * 3
-    assert sorted(begun) == [1, 2, 3]
+    @property
+    def number(self) -> int:
+        self.turns += 1
+        return self.turns
+
+
+def test_a_value_that_is_another_at_every_look_is_compiled_for_every_call(store: Cache) -> None:
+    kernel = made(lambda program, inputs: inputs.arg("x").attr("number").value(), store=store)
+    turning = Turning()
+    assert len({kernel(turning) for _ in range(4)}) == 4
+    assert turning.turns < 200
 
 
 # -- orders ----------------------------------------------------------------------------------------

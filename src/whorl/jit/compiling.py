@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whorl.artifacts import Artifact, Label, Manifest, encode
-from whorl.artifacts.record import read_of
 from whorl.errors import CompilerFailed, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import class_label
@@ -63,47 +62,19 @@ def _made_once(kernel: Kernel, request: Request) -> tuple[Specialization, Ending
         return _compile(kernel, request), None
 
     def look(theirs: Specialization | None) -> Specialization | None:
-        found = kernel._look_up(request, count=False)
-        if found is None and _flight(kernel, request) != name:
-            raise _OtherFlight
-        return found
+        return kernel._look_up(request, count=False)
 
     def produce() -> Specialization:
         return _compile(kernel, request)
 
-    while True:
-        name = _flight(kernel, request)
-        try:
-            made, how = request.cache.once(name, look, produce, what=kernel._name)
-        except _OtherFlight:
-            continue
-        kernel._counts[how.value] += 1
-        return made, how
-
-
-class _OtherFlight(Exception):
-    """Who waited knows more about what calls need by now, and need not wait for this one."""
-
-
-def _flight(kernel: Kernel, request: Request) -> str:
-    """What calls that need the same compile have in common, as far as that is known.
-
-    Before anything was compiled nobody knows what is read, so calls with arguments of the same
-    types go one after the other. The shapes that are known tell more calls apart, such as those
-    for different constants: these are compiled at once.
-    """
-    told: list[Plain] = [_coarse(request.world)]
-    for name, rows in kernel._known_shapes(request, in_memory=False):
-        try:
-            facts = both_facts(rows, request.world, read_of, own=kernel._own)
-        except (ValueError, TypeError, LookupError, AttributeError):
-            continue  # a hint that makes no sense
-        if not facts.is_only_here:
-            told.append((str(name), list(facts.durable)))
-    return flight_name(request.program, request.target, sorted(told, key=repr))
+    name = flight_name(request.program, request.target, _coarse(request.world))
+    made, how = request.cache.once(name, look, produce, what=kernel._name)
+    kernel._counts[how.value] += 1
+    return made, how
 
 
 def _coarse(world: World) -> list[Plain]:
+    """What calls that are likely to need the same compile have in common."""
     return [
         array_signature(value) if type(value) is np.ndarray else class_label(type(value))
         for value in world.arguments.values()

@@ -142,6 +142,6 @@ def key_parts(
     )
 
 
-def flight_name(program: ProgramKey, target: Target, told: list[Plain]) -> str:
+def flight_name(program: ProgramKey, target: Target, coarse: list[Plain]) -> str:
     """What calls that are likely to need the same compile produce under."""
-    return str(digest_of("flight", str(program.digest), target.architecture, told))
+    return str(digest_of("flight", str(program.digest), target.architecture, coarse))

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from whorl.errors import UnsupportedRead
 from whorl.kernels import ir, language
 from whorl.kernels.types import (
     BOOL,
@@ -334,8 +335,10 @@ def _isinstance(
         case Place(view):
             try:
                 return Known(view.is_instance(wanted))
+            except UnsupportedRead:
+                raise
             except TypeError as error:
-                frame.refuse(node, str(error))
+                frame.refuse(node, f"this raises TypeError: {error}")
         case Known(value):
             return Known(isinstance(value, wanted))
         case Items():
