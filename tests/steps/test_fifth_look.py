@@ -754,3 +754,31 @@ def test_an_order_that_is_another_is_explained(store: Cache) -> None:
     names(x=1, y=2)
     many["a"] = many.pop("a")
     assert told(x=1, y=2) == ["many.keys(): ['a', 'b'] -> ['b', 'a']"]
+
+
+BUILT = {
+    "open by an f-string": "open(f'd_{n}.csv').read()",
+    "open by a sum": "open('d_' + str(n) + '.csv').read()",
+    "open by a remainder": "open('d_%d.csv' % n).read()",
+    "open by a method": "open('d_{}.csv'.format(n)).read()",
+    "a variable by a sum": "os.environ.get('APP_' + str(n))",
+    "a variable by a method": "os.environ.get('app_{}'.format(n).upper())",
+    "a variable by a subscript": "os.environ.get(NAMES[0])",
+    "written in one of many ways": (
+        "[open('o', mode).close() for mode in ('w', 'a')] and open('o', 'w+').close() or "
+        "open('o', 'bw').close() or open('o', encoding='utf-8', mode='a').close()"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_names_that_are_put_together_are_not_taken_for_their_parts(
+    tmp_path: Path, store: Cache, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d_1.csv").write_text("1", encoding="utf-8")
+    scope = Edits(tmp_path, store, monkeypatch).load(
+        f"import os\nNAMES = ('APP_1',)\ndef f(n):\n    return {BUILT[name]}\n", 1
+    )
+    cached = whorl.cached(store=store, files=["d_1.csv"], environment=["APP_1"])(scope["f"])
+    assert cached(1) == scope["f"](1)

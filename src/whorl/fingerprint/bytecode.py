@@ -202,12 +202,16 @@ def _given(
     """
     depth = 0
     keywords: tuple[str, ...] = ()
+    loaded: list[dis.Instruction] = []
     for step, following in pairwise(steps):
         given = step.arg or 0
         if (step.opname in _CALLS and depth == given) or (
             step.opname == "CALL_KW" and depth == given + 1
         ):
-            return given, keywords, _texts(steps[: min(given, 2)])
+            are_plain = all(each.opname in _PLAIN_LOADS for each in loaded)
+            return given, keywords, _texts(loaded[:given]) if are_plain else ()
+        if step.opname not in _AROUND_CALLS:
+            loaded.append(step)
         if step.opname == "KW_NAMES":
             keywords = code.co_consts[given]
         elif following.opname == "CALL_KW":
@@ -217,6 +221,11 @@ def _given(
         if depth < 0:
             return None
     return None
+
+
+# Where anything else comes between, a text may be a part of what is given.
+_PLAIN_LOADS: Final = ("LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
+_AROUND_CALLS: Final = ("KW_NAMES", "PRECALL", "CACHE")
 
 
 def _texts(steps: list[dis.Instruction]) -> tuple[str, ...]:

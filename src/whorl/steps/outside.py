@@ -252,14 +252,26 @@ def named_outside(function: types.FunctionType) -> Iterator[tuple[Outside, str]]
         found = _known(value) or _along(value, call.read.attributes)
         if found is None:
             continue
-        reads_file = found.name in _OPENS and not _WRITES.intersection(call.texts[1:])
+        reads_file = found.name in _OPENS and _reads(call)
         if found.name in _VARIABLES or reads_file:
             yield found, first
 
 
 _VARIABLES: Final = ("os.environ", "os.getenv")
 _OPENS: Final = ("open", "io.open")
-_WRITES: Final = frozenset(f"{way}{kind}" for way in "wax" for kind in ("", "b", "t"))
+
+
+def _reads(call: Call) -> bool:
+    """Whether a call of `open` is known to be for reading."""
+    by_place = call.arguments - len(call.keywords)
+    if "mode" in call.keywords:
+        place = by_place + call.keywords.index("mode")
+    elif by_place > 1:
+        place = 1
+    else:
+        return True
+    mode = call.texts[place] if place < len(call.texts) else "w"  # which may be any
+    return set(mode).isdisjoint("wax")
 
 
 def _first_text(call: Call) -> str | None:
