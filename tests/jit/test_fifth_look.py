@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import gc
 import runpy
@@ -17,6 +18,7 @@ import pytest
 
 import whorl
 from whorl.reads import Inputs
+from whorl.reads.fact import is_settled
 from whorl.store import Cache, DirectoryStore, MemoryStore
 from whorl.testing import fresh_cache
 
@@ -29,6 +31,10 @@ def act(x: int) -> int:
 
 class Act:
     alpha = 1
+
+
+class Sub(dict[str, Any]):
+    pass
 
 
 class Looking:
@@ -291,6 +297,67 @@ def test_an_object_that_is_known_in_this_process_alone_is_still_looked_into() ->
     assert kernel(circle) == 4
 
 
+class Cell:
+    near: list[Any]
+
+
+def mesh(n: int) -> Cell:
+    cells = [[Cell() for _ in range(n)] for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            around = ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1))
+            cells[i][j].near = [cells[a][b] for a, b in around if 0 <= a < n and 0 <= b < n]
+    vars(cells[0][0])["lock"] = threading.Lock()
+    return cells[0][0]
+
+
+def test_what_is_shared_or_in_circles_is_looked_into_once() -> None:
+    kernel = made(lambda program, inputs: len(inputs.arg("x").value().near), cache="process")
+    cell = mesh(20)  # by every way to every cell this would never end
+    assert (kernel(cell), kernel(cell), kernel.stats()["compiled"]) == (2, 2, 1)
+    cell.near[0].near[1].near.append(cell)
+    assert (kernel(cell), kernel.stats()["compiled"]) == (2, 2)
+    doubled: list[Any] = [1, threading.Lock()]
+    for _ in range(40):
+        doubled = [doubled, doubled]
+    sized = made(lambda program, inputs: len(inputs.arg("x").value()), cache="process")
+    assert sized(doubled) == 2
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        lambda lock: collections.OrderedDict(n=1, lock=lock),
+        lambda lock: collections.defaultdict(int, n=1, lock=lock),
+        lambda lock: Sub(n=1, lock=lock),
+        lambda lock: {"deep": {"deep": [{"deep": {"n": 1, "lock": lock}}]}},
+    ],
+)
+def test_containers_of_all_kinds_are_looked_into(held: Callable[[Any], Any]) -> None:
+    def innermost(x: Any) -> Any:
+        while "deep" in x:
+            x = x["deep"] if isinstance(x["deep"], dict) else x["deep"][0]
+        return x
+
+    kernel = made(lambda _, inputs: innermost(inputs.arg("x").value())["n"], cache="process")
+    x = held(threading.Lock())
+    assert kernel(x) == 1
+    innermost(x)["n"] = 2
+    assert kernel(x) == 2
+
+
+class Level(enum.Enum):
+    FAST = 1
+
+
+@pytest.mark.parametrize(
+    "option", [3, [1, {"a": "b"}], Level.FAST, np.dtype("f4"), frozenset({1}), Path("x"), Config()]
+)
+def test_options_without_code_in_them_are_looked_at_once(option: Any) -> None:
+    assert is_settled(option)
+    assert not is_settled([option, act])
+
+
 # -- smaller -------------------------------------------------------------------------------------
 
 
@@ -460,10 +527,6 @@ def test_a_value_that_is_another_at_every_look_is_compiled_for_every_call(store:
 
 
 # -- orders ----------------------------------------------------------------------------------------
-
-
-class Sub(dict[str, int]):
-    pass
 
 
 @pytest.mark.parametrize(

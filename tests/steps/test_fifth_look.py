@@ -757,10 +757,10 @@ def test_an_order_that_is_another_is_explained(store: Cache) -> None:
 
 
 BUILT = {
-    "open by an f-string": "open(f'd_{n}.csv').read()",
-    "open by a sum": "open('d_' + str(n) + '.csv').read()",
-    "open by a remainder": "open('d_%d.csv' % n).read()",
-    "open by a method": "open('d_{}.csv'.format(n)).read()",
+    "open by an f-string": "content(open(f'd_{n}.csv'))",
+    "open by a sum": "content(open('d_' + str(n) + '.csv'))",
+    "open by a remainder": "content(open('d_%d.csv' % n))",
+    "open by a method": "content(open('d_{}.csv'.format(n)))",
     "a variable by a sum": "os.environ.get('APP_' + str(n))",
     "a variable by a method": "os.environ.get('app_{}'.format(n).upper())",
     "a variable by a subscript": "os.environ.get(NAMES[0])",
@@ -778,7 +778,9 @@ def test_names_that_are_put_together_are_not_taken_for_their_parts(
     monkeypatch.chdir(tmp_path)
     Path("d_1.csv").write_text("1", encoding="utf-8")
     scope = Edits(tmp_path, store, monkeypatch).load(
-        f"import os\nNAMES = ('APP_1',)\ndef f(n):\n    return {BUILT[name]}\n", 1
+        "def content(file):\n    with file:\n        return file.read()\n"
+        f"import os\nNAMES = ('APP_1',)\ndef f(n):\n    return {BUILT[name]}\n",
+        1,
     )
     cached = whorl.cached(store=store, files=["d_1.csv"], environment=["APP_1"])(scope["f"])
     assert cached(1) == scope["f"](1)

@@ -5,10 +5,13 @@ What a process usually meets before its first hit is in `fact`, and is not asked
 
 from __future__ import annotations
 
+import collections
+import enum
 import functools
 import types
 import weakref
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,6 +28,7 @@ from .fact import (
     _hashable,
     asking_raises,
     exact,
+    is_constant,
     live_value,
     own_module,
 )
@@ -228,40 +232,80 @@ def known_here(value: Any) -> Any:
     >>> before == known_here(held)
     False
     """
-    return _known_here(value, ())
+    told: list[Any] = []
+    waiting, met = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        held = _held(part)
+        if held is None:
+            told.append(_leaf(part))
+        elif id(part) in met:  # what it holds is told already
+            told.append(Same(part))
+        else:
+            met.add(id(part))
+            told += (Same(part), len(held))
+            waiting += held
+    return tuple(told)
 
 
-def _known_here(value: Any, around: tuple[Any, ...]) -> Any:
+def parts_settled(value: Any) -> bool:
+    """Whether nothing that is code, or that nobody can look into, is in a value."""
+    waiting, met = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in met:
+            continue
+        met.add(id(part))
+        held = _held(part)
+        if held is None and not _is_settled_leaf(part):
+            return False
+        waiting += held or ()
+    return True
+
+
+def _is_settled_leaf(value: Any) -> bool:
+    cls = type(value)
+    if is_constant(value) or derives(type(cls), enum.EnumMeta) or cls in (frozenset, set, range):
+        return cls not in (frozenset, set) or all(map(_is_settled_leaf, value))
+    return derives(cls, np.dtype, np.generic, PurePath) or cls is np.ndarray
+
+
+def _leaf(value: Any) -> Any:
     try:
         return live_value(value)
     except Exception:  # it has no fact
-        held = _held(value)
-    if held is None or any(each is value for each in around) or len(around) >= _DEEP:
         return Same(value)
-    around = (*around, value)
-    names, parts = tuple(map(_known_name, held)), held.values()
-    return (Same(value), names, *(_known_here(part, around) for part in parts))
 
 
-_DEEP: Final = 16
-
-
-def _known_name(name: object) -> object:
-    return name if type(name) in (int, str) else _known_here(name, ())
-
-
-def _held(value: Any) -> dict[Any, Any] | None:
-    """What a value holds by name or place; None if nobody can say."""
+def _held(value: Any) -> list[Any] | None:
+    """What a value holds, names and all, in order; None if it is known as a whole."""
     cls = type(value)
-    if cls is list or cls is tuple:
-        return dict(enumerate(value))
-    if cls is dict:
-        return dict(value)
-    layouts = load("whorl.fingerprint.layout")
-    if layouts.has_hidden_state(cls):
+    if type(cls) is type and cls in SIMPLE:
         return None
-    held: dict[Any, Any] = layouts.state_of(layouts.layout_of(cls), value)
+    held: list[Any] = []
+    if derives(cls, dict):
+        held += (part for pair in dict.items(value) for part in pair)
+    elif derives(cls, list, tuple, collections.deque):
+        base = next(each for each in (list, tuple, collections.deque) if derives(cls, each))
+        held += base.__iter__(value)
+    elif derives(cls, np.ndarray) and value.dtype.hasobject:
+        held += np.asarray(value).ravel().tolist()
+    elif derives(cls, *_WHOLE) or derives(type(cls), enum.EnumMeta):
+        return None
+    if cls in _EXACT:
+        return held
+    layouts = load("whorl.fingerprint.layout")
+    if not held and layouts.has_hidden_state(cls):
+        return None
+    for name, part in layouts.state_of(layouts.layout_of(cls), value).items():
+        held += (name, part)
     return held
+
+
+_EXACT: Final = frozenset((dict, list, tuple, collections.deque))
+_WHOLE: Final = (
+    types.FunctionType, types.ModuleType, type, np.ndarray, np.generic, set, frozenset, PurePath,
+)  # fmt: skip
 
 
 LIVE: Final[dict[Aspect, Callable[[Any], Any]]] = {

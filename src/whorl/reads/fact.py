@@ -293,17 +293,20 @@ def is_constant(value: Any) -> bool:
 
 
 def is_settled(value: Any) -> bool:
-    """Whether a value that nobody else has can change no more: it holds nothing but plain data.
+    """Whether the fact of a value that nobody else has stays the same: there is no code in it.
 
-    >>> is_settled([1, {"a": ("b", None)}]), is_settled([print])
+    Who copies a value has its containers and objects for himself, but functions, classes and
+    modules with everybody.
+
+    >>> is_settled([1, {"a": ("b", None)}]), is_settled([lambda: 0])
     (True, False)
     """
-    if not _is_holder(value):
-        return type(type(value)) is type and type(value) in SIMPLE
-    if is_much(value):
-        return False
-    parts = (*value, *value.values()) if type(value) is dict else value
-    return all(map(is_settled, parts))
+    if type(type(value)) is type and type(value) in SIMPLE:
+        return True
+    with importing:
+        from .aspects import parts_settled
+
+    return parts_settled(value)
 
 
 def _is_constant(value: Any) -> bool:

@@ -29,7 +29,6 @@ from .fact import (
     NotRecorded,
     OnlyHere,
     has_identity,
-    is_settled,
     own_module,
     refused,
 )
@@ -501,7 +500,7 @@ class Inputs:
                 view.attr("shape").value()
             else:
                 view.value()
-                if not is_settled(argument):
+                if type(argument) not in SIMPLE:
                     view._step(Step("with code", None)).value()
         for path in (
             *(Path("env", name) for name in world.environment),
