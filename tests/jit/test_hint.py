@@ -289,14 +289,15 @@ def test_the_kernels_of_a_file_share_a_hint(made: Kernel, make: Make, root: Path
 
 def test_what_others_have_told_meanwhile_is_kept_and_found() -> None:
     store, key = MemoryStore(), StableDigest("1" * 32)
+    f, g = StableDigest("f" * 32), StableDigest("a" * 32)
     mine, theirs = FileHint(store, key), FileHint(store, key)
-    mine.add({"a": 1}, "f", "type arg x")
-    theirs.add({"b": 2}, "g", "type arg y")
-    assert list(mine.shapes("g").values()) == ["type arg y"]
-    mine.add({"c": 3}, "f", "value arg x")
+    mine.add({"a": 1}, f, "type arg x")
+    theirs.add({"b": 2}, g, "type arg y")
+    assert list(mine.about(g).shapes(g).values()) == ["type arg y"]
+    mine.add({"c": 3}, f, "value arg x")
     assert Hint.of(store, key) == mine.hint
     assert mine.hint.rows == {"a": 1, "b": 2, "c": 3}
-    assert mine.hint.leads == {"f": ["value arg x", "type arg x"], "g": ["type arg y"]}
+    assert mine.hint.leads == {f: ["value arg x", "type arg x"], g: ["type arg y"]}
 
 
 @pytest.mark.parametrize("trouble", ["absent", "damaged", "unsafe", "a directory", "unreadable"])
@@ -349,34 +350,61 @@ def test_a_store_that_is_not_written_to_needs_no_hint(made: Kernel, root: Path) 
 
 def test_who_adds_to_a_hint_leaves_nonsense_behind() -> None:
     nonsense: list[Any] = [7, "abc", {}, None, "type arg x", "value arg x y;"]
-    hint = Hint({}, {"f": nonsense, "g": nonsense[:3]})
+    hint = Hint({}, {"f": nonsense})
     assert hint.joined({}, "f", "type arg y").leads == {"f": ["type arg y", "type arg x"]}
 
 
-def test_hints_stay_small() -> None:
+def test_a_lead_keeps_its_newest_shapes() -> None:
     hint = NO_HINT
     for number in range(100):
-        rows = {f"{number} {i}": i for i in range(ROWS_KEPT // 50)}
-        hint = hint.joined(rows, "lead", f"type arg x{number}")
-    assert (len(hint.rows), len(hint.leads["lead"])) == (ROWS_KEPT, SHAPES_KEPT)
-    assert (next(iter(hint.rows)), hint.leads["lead"][0]) == ("99 0", "type arg x99")
+        hint = hint.joined({str(number): number}, "lead", f"type arg x{number}")
+    assert (len(hint.leads["lead"]), hint.leads["lead"][0]) == (SHAPES_KEPT, "type arg x99")
+    assert next(iter(hint.rows)) == "99"
 
 
-def test_a_hint_of_many_programs_stays_small_and_keeps_the_newest() -> None:
-    hint = NO_HINT
+@pytest.mark.parametrize("rows", [0, ROWS_KEPT])
+def test_what_does_not_fit_into_the_hint_of_a_file_has_one_of_its_own(rows: int) -> None:
+    store, key = MemoryStore(), StableDigest("1" * 32)
+    leads = [StableDigest(f"{number:032x}") for number in range(20)]
     long = "type arg " + " ".join(f"x{i}" for i in range(TEXT_KEPT // 40))
-    for number in range(20):
-        hint = hint.joined({}, str(number), f"{long} y{number}")
-    assert 2 <= len(hint.leads) < 20
-    assert next(iter(hint.leads)) == "19"
-    wide = hint.joined({}, "wide", "type arg " + "x" * 2 * TEXT_KEPT)
-    assert list(wide.leads) == ["wide"]
+    file = FileHint(store, key)
+    for number, lead in enumerate(leads):
+        file.add({f"{number} {i}": i for i in range(rows)}, lead, f"{long} y{number}")
+    whole = Hint.of(store, key)
+    assert whole.is_full
+    assert 1 <= len(whole.leads) < 20
+    later = FileHint(store, key, whole)
+    for number, lead in enumerate(leads):
+        hint = later.about(lead)
+        assert list(hint.shapes(lead).values()) == [f"{long} y{number}"]
+        assert len(hint.rows) >= rows
+    later.add({}, leads[-1], "type arg z")
+    assert Hint.of(store, key) == whole
+    assert len(FileHint(store, key).about(leads[-1]).shapes(leads[-1])) == 2
 
 
-def test_many_rows_at_once_are_kept_together() -> None:
-    rows: dict[str, object] = {str(i): i for i in range(2 * ROWS_KEPT)}
-    hint = NO_HINT.joined({"before": 1}, "lead", "type arg x").joined(rows, "lead", "type arg y")
-    assert hint.rows == rows
+def test_many_kernels_of_one_file_are_found_without_listing(tmp_path: Path) -> None:
+    body = " + ".join(f"CONSTANT_{g}" for g in range(120))
+    text = "".join(f"CONSTANT_{g} = {g}\n" for g in range(120))
+    text += "".join(f"def k{i}(x=None, y=None):\n    return {i} + {body}\n" for i in range(60))
+    path = tmp_path / "kern.py"
+    path.write_text(text)
+    scope: dict[str, Any] = {"__name__": "kern"}
+    exec(compile(text, str(path), "exec"), scope)
+
+    def look_at_all(inputs: Inputs) -> Any:
+        code = inputs.function()
+        return sum(code.glob(name).value() for name in code.global_names)
+
+    listed = []
+    for _ in range(2):
+        store = Watched(tmp_path / "store")
+        for i in range(60):
+            source._known.clear()
+            whorl.jit(Looking(look_at_all), store=Cache(store))(scope[f"k{i}"])()
+        listed.append(store.listed)
+    assert listed[1] == 0
+    assert len(hints_in(store)) > 1
 
 
 def test_a_hint_comes_back_as_it_was() -> None:

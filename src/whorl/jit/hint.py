@@ -13,15 +13,16 @@ under its own name, the digest of what stands here. So a hint is believed no mor
 entry, nothing depends on it, and one that is old, damaged or not there costs time and nothing else.
 
 Who has something to add reads what others have written meanwhile and adds to that. Between the two
-somebody may write, and be forgotten; that is found the long way then, and added again.
+somebody may write, and be forgotten; that is found the long way then, and added again. What does
+not fit into the hint of a file is in one of its own, under its lead.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.artifacts.record import shape_of
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_HINT", "FileHint", "Hint", "glanced_at", "told_of"]
 
-ROWS_KEPT: Final = 1024
+ROWS_KEPT: Final = 1024  # in the hint of a file
 SHAPES_KEPT: Final = 32  # of one lead
-TEXT_KEPT: Final = 1 << 17  # characters of shapes, in all
+TEXT_KEPT: Final = 1 << 17  # characters of shapes in the hint of a file
 
 
 class Hint(NamedTuple):
@@ -89,40 +90,35 @@ class Hint(NamedTuple):
         return shapes
 
     def joined(self, rows: Mapping[str, object], lead: str, shape: Rows) -> Hint:
-        """The same and this, the newest first; the oldest are forgotten when there are many."""
-        new = Hint(rows, {lead: [shape]})
-        return new.merged(self, max(ROWS_KEPT, len(rows)))
+        """The same and this, the newest first; of a lead, the oldest shapes are forgotten."""
+        kept = self.leads.get(lead)
+        others = [each for each in kept if each != shape] if type(kept) is list else []
+        shapes = [shape, *islice(filter(_makes_sense, others), SHAPES_KEPT - 1)]
+        return Hint({**rows, **self.rows}, {lead: shapes, **_but(self.leads, lead)})
 
-    def merged(self, other: Hint, rows_kept: int = ROWS_KEPT) -> Hint:
-        """What either says, this one first."""
-        rows = {
-            **self.rows,
-            **{key: row for key, row in other.rows.items() if key not in self.rows},
-        }
-        leads: dict[str, list[Rows]] = {}
-        room = TEXT_KEPT
-        for lead in dict.fromkeys(chain(self.leads, other.leads)):
-            shapes = [*islice(_sensible(self.leads.get(lead), other.leads.get(lead)), SHAPES_KEPT)]
-            room -= sum(map(_size, shapes))
-            if leads and room < 0:
-                break
-            if shapes:
-                leads[lead] = shapes
-        return Hint(dict(islice(rows.items(), rows_kept)), leads)
+    def merged(self, other: Hint) -> Hint:
+        """What either says, this one first; what both say of a lead is what this one does."""
+        return Hint({**other.rows, **self.rows}, {**other.leads, **self.leads})
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is as large as one should be that is read with every import of its file."""
+        if len(self.rows) > ROWS_KEPT:
+            return True
+        lists = (kept for kept in self.leads.values() if type(kept) is list)
+        return sum(map(_size, chain.from_iterable(lists))) > TEXT_KEPT
 
 
-def _sensible(*kept: Any) -> Iterator[Rows]:
-    """The shapes in lists of them, each once."""
-    seen = set()
-    for shape in chain.from_iterable(each for each in kept if type(each) is list):
-        try:
-            shape_of(shape)
-            name = plain_shape_key(shape)
-        except (ValueError, AttributeError):
-            continue
-        if name not in seen:
-            seen.add(name)
-            yield shape
+def _but(leads: Mapping[str, list[Rows]], lead: str) -> dict[str, list[Rows]]:
+    return {name: kept for name, kept in leads.items() if name != lead}
+
+
+def _makes_sense(shape: Rows) -> bool:
+    try:
+        shape_of(shape)
+    except (ValueError, AttributeError):
+        return False
+    return True
 
 
 def _size(shape: Rows) -> int:
@@ -133,28 +129,43 @@ NO_HINT: Final = Hint({}, {})
 
 
 class FileHint:
-    """The hint of a file in a store, as far as this process knows it; threads may share it."""
+    """The hint of a file in a store, as far as this process knows it; threads may share it.
 
-    __slots__ = ("__weakref__", "hint", "key", "store")
+    What does not fit into it any more is in hints of single leads, which are read when they are
+    asked for.
+    """
+
+    __slots__ = ("__weakref__", "_single", "hint", "key", "store")
 
     def __init__(self, store: Store, key: StableDigest, hint: Hint = NO_HINT) -> None:
         self.store = store
         self.key = key
         self.hint = hint
+        self._single: dict[StableDigest, Hint] = {}
 
-    def shapes(self, lead: str) -> dict[StableDigest, Rows]:
-        """The shapes of a lead; if none is known, others may have told of some by now."""
-        shapes = self.hint.shapes(lead)
-        if not shapes:
+    def about(self, lead: StableDigest) -> Hint:
+        """What tells of a lead; if nothing does, others may have told of it by now."""
+        if lead in self.hint.leads:
+            return self.hint
+        if lead not in self._single:
             self.hint = Hint.of(self.store, self.key)
-            shapes = self.hint.shapes(lead)
-        return shapes
+            if lead in self.hint.leads:
+                return self.hint
+            if not self.hint.is_full:
+                return NO_HINT
+            self._single[lead] = Hint.of(self.store, lead)
+        return self._single[lead]
 
-    def add(self, rows: Mapping[str, object], lead: str, shape: Rows) -> None:
+    def add(self, rows: Mapping[str, object], lead: StableDigest, shape: Rows) -> None:
         """Let other processes come here sooner."""
-        others = Hint.of(self.store, self.key)
-        self.hint = hint = others.merged(self.hint).joined(rows, lead, shape)
-        hint.keep(self.store, self.key)
+        whole = Hint.of(self.store, self.key).merged(self.hint)
+        if lead in whole.leads or not whole.is_full:
+            self.hint = whole = whole.joined(rows, lead, shape)
+            whole.keep(self.store, self.key)
+        else:
+            known = self._single.get(lead, NO_HINT)
+            single = self._single[lead] = known.joined(rows, lead, shape)
+            single.keep(self.store, lead)
 
 
 def told_of(text: Text, store: Store, definition: Definition | None = None) -> FileHint:

@@ -107,8 +107,8 @@ class Start(NamedTuple):
     program: ProgramKey
     place: tuple[Variables, Said]  # among the others of its kernel
     toolchain: str
-    lead: str
-    told: FileHint | None  # None: the code has no file
+    lead: StableDigest | None  # None: the code has no file
+    told: FileHint | None
     shapes: Mapping[StableDigest, Rows]  # of that lead, by their names
     code: types.CodeType
     name: str
@@ -398,16 +398,18 @@ class Kernel:
             toolchain = toolchain_of(self.compiler) if said[2] is None else said[2]
             outside = self._lasting.now(name, said, toolchain)
             cache.uses(toolchain)
-            lead, told, found = "", None, None
+            told, found = None, None
+            lead: StableDigest | None = None
             shapes: Mapping[StableDigest, Rows] = {}
             _, source, text = self._in_text(code, sources)
             if source is not None and self.choices.cache != "process":
                 lead, told = lead_of(outside, source), self._told
                 if told is None or told.store is not cache.store:
                     told = self._told = told_of(text, cache.store, self._definition)
-                shapes = told.shapes(lead)
-                sources.hinted = rows = told.hint.rows
-                found = digest_in(rows.get(source))
+                hint = told.about(lead)
+                shapes = hint.shapes(lead)
+                sources.hinted = hint.rows
+                found = digest_in(hint.rows.get(source))
             program = ProgramKey.of(outside, found or code_digest(code))
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
@@ -463,15 +465,17 @@ class Kernel:
     def _hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
         """Let other processes come here sooner, unless this one was told the way."""
         start = self._starts.get(request.start.place, request.start)
-        told, sources = start.told, request.sources.used
-        if told is None or (name in start.shapes and sources.keys() <= told.hint.rows.keys()):
+        lead, told, sources = start.lead, start.told, request.sources.used
+        if lead is None or told is None:
+            return
+        if name in start.shapes and sources.keys() <= told.about(lead).rows.keys():
             return
         plain = shape_plain(Shape(rows)) if type(rows) is tuple else rows
         with self._lock:
             if request.table is not self._shapes:
                 return
             self._starts[start.place] = start._replace(shapes={name: plain, **start.shapes})
-        told.add(sources, start.lead, plain)
+        told.add(sources, lead, plain)
 
     def _from_store(
         self, key: StableDigest, request: Request, facts: tuple[Plain, ...], *, count: bool
