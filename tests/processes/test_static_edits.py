@@ -133,7 +133,10 @@ EDITS = {
     ),
     "filter by a function": Edit(NET, "return layer.w", "return not layer.w",
                                  "[x.w for x in filter(weight, XS)]"),
-    "key": Edit(NET, "self.w * 1", "self.w * -1", "max(XS, key=weight).w", True),
+    "key": Edit(NET, "self.w * 1", "self.w * -1", "max(XS, key=weight).w"),
+    "key of sorted": Edit(
+        NET, "self.w * 1", "self.w * -1", "[x.w for x in sorted(XS, key=weight)]"
+    ),
     "key of texts": Edit(NET, '"one"', 'str(-self.w)', "max([XS[0], XS[1]], key=str).w", True),
     "attributes in a zip": Edit(
         NET, "bias = 1", "bias = 2", "[x.bias + i for x, i in zip(XS, [1])]"
@@ -155,9 +158,10 @@ EDITS = {
                                     "sum(p.x for i, p in enumerate(POINTS))"),
     "attributes of a text": Edit(SMALL, "scale = 1", "scale = 5",
                                  "sum(s.scale for i, s in enumerate(TEXTS))"),
-    "raw members": Edit(SMALL, "* 1", "* 10", "[m.weight for m in sorted(MODES)]", True),
+    "sorted members": Edit(SMALL, "* 1", "* 10", "[m.weight for m in sorted(MODES)]"),
+    "raw members": Edit(SMALL, "* 1", "* 10", "[m.weight for m in set(MODES)]", True),
     "raw fields": Edit(SMALL, "    x: int\n    y: int", "    y: int\n    x: int",
-                       "[p.x for p in sorted(POINTS)]", True),
+                       "[p.x for p in set(POINTS)]", True),
     **{
         f"isinstance of {instance}": Edit(
             BASES.replace("{instance}", instance), "(Fast, ", "(", "isinstance(X, Fast)"
@@ -176,7 +180,7 @@ EDITS = {
         "isinstance(X, collections.abc.Sized)",
     ),
     "isinstance of a raw value": Edit(
-        BASES.replace("{instance}", "[Dict()]"), "(Fast, ", "(", "isinstance(sorted(X)[0], Fast)",
+        BASES.replace("{instance}", "[Dict()]"), "(Fast, ", "(", "isinstance({1: X[0]}[1], Fast)",
         True,
     ),
     "isinstance of a part": Edit(
@@ -256,6 +260,15 @@ AS_PYTHON = {
     "getattr(3, 'real') + hasattr(3, 'imag')": "",
     "'%d %s' % (3, 'a')": "",
     "getattr(X, 'missing', 3)": "class X: pass",
+    "sorted(S), len(sorted(S, key=len, reverse=True)), max(S), min(S)": "S = {'b', 'a'}",
+    "S.union({'c'}) == {'a', 'b', 'c'}, S.issubset({'a', 'b'}), '-'.join({'x'})": "S = {'b', 'a'}",
+    "A.items() == B.items(), list(A.items()) == list(B.items()), ('x', 1) in A.items()": (
+        "A, B = {'x': 1, 'y': 2}, {'y': 2, 'x': 1}"
+    ),
+    "max(3, 1, 2), min([2, 1], default=0), max([], default=7), sorted([3, 1], reverse=True)": "",
+    "max(XS, key=lambda x: x.w).w, min(XS, key=lambda x: -x.w).w, sorted(XS, key=weight)[0].w": NET,
+    "not filter(None, []), bool(map(abs, []))": "",
+    "D.get('a'), D.get('c', 3)": "D = {'a': 1}",
     "Y.get(2)": (
         "class C:\n    __k = 3\n    def __getattr__(self, name): return 0\n"
         "    def get(self, __a): return self.__k * __a\nY = C()"
@@ -276,6 +289,9 @@ RAISING = {
     "unbound()": "a name that is not bound yet",
     "nested()": "the same in a nested function",
     "sum(it) + len(it)": "the length of a generator",
+    "named(1, x=2)": "two values for one name",
+    "named(1, **{'x': 2})": "the same",
+    "named(1, **{'y': 2}, y=3)": "one keyword twice",
 }
 RAISES = """
 best = 100
@@ -292,6 +308,7 @@ def nested():
         return best
     return inner()
 it = 3
+def named(x, y=2): return x + y
 """
 
 
@@ -299,6 +316,37 @@ it = 3
 def test_what_python_raises_is_an_error(tmp_path: Path, expression: str) -> None:
     said, python, _ = run(tmp_path, RAISES, expression)
     assert str(python).startswith("raises ")
+    assert str(said).startswith("refused: "), said
+
+
+UNREAD = {
+    "added()": "def added():\n    x = 1\n    x += A\n    return x",
+    "written()": "def written():\n    s = '%s'\n    s %= A\n    return s",
+    "len({'a': A}['a'])": "",
+    "'{0.p}'.format(E.A)": "",
+    "named(**M)": "def named(**more): return len(more)",
+    "{**M}": "",
+}
+ODD = """
+class Odd:
+    def __radd__(self, other): return 1
+    def __str__(self): return "one"
+    def __len__(self): return 1
+class E(enum.Enum):
+    A = 1
+    @property
+    def p(self): return 1
+class Mapped:
+    def keys(self): return ["a"]
+    def __getitem__(self, key): return 1
+A, M = Odd(), Mapped()
+"""
+
+
+@pytest.mark.parametrize("expression", UNREAD)
+def test_code_of_a_user_that_no_line_calls_is_refused(tmp_path: Path, expression: str) -> None:
+    said, python, _ = run(tmp_path, ODD + UNREAD[expression], expression)
+    assert "raises" not in str(python)
     assert str(said).startswith("refused: "), said
 
 

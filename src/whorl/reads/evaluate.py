@@ -20,6 +20,7 @@ import contextlib
 import enum
 import functools
 import operator
+import string
 import textwrap
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ from .implicit import CONVERTED, HASHED, TESTED, WRITTEN, checked, is_pythons, o
 from .pure import (
     SPECIAL,
     UNORDERED,
+    Pairs,
     argument,
     is_of_numpy,
     is_pure,
@@ -245,6 +247,8 @@ class Evaluator:
         return _BINARY[type(node.op)](left, right)
 
     def _unaryop(self, node: ast.UnaryOp, scope: _Scope) -> Any:
+        if isinstance(node.op, ast.Not):
+            return not self._test(node.operand, scope)
         return _UNARY[type(node.op)](operand(self._expression(node.operand, scope)))
 
     def _boolop(self, node: ast.BoolOp, scope: _Scope) -> Any:
@@ -296,7 +300,7 @@ class Evaluator:
         made: dict[Any, Any] = {}
         for name, value in zip(node.keys, node.values, strict=True):
             if name is None:
-                made.update(known(self._expression(value, scope)))
+                made.update(_mapping(known(self._expression(value, scope))))
             else:
                 made[key(self._expression(name, scope))] = known(self._expression(value, scope))
         return made
@@ -375,10 +379,11 @@ class Evaluator:
         named: dict[str, Any] = {}
         for keyword in node.keywords:
             value = self._expression(keyword.value, scope)
-            if keyword.arg is None:
-                named.update(known(value))
-            else:
-                named[keyword.arg] = value
+            more = _mapping(known(value)) if keyword.arg is None else {keyword.arg: value}
+            for name in more:
+                if name in named:
+                    raise TypeError(f"{ast.unparse(node.func)} got {name!r} twice")
+            named.update(more)
         return self._called(callee, positional, named, (node, scope))
 
     def _part(self, node: ast.Attribute, holder: Any, scope: _Scope) -> Any:
@@ -416,10 +421,9 @@ class Evaluator:
         uses = uses_of(callee) if isinstance(callee, Hashable) else uses_of(None)
         if not isinstance(owner, types.ModuleType | None):
             checked(known(owner), *uses)
+            if isinstance(owner, str) and callee.__name__ in ("format", "format_map"):
+                _check_fields(owner)
         arguments = [argument(value, uses) for value in positional]
-        if "key" in named and callee in (min, max, sorted):
-            call, function = self._caller(at), named.pop("key")
-            named["key"] = lambda item: known(call(function, item))
         options = {name: argument(value, uses) for name, value in named.items()}
         if not (callee in UNORDERED or isinstance(owner, set | frozenset)):
             arguments = [
@@ -530,7 +534,10 @@ class Evaluator:
                 left = operand(scope.find(name))
                 if isinstance(left, list | dict | set):
                     self._refuse(node, scope, "it would change a value that has other names")
-                scope.local[name] = _BINARY[type(op)](left, known(self._expression(value, scope)))
+                right = operand(self._expression(value, scope))
+                if isinstance(op, ast.Mod) and isinstance(left, str | bytes):
+                    checked(right, WRITTEN, CONVERTED)
+                scope.local[name] = _BINARY[type(op)](left, right)
             case ast.If(test, body, orelse):
                 self._block(body if self._test(test, scope) else orelse, scope)
             case ast.For(target, iterable, body, orelse):
@@ -615,6 +622,20 @@ class Evaluator:
         raise NotStatic(at, f"`{ast.unparse(node)}`", reason) from cause
 
 
+def _check_fields(text: str) -> None:
+    """Refuse a text whose fields look into what is put there: nobody would read that."""
+    for _, field, _, _ in string.Formatter().parse(text):
+        if field and not field.isidentifier() and not field.isdecimal():
+            raise TypeError(f"what the field {{{field}}} looks at is not read (write an f-string)")
+
+
+def _mapping(value: Any) -> Any:
+    """What `**` takes apart; refused if the user's code says what is in it."""
+    if not is_pythons(type(value), "keys", "__getitem__", "__iter__", "__len__"):
+        raise TypeError(f"what a {type(value).__name__} holds is said by code that is not read")
+    return value
+
+
 def _is_plain_dict(holder: Any, name: str) -> bool:
     """Whether this is what a dict holds, as Python says it."""
     if name not in ("items", "values") or not isinstance(holder, View):
@@ -627,7 +648,7 @@ def _parts_of_dict(holder: View, name: str) -> list[Any]:
     """The values of a dict, which are views, or its keys with them."""
     keys = [known(each) for each in parts_of(holder)]
     values = [holder.item(each) for each in keys]
-    return list(zip(keys, values, strict=True)) if name == "items" else values
+    return Pairs(zip(keys, values, strict=True)) if name == "items" else values
 
 
 def _bound_in(function: ast.Lambda | ast.FunctionDef) -> frozenset[str]:
@@ -688,6 +709,9 @@ def _bound(
     elif rest:
         raise TypeError(f"{len(positional)} arguments for {len(places)} parameters")
     names = dict.fromkeys([*places, *(argument.arg for argument in arguments.kwonlyargs)])
+    twice = [name for name in named if name in local and name in names]
+    if twice:
+        raise TypeError(f"there are two values for {twice[0]!r}")
     extra = {name: value for name, value in named.items() if name not in names}
     if arguments.kwarg is not None:
         local[arguments.kwarg.arg] = extra

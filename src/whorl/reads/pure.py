@@ -22,10 +22,10 @@ from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, ch
 from .view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
 __all__ = [
-    "SPECIAL", "UNORDERED", "argument", "is_of_numpy", "is_pure", "key", "known", "member",
+    "SPECIAL", "UNORDERED", "Pairs", "argument", "is_of_numpy", "is_pure", "key", "known", "member",
     "operand", "parts_of", "text", "uses_of",
 ]  # fmt: skip
 
@@ -35,8 +35,7 @@ Call = Callable[..., Any]
 _PURE: Final[frozenset[Any]] = frozenset(
     (
         abs, all, any, ascii, bin, bool, bytes, chr, complex, dict, divmod, float, format,
-        frozenset, hex, int, max, min, oct, ord, pow, range, repr, round, set, slice, sorted, str,
-        sum,
+        frozenset, hex, int, max, min, oct, ord, pow, range, repr, round, set, slice, str, sum,
         *(function for name, function in vars(math).items() if callable(function)),
     )
 )  # fmt: skip
@@ -46,7 +45,8 @@ _USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
     **dict.fromkeys((str, repr, ascii, format), (WRITTEN,)),
     **dict.fromkeys((set, frozenset, dict), (ITERATED, HASHED)),
     **dict.fromkeys((int, float, complex, abs, round), (CONVERTED,)),
-    **dict.fromkeys((divmod, pow, min, max, sum), (OPERATED, ITERATED)),
+    **dict.fromkeys((divmod, pow, min, max, sum, math.fsum, math.prod), (OPERATED, ITERATED)),
+    bytes: (CONVERTED, ITERATED),
 }
 """What a pure function may do with its arguments; of those that are not here: anything."""
 UNORDERED: Final = frozenset((set, frozenset, bool, str, repr, ascii, format))
@@ -74,9 +74,15 @@ def known(found: Any) -> Any:
         return found.value()
     if type(found) in (list, tuple):
         return type(found)(map(known, found))
+    if type(found) is Pairs:
+        return {name: known(value) for name, value in found}.items()
     if isinstance(found, types.GeneratorType):
         return (known(item) for item in found)
     return found
+
+
+class Pairs(list[tuple[Any, Any]]):
+    """The items of a dict, the values as views. As a value it is what Python has for it."""
 
 
 def argument(found: Any, uses: Sequence[implicit.Use]) -> Any:
@@ -168,8 +174,15 @@ def is_pure(callee: Any) -> bool:
     return isinstance(owner, _CONTAINERS) and not name.startswith("_") and name not in _CHANGING
 
 
-def uses_of(callee: Hashable) -> tuple[implicit.Use, ...]:
+def uses_of(callee: Any) -> tuple[implicit.Use, ...]:
     """What a function may do with its arguments."""
+    owner = getattr(callee, "__self__", None)
+    if isinstance(owner, set | frozenset):
+        return (HASHED, ITERATED)
+    if isinstance(owner, dict):
+        return (HASHED,)
+    if isinstance(owner, str | bytes) and callee.__name__ == "join":
+        return (ITERATED,)
     return _USES.get(callee, _EVERY)
 
 
@@ -177,7 +190,7 @@ def uses_of(callee: Hashable) -> tuple[implicit.Use, ...]:
 
 
 def _len(call: Call, value: Any) -> int:
-    return value.len() if isinstance(value, View) else len(value)
+    return value.len() if isinstance(value, View) else len(own_items(value))
 
 
 def _isinstance(call: Call, value: Any, classes: Any) -> bool:
@@ -239,6 +252,28 @@ def _reversed(call: Call, holder: Any) -> Iterator[Any]:
     return (item for item in [*parts_of(holder)][::-1])
 
 
+def _sorted(call: Call, holder: Any, key: Any = None, reverse: Any = False) -> list[Any]:
+    ranked = _ranked(call, [*parts_of(holder)], key)
+    ranked.sort(key=lambda pair: pair[0], reverse=bool(checked(known(reverse), TESTED)))
+    return [item for _, item in ranked]
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
+    def extreme(call: Call, *given: Any, key: Any = None, **default: Any) -> Any:
+        items = [*parts_of(given[0])] if len(given) == 1 else [*given]
+        if not items and default:
+            return default["default"]
+        return choose(_ranked(call, items, key), key=lambda pair: pair[0])[1]
+
+    return extreme
+
+
+def _ranked(call: Call, items: list[Any], key: Any) -> list[tuple[Any, Any]]:
+    """Items, which may be views, after what they are put in order by."""
+    is_own = key is None or (not isinstance(key, View) and known(key) is None)
+    return [(operand(item if is_own else call(key, item)), item) for item in items]
+
+
 def _list(call: Call, holder: Any = ()) -> list[Any]:
     return [*parts_of(holder)]
 
@@ -260,5 +295,8 @@ SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     reversed: _reversed,
     list: _list,
     tuple: _tuple,
+    sorted: _sorted,
+    min: _extreme(min),
+    max: _extreme(max),
 }
 """Functions that look at views without reading their values, or pass them on."""

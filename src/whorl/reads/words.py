@@ -128,7 +128,7 @@ class _Shown:
     """Something that shows itself as a text."""
 
     def __init__(self, held: Any) -> None:
-        self._text = held if type(held) is str and "(" in held else repr(held)
+        self._text = held if type(held) is str and "(" in held else shortened(held)
 
     def __repr__(self) -> str:
         return self._text
