@@ -245,7 +245,7 @@ def known_here(value: Any) -> Any:
             met.add(id(part))
             told += (Same(part), len(held))
             waiting += held
-    return tuple(told)
+    return tuple(told) if len(told) > 1 else told[0]
 
 
 def parts_settled(value: Any) -> bool:
