@@ -243,7 +243,7 @@ def known_here(value: Any) -> Any:
             told.append(Same(part))
         else:
             met.add(id(part))
-            told += (Same(part), len(held))
+            told += (type(part) if _is_exact(type(part)) else Same(part), len(held))
             waiting += held
     return tuple(told) if len(told) > 1 else told[0]
 
@@ -265,9 +265,11 @@ def parts_settled(value: Any) -> bool:
 
 def _is_settled_leaf(value: Any) -> bool:
     cls = type(value)
-    if is_constant(value) or derives(type(cls), enum.EnumMeta) or cls in (frozenset, set, range):
-        return cls not in (frozenset, set) or all(map(_is_settled_leaf, value))
-    return derives(cls, np.dtype, np.generic, PurePath) or cls is np.ndarray
+    if cls is frozenset or cls is set:
+        return all(map(_is_settled_leaf, value))
+    if is_constant(value) or derives(type(cls), enum.EnumMeta):
+        return True
+    return derives(cls, np.dtype, np.generic, PurePath, range) or cls is np.ndarray
 
 
 def _leaf(value: Any) -> Any:
@@ -292,7 +294,7 @@ def _held(value: Any) -> list[Any] | None:
         held += np.asarray(value).ravel().tolist()
     elif derives(cls, *_WHOLE) or derives(type(cls), enum.EnumMeta):
         return None
-    if cls in _EXACT:
+    if _is_exact(cls):
         return held
     layouts = load("whorl.fingerprint.layout")
     if not held and layouts.has_hidden_state(cls):
@@ -300,6 +302,11 @@ def _held(value: Any) -> list[Any] | None:
     for name, part in layouts.state_of(layouts.layout_of(cls), value).items():
         held += (name, part)
     return held
+
+
+def _is_exact(cls: type) -> bool:
+    """Whether what instances hold is all there is to them."""
+    return type(cls) is type and cls in _EXACT  # a metaclass may refuse to be compared
 
 
 _EXACT: Final = frozenset((dict, list, tuple, collections.deque))
