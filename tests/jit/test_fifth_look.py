@@ -85,6 +85,22 @@ def test_what_a_class_among_the_options_holds_is_looked_at_in_every_call(
     assert [kernel() for _ in range(4)] == [7] * 4
 
 
+class Called:
+    alpha = 1
+
+    def __call__(self) -> int:
+        return self.alpha
+
+
+def test_the_class_of_an_option_that_is_called_is_looked_at_in_every_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel = made(lambda program, inputs: inputs.option("act")(), options={"act": Called()})
+    assert [kernel() for _ in range(4)] == [1] * 4
+    monkeypatch.setattr(Called, "alpha", 7)
+    assert [kernel() for _ in range(4)] == [7] * 4
+
+
 # -- targets -------------------------------------------------------------------------------------
 
 

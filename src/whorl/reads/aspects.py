@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from whorl.fingerprint.lookup import derives, type_name
+from whorl.fingerprint.lookup import ABSENT, derives, find, type_name
+from whorl.fingerprint.names import known_by_name
 from whorl.fingerprint.source import code_digest
 from whorl.lazy import load, room
 
@@ -257,10 +258,15 @@ def parts_settled(value: Any) -> bool:
             continue
         met.add(id(part))
         held = _held(part)
-        if held is None and not _is_settled_leaf(part):
+        if not (_is_settled_leaf(part) if held is None else _is_by_name(type(part))):
             return False
         waiting += held or ()
     return True
+
+
+def _is_by_name(cls: type) -> bool:
+    """Whether instances count by the name of their class; of others, its code counts too."""
+    return known_by_name(cls) and find(cls, "__call__") is ABSENT
 
 
 def _is_settled_leaf(value: Any) -> bool:
