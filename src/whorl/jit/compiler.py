@@ -172,7 +172,7 @@ def asked_of(compiler: Any) -> Said:
     if not callable(getattr(compiler, "toolchain", None)):
         return said
     with importing:
-        from whorl.reads.aspects import known_here
+        from whorl.reads.inside import known_here
         from whorl.reads.settings import setting_reads
 
     reads = [read.path.name for read in setting_reads(compiler)]

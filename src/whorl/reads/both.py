@@ -306,7 +306,7 @@ def _unusual(read: Read, value: Any, world: World, by_identity: bool, kept: list
             found = _BOTH[aspect](value)
     except Exception as error:  # asking raises: there is no durable fact
         if by_identity:
-            here = _aspects().known_here(value)
+            here = load("whorl.reads.inside").known_here(value)
             found = here, OnlyHere(("identity", here))
         else:
             fact = refused(value, error)

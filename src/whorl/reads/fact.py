@@ -304,9 +304,9 @@ def is_settled(value: Any) -> bool:
     if type(type(value)) is type and type(value) in SIMPLE:
         return True
     with importing:
-        from .aspects import parts_settled
+        from .inside import holds_no_code
 
-    return parts_settled(value)
+    return holds_no_code(value)
 
 
 def _is_constant(value: Any) -> bool:

@@ -35,7 +35,7 @@ Call = Callable[..., Any]
 _PURE: Final[frozenset[Any]] = frozenset(
     (
         abs, all, any, ascii, bin, bool, bytes, chr, complex, dict, divmod, float, format,
-        frozenset, hex, int, max, min, oct, ord, pow, range, repr, round, set, slice, str, sum,
+        frozenset, hex, int, oct, ord, pow, range, repr, round, set, slice, str, sum,
         *(function for name, function in vars(math).items() if callable(function)),
     )
 )  # fmt: skip
@@ -45,7 +45,7 @@ _USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
     **dict.fromkeys((str, repr, ascii, format), (WRITTEN,)),
     **dict.fromkeys((set, frozenset, dict), (ITERATED, HASHED)),
     **dict.fromkeys((int, float, complex, abs, round), (CONVERTED,)),
-    **dict.fromkeys((divmod, pow, min, max, sum, math.fsum, math.prod), (OPERATED, ITERATED)),
+    **dict.fromkeys((divmod, pow, sum, math.fsum, math.prod), (OPERATED, ITERATED)),
     bytes: (CONVERTED, ITERATED),
 }
 """What a pure function may do with its arguments; of those that are not here: anything."""

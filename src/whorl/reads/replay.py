@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .aspects import alias_fact, durable, known_here, live
+from .aspects import alias_fact, durable, live
 from .both import AS_THE_CODE, plain_replay
 from .fact import (
     ABSENT_FACT,
@@ -21,6 +21,7 @@ from .fact import (
     own_module,
     refused,
 )
+from .inside import known_here
 from .trace import Aspect, Path, Plain, Read, Shape
 from .world import ABSENT, World, file_state, other_modules, scope_of, variable_now
 

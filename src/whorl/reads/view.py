@@ -23,7 +23,7 @@ from whorl.fingerprint.lookup import qualname, type_name
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 
-from .aspects import alias_fact, durable, is_array, known_here
+from .aspects import alias_fact, durable, is_array
 from .fact import (
     SIMPLE,
     NotRecorded,
@@ -32,6 +32,7 @@ from .fact import (
     own_module,
     refused,
 )
+from .inside import known_here
 from .item import NoKey, is_plain_key, key_code
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
 from .world import ABSENT, World, function_behind, global_path, walk, walk_or_error
