@@ -20,7 +20,7 @@ from ..lookup import instance_dict
 from ..names import resolve
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
-from .callables import named_node
+from .library import named_node
 from .rule import Rule
 
 if TYPE_CHECKING:

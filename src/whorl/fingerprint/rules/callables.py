@@ -15,7 +15,6 @@ import builtins
 import functools
 import gc
 import importlib
-import importlib.util
 import sys
 import types
 from collections.abc import Mapping
@@ -23,21 +22,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..asked import Mode, Sight
-from ..boundary import USER, Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
-from ..tokens import Node, is_leaf, unlabelled
+from ..tokens import Node, unlabelled
 from .builtin import dict_content, dict_node
+from .library import in_library, named_node, put_into, taken_from, unloaded_home
 from .named import named_classes
 from .rule import Rule
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["RULES", "annotations_node", "code_leaf", "named_extension", "named_node"]
+__all__ = ["RULES", "annotations_node", "code_leaf", "named_extension"]
 
 
 def code_leaf(value: Any, describer: Describer) -> Node:
@@ -54,12 +53,6 @@ def by_code(rule: Rule) -> Rule:
         return code_leaf(value, describer)
 
     return choose
-
-
-def named_node(home: Home, module: str, dotted: str) -> Node:
-    """A thing that is known by its name and the version of what it came with."""
-    version = () if module == "builtins" else (home.kind, home.name, home.version)
-    return Node(b"named", (known_module_name(module), dotted, *version), unlabelled)
 
 
 # -- functions --------------------------------------------------------------------------
@@ -153,7 +146,7 @@ def _globals(function: types.FunctionType, describer: Describer) -> Node:
         path, value = _global(read, function, describer)
         found[path] = value
         if type(value) is types.ModuleType:  # it, or one in it, may go by a local name
-            found.update(_taken(read, path, value, reads.attributes, describer))
+            found.update(taken_from(read, path, value, reads.attributes, describer))
     for imported in reads.imports:
         found.update(_imported(imported, function, describer))
     if any(value is reader for value in found.values() for reader in _READ_ANYTHING):
@@ -190,71 +183,11 @@ def _through_modules(
             break
         stored = module_vars(value)
         if describer.home(str(stored.get("__name__", ""))).kind != "user":
-            return _in_library(path, value, attributes[i:], describer)
+            return in_library(path, value, attributes[i:], describer)
         if attribute not in stored and "__getattr__" in stored:
             break
         path, value = f"{path}.{attribute}", stored.get(attribute, ABSENT)
     return path, value
-
-
-def _in_library(
-    path: str, module: types.ModuleType, attributes: tuple[str, ...], describer: Describer
-) -> tuple[str, object]:
-    """An installed module, by its version; or what is read there if that is not the version's.
-
-    A number or a text can be set by anybody (`np.zork = 3`), and a function or class in it can be
-    the user's, put in the place of the library's own.
-    """
-    place, value = path, cast("object", module)
-    for attribute in attributes:
-        if type(value) is not types.ModuleType:
-            break
-        place, value = f"{place}.{attribute}", module_vars(value).get(attribute, ABSENT)
-    if is_leaf(type(value)) or _is_users(value, describer):
-        return place, value
-    return path, module
-
-
-def _taken(
-    read: GlobalRead,
-    path: str,
-    module: types.ModuleType,
-    names: tuple[str, ...],
-    describer: Describer,
-) -> dict[str, object]:
-    """What may be taken from a module of a library, of what is not the version's: as above.
-
-    Not numbers where a part of the library, or they, may not have been loaded yet: whether
-    they have must not make a difference.
-    """
-    way = read.attributes[path.count(".") :]
-    value: object = module
-    for attribute in way:
-        value = module_vars(value).get(attribute) if type(value) is types.ModuleType else None
-    if type(value) is not types.ModuleType:
-        return {}
-    stored = module_vars(value)
-    if describer.home(str(stored.get("__name__", ""))).kind == "user":
-        return {}  # all of it counts
-    with_numbers = not way and "__getattr__" not in stored
-    held = {".".join((path, *way, name)): stored[name] for name in names if name in stored}
-    return {
-        place: found
-        for place, found in held.items()
-        if _is_users(found, describer) or (with_numbers and is_leaf(type(found)))
-    }
-
-
-def _is_users(value: object, describer: Describer) -> bool:
-    if type(value) is types.FunctionType:
-        return describer.home_of_globals(value.__globals__).kind == "user"
-    if type(value) is types.MethodType:
-        return _is_users(value.__func__, describer)
-    if type(value) is functools.partial:
-        return _is_users(value.func, describer)
-    return derives(type(value), type) and (
-        describer.home(module_name(cast("type", value))).kind == "user"
-    )
 
 
 def _imported(
@@ -266,10 +199,10 @@ def _imported(
         package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
         base = package.rsplit(".", read.level - 1)[0] if read.level > 1 else package
         name = f"{base}.{name}" if name else base
-    home = describer.home(name) if name in sys.modules else _unloaded_home(name, describer)
+    home = describer.home(name) if name in sys.modules else unloaded_home(name, describer)
     if home.kind != "user":  # no need to load it: if it is not, nothing has been put into it
         found = {f"import {name}": cast("object", named_node(home, name, ""))}
-        return found | _put_into(name, read, function, describer)
+        return found | put_into(name, read, function, describer)
     try:
         module = importlib.import_module(name)
     except ImportError:
@@ -298,23 +231,6 @@ def _imported(
     return found
 
 
-def _put_into(
-    name: str, read: ImportRead, function: types.FunctionType, describer: Describer
-) -> dict[str, object]:
-    """The user's functions and classes that a function takes from a library that it imports.
-
-    Not numbers: whether the module has been loaded by now must not make a difference.
-    """
-    module = sys.modules.get(name)
-    if type(module) is not types.ModuleType:
-        return {}
-    names = read.names or reads_of(function.__code__).attributes
-    held = {wanted: module_vars(module).get(wanted) for wanted in names}
-    return {
-        f"{name}.{wanted}": value for wanted, value in held.items() if _is_users(value, describer)
-    }
-
-
 def _without_submodules(package: types.ModuleType) -> dict[str, object]:
     """What is in a package, less what importing its modules leaves there."""
     name = package.__name__
@@ -324,18 +240,6 @@ def _without_submodules(package: types.ModuleType) -> dict[str, object]:
         if not key.startswith("__")
         and not (type(held) is types.ModuleType and held.__name__ == f"{name}.{key}")
     }
-
-
-def _unloaded_home(name: str, describer: Describer) -> Home:
-    """Whose code a module is that has not been loaded, found without running any of it."""
-    top = name.partition(".")[0]
-    try:
-        spec = importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None:
-        return USER
-    return describer.policy.boundary.home(top, spec.origin if spec.has_location else None)
 
 
 def _submodule(name: str) -> object:

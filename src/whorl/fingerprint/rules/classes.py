@@ -20,7 +20,8 @@ from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
 from .builtin import NAMED_CLASSES, dict_node
-from .callables import annotations_node, code_leaf, named_node
+from .callables import annotations_node, code_leaf
+from .library import named_node
 from .named import classes_in, home_scope, named_classes
 from .rule import Kind
 
