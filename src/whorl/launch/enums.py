@@ -52,7 +52,11 @@ def place_of_dict(member: object, name: str) -> int:
     return place if _is_read_natively(own) and name in own else 0
 
 
-_PLAIN: Final = (vars(object)["__getattribute__"], vars(int)["__getattribute__"])
+_PLAIN: Final = tuple(
+    vars(cls)["__getattribute__"]
+    for cls in (object, int)
+    if "__getattribute__" in vars(cls)  # from Python 3.14 on, an int has none of its own
+)
 
 
 def _asked_for_place(member: object) -> int:

@@ -195,7 +195,7 @@ _NEAR: Final = 1024  # a class is followed by the definitions of its slots
 
 def dict_layout() -> DictLayout | None:
     """Where a dict keeps keys and values; None if it is not as expected."""
-    if sys.version_info >= (3, 15) or dict.__basicsize__ != 48:
+    if sys.version_info >= (3, 16) or dict.__basicsize__ != 48:
         return None
     at = DictLayout()
     samples: list[dict[Any, Any]] = [
@@ -258,11 +258,13 @@ def instance_layout(inside: DictLayout) -> InstanceLayout:
     if not _Sample.__flags__ & MANAGED_DICT:
         return unknown
     sample, values = _sample()
-    row = 8 if sys.version_info >= (3, 13) else 0  # the head of a row of values
+    embedded = InstanceLayout(-24, "embedded", values=8, valid=3)
     expected = {
         (3, 11): InstanceLayout(-24, "pointer", -32),
         (3, 12): InstanceLayout(-24, "tagged"),
-        (3, 13): InstanceLayout(-24, "embedded", values=row, valid=3),
+        (3, 13): embedded,
+        (3, 14): embedded,
+        (3, 15): embedded,
     }.get(sys.version_info[:2])
     if expected is None:
         return unknown
