@@ -9,6 +9,7 @@ branches as well.
 from __future__ import annotations
 
 import dis
+import enum
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -25,8 +26,10 @@ __all__ = [
     "GlobalRead",
     "ImportRead",
     "Reads",
+    "Scope",
+    "Taken",
+    "attributes_taken",
     "bytecode_digest",
-    "called_methods",
     "calls_in",
     "captured_reads",
     "nested_codes",
@@ -65,6 +68,25 @@ class Call:
     arguments: int
     keywords: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+
+
+class Scope(enum.Enum):
+    """Where a name is found that an attribute is taken from; UNKNOWN if it is no name."""
+
+    GLOBAL = "global"
+    CAPTURED = "captured"
+    LOCAL = "local"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An attribute that is taken from something: `STORE.open`, `f().open`."""
+
+    attribute: str
+    source: GlobalRead | None  # a name and the attributes before this one
+    scope: Scope
+    is_called: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,19 +265,50 @@ calls_in: Final[Callable[[types.CodeType], tuple[Call, ...]]] = once_per_code(_c
 with one argument."""
 
 
-def _called_methods(code: types.CodeType) -> frozenset[str]:
-    return frozenset(
-        str(step.argval)
-        for inner in nested_codes(code)
-        for step, following in pairwise(_steps(inner))
-        if step.opname == "LOAD_METHOD"
-        or (step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and (step.arg or 0) & 1)
-        or (step.opname == "LOAD_ATTR" and following.opname == "PUSH_NULL")
-    )
+def _attributes_taken(code: types.CodeType) -> tuple[Taken, ...]:
+    found: dict[Taken, None] = {}
+    for inner in nested_codes(code):
+        steps = _steps(inner)
+        named: dict[int, tuple[GlobalRead, Scope]] = {}  # what is loaded, by its step
+        for i, (step, following) in enumerate(pairwise(steps)):
+            if step.opname in _NAME_LOADS or step.opname[:9] == "LOAD_FAST":
+                # From Python 3.13 on, one instruction may load two names.
+                name = step.argval[-1] if type(step.argval) is tuple else step.argval
+                named[i] = GlobalRead(name), _scope_of(step, name, inner, code)
+            if step.opname not in _ATTRIBUTE_LOADS:
+                continue
+            # Where ways join, the name that is loaded just before is one of several.
+            source = None if step.is_jump_target else named.get(i - 1)
+            taken_from, scope = source or (None, Scope.UNKNOWN)
+            found[Taken(step.argval, taken_from, scope, _is_called(step, following))] = None
+            if taken_from is not None:
+                way = (*taken_from.attributes, step.argval)
+                named[i] = GlobalRead(taken_from.name, way), scope
+    return tuple(found)
 
 
-called_methods: Final[Callable[[types.CodeType], frozenset[str]]] = once_per_code(_called_methods)
-"""The names of attributes that are called where they are taken from something: `path.open()`."""
+def _scope_of(
+    step: dis.Instruction, name: str, inner: types.CodeType, code: types.CodeType
+) -> Scope:
+    if step.opname in _GLOBAL_LOADS:
+        return Scope.GLOBAL
+    if name in code.co_freevars:
+        return Scope.CAPTURED
+    return Scope.LOCAL if inner is code else Scope.UNKNOWN
+
+
+def _is_called(step: dis.Instruction, following: dis.Instruction) -> bool:
+    """Whether an attribute is called where it is taken."""
+    if step.opname == "LOAD_METHOD":
+        return True
+    flagged = sys.version_info >= (3, 12) and (step.arg or 0) & 1
+    return bool(flagged) or following.opname == "PUSH_NULL"
+
+
+attributes_taken: Final[Callable[[types.CodeType], tuple[Taken, ...]]] = once_per_code(
+    _attributes_taken
+)
+"""Every attribute that is taken from something, with the name of what it is taken from."""
 
 
 def _steps(code: types.CodeType) -> list[dis.Instruction]:

@@ -1,7 +1,7 @@
 """A value in, the user's classes that it is made of out.
 
 A function may call the methods of what it is given, so the code of these classes is part of what
-it reads. The walk follows what a fingerprint counts: excluded fields are not entered.
+it reads. Classes of paths are told as well: whoever is given a path may open it. The walk follows what a fingerprint counts: excluded fields are not entered.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.layout import Layout, state_of
-from whorl.fingerprint.lookup import module_name, qualname
+from whorl.fingerprint.lookup import module_name, mro, qualname
 from whorl.fingerprint.markers import Marker
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.tokens import LEAVES, Node
@@ -70,7 +70,8 @@ class ClassFinder:
     def _learn(self, cls: type) -> _Row:
         describer = self._describer
         said = describer._said(cls)
-        counts = describer.home(module_name(cls)).kind == "user" and not isinstance(said, Marker)
+        is_users = describer.home(module_name(cls)).kind == "user"
+        counts = (is_users or _is_path(cls)) and not isinstance(said, Marker)
         layout = None if said is not None else describer.plain_layout(cls)
         children: Children = self._described
         if layout is not None and not layout.markers:
@@ -116,6 +117,10 @@ _CONTAINERS: Final = {
         _Row(Node, _parts, False),
     )
 }
+
+
+def _is_path(cls: type) -> bool:
+    return any(module_name(base).partition(".")[0] == "pathlib" for base in mro(cls))
 
 
 def _order(cls: type) -> tuple[str, str]:

@@ -18,26 +18,33 @@ import contextlib
 import functools
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
 from whorl.fingerprint.bytecode import (
     Call,
     GlobalRead,
     ImportRead,
-    called_methods,
+    Scope,
+    Taken,
+    attributes_taken,
     calls_in,
     captured_reads,
     nested_codes,
     reads_of,
 )
-from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_vars
+from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
 from whorl.fingerprint.sights import written_in
 from whorl.late import dataclass
 
 from .watch import function_scope
 
-__all__ = ["Kind", "Outside", "named_outside", "outside_reads"]
+__all__ = ["HAVE_PATHS", "Kind", "Outside", "named_outside", "outside_reads"]
+
+HAVE_PATHS: Final = frozenset(
+    ("pathlib", "importlib", "importlib_resources", "py", "tempfile", "upath", "zipfile")
+)
+"""Packages whose classes and functions make paths, or objects with the methods of paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +183,22 @@ _GIVEN_LESS: Final = {
 _NO_TIMES: Final = frozenset(("localtime", "usegmt", "isdst"))
 """Arguments by keyword that say something about a time and not which."""
 
-_ATTRIBUTES: Final = {"read_text": FILES, "read_bytes": FILES, "__subclasses__": MODULES}
+_ANYWHERE: Final = {"__subclasses__": MODULES}
 """Methods that are known by their names alone, whatever they are taken from."""
 
-_CALLED: Final = (
-    "open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat",
-    "lstat", "resolve", "expanduser", "readlink", "absolute",
+_OF_PATHS: Final = frozenset(("read_text", "read_bytes"))
+_CALLED: Final = frozenset(
+    (
+        "open", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat",
+        "lstat", "resolve", "expanduser", "readlink", "absolute",
+    )
 )  # fmt: skip
-"""Methods of paths that are known by their names where they are called, and where no class of
-the user's has a method of that name."""
+"""Methods of paths. Those in `_CALLED` are common words, and are meant where they are called.
+
+A name alone says little: a class of the user's may have a method of the same name, whose code is
+looked into like any other. So what the method is taken from is found, as far as it is written as
+a name of a global, a captured variable or a default, or as the `self` of a class. Of anything
+else, whoever asks has to decide whether it may be a path (`Outside.method`)."""
 
 _TABLE_SIZE: Final = 64
 """How long a list or dict may be to be looked into: a table of functions, not data."""
@@ -204,38 +218,108 @@ class Outside:
 
     name: str
     kind: Kind
-    method: str = ""  # by whose name it is known, and a class of the user's may have it
+    method: str = ""  # by whose name alone it is known: nobody knows what it is taken from
 
 
 def outside_reads(
-    function: types.FunctionType, classes: Iterable[type] = (), *, with_defaults: bool = True
+    function: types.FunctionType,
+    classes: Sequence[type] = (),
+    *,
+    with_defaults: bool = True,
+    is_ignored: Callable[[str], bool] = lambda name: False,
+    is_users: Callable[[str], bool] = lambda module: True,
 ) -> Iterator[Outside]:
     """What a function's own code takes from outside, as far as that is written down.
 
     `classes` are those whose attributes it may take; the defaults of a cached function itself
-    are arguments, and are left out with `with_defaults=False`.
+    are arguments, and are left out with `with_defaults=False`. What is taken from a global or a
+    captured variable that `is_ignored` is left out as well. `is_users` says whether a module of
+    this name is the user's own.
     """
     code = function.__code__
     reads = reads_of(code)
     names = tuple(name for inner in nested_codes(code) for name in inner.co_names)
+    texts: tuple[str, ...] = ()
     if "getattr" in names:  # the names of attributes may be written as texts
-        names += tuple(text for text in sorted(written_in(code)) if text.isidentifier())
+        texts = tuple(text for text in sorted(written_in(code)) if text.isidentifier())
+        names += texts
     held = _Held(function, with_defaults=with_defaults)
     for read in reads.globals:
-        yield from _found(held.globally(read.name), read, names)
-        yield from _by_attribute(read.attributes)
+        if not any(map(is_ignored, _prefixes(read))):
+            yield from _found(held.globally(read.name), read, names)
     for read in captured_reads(code):
-        yield from _found(held.captured.get(read.name, ABSENT), read, names)
+        if not is_ignored(read.name):
+            yield from _found(held.captured.get(read.name, ABSENT), read, names)
     for imported in reads.imports:
         # What `import os` inside of a function is used for is told by the names of attributes.
         table = {} if imported.level else _BY_MODULE.get(imported.module, {})
         yield from _in_table(imported.module, table, imported.names or names, names)
-    yield from _by_attribute(names)
+    yield from (Outside(f".{name}", _ANYWHERE[name]) for name in names if name in _ANYWHERE)
     for call in calls_in(code):
-        yield from _given_less(held.called(call), call)
-    methods = called_methods(code) - _of_modules(calls_in(code), held)
-    yield from (Outside(f".{name}", FILES, name) for name in _CALLED if name in methods)
+        if not any(map(is_ignored, _prefixes(call.read))):
+            yield from _given_less(held.called(call), call)
+    yield from (Outside(f".{name}", FILES, name) for name in texts if name in _OF_PATHS)
+    for taken in attributes_taken(code):
+        if taken.attribute in _OF_PATHS or (taken.is_called and taken.attribute in _CALLED):
+            source = taken.source
+            if source is None or not any(map(is_ignored, _prefixes(source))):
+                yield from _of_a_path(taken, function, held, classes, is_users)
     yield from _in_classes(classes, names)
+
+
+def _prefixes(read: GlobalRead) -> Iterator[str]:
+    """The names that one goes through: `a`, `a.b`."""
+    names = (read.name, *read.attributes)
+    return (".".join(names[: i + 1]) for i in range(len(names)))
+
+
+def _of_a_path(
+    taken: Taken,
+    function: types.FunctionType,
+    held: _Held,
+    classes: Sequence[type],
+    is_users: Callable[[str], bool],
+) -> Iterator[Outside]:
+    """A method that a path has too, unless what it is taken from is known to be the user's."""
+    name = taken.attribute
+    source = held.source(taken)
+    if derives(type(source), types.ModuleType):
+        module = str(module_vars(source).get("__name__"))
+        owners: list[type] | None = None
+        is_own = is_users(module) or name == "absolute"  # of NumPy
+    else:
+        owners = _owners(taken, source, function, classes)
+        is_own = bool(owners) and all(_is_own(cls, name, is_users) for cls in owners)
+    if not is_own:
+        is_unknown = source is ABSENT and not owners
+        yield Outside(f".{name}", FILES, name if is_unknown else "")
+
+
+def _owners(
+    taken: Taken, source: Any, function: types.FunctionType, classes: Sequence[type]
+) -> list[type]:
+    """The classes that a method can be looked up in, where these are known."""
+    if source is not ABSENT:
+        return [source if derives(type(source), type) else type(source)]
+    read, code = taken.source, function.__code__
+    is_first = taken.scope is Scope.LOCAL and code.co_argcount and read is not None
+    if is_first and read == GlobalRead(code.co_varnames[0]):  # `self`, if it is a method
+        return [cls for cls in classes if any(held is function for held in _functions_in(cls))]
+    return []
+
+
+def _functions_in(cls: type) -> Iterator[object]:
+    for value in class_vars(cls).values():
+        if type(value) is property:
+            yield from (value.fget, value.fset, value.fdel)
+        else:
+            yield value.__func__ if type(value) is classmethod else value
+
+
+def _is_own(cls: type, name: str, is_users: Callable[[str], bool]) -> bool:
+    """Whether a class of the user's is where a method is defined."""
+    home = next((base for base in mro(cls) if name in class_vars(base)), None)
+    return home is not None and is_users(module_name(home))
 
 
 def named_outside(function: types.FunctionType) -> Iterator[tuple[Outside, str]]:
@@ -302,6 +386,15 @@ class _Held:
         found = self.captured.get(name, ABSENT)
         return self.globally(name) if found is ABSENT else found
 
+    def source(self, taken: Taken) -> Any:
+        """What an attribute is taken from, if that is known; else ABSENT."""
+        read = taken.source
+        if read is None or taken.scope not in (Scope.GLOBAL, Scope.CAPTURED):
+            return ABSENT
+        held = self.globally if taken.scope is Scope.GLOBAL else self.captured.get
+        value = held(read.name)
+        return ABSENT if value is None or value is ABSENT else _last(value, read.attributes)
+
 
 def _imported(imports: Iterable[ImportRead]) -> Iterator[tuple[str, Any]]:
     """What imports in a body bring under their own names, of modules that have been loaded."""
@@ -314,16 +407,6 @@ def _imported(imports: Iterable[ImportRead]) -> Iterator[tuple[str, Any]]:
         if not read.names and not read.renamed:
             top = read.module.partition(".")[0]
             yield top, sys.modules.get(top, ABSENT)
-
-
-def _of_modules(calls: Iterable[Call], held: _Held) -> set[str]:
-    """Names in `_CALLED` that functions of modules have too: `np.absolute`."""
-    return {
-        call.read.attributes[-1]
-        for call in calls
-        if call.read.attributes[-1:] == ("absolute",)
-        and derives(type(_last(held.called(call), call.read.attributes[:-1])), types.ModuleType)
-    }
 
 
 def _captured(function: types.FunctionType, *, with_defaults: bool) -> dict[str, Any]:
@@ -361,12 +444,12 @@ def _found(value: Any, read: GlobalRead, names: tuple[str, ...]) -> Iterator[Out
 
 
 def _last(value: Any, attributes: tuple[str, ...]) -> Any:
-    """What a way through modules ends at."""
+    """What a way through modules ends at; ABSENT if it leads out of them."""
     for attribute in attributes:
         if not derives(type(value), types.ModuleType):
-            return None
+            return ABSENT
         name = str(module_vars(value).get("__name__"))
-        value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+        value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}", ABSENT))
     return value
 
 
@@ -408,12 +491,6 @@ def _given_less(value: Any, call: Call) -> Iterator[Outside]:
         loaded = module_vars(sys.modules[module]) if module in sys.modules else {}
         if given < enough and name in loaded and loaded[name] is value:
             yield Outside(dotted, kind)
-
-
-def _by_attribute(names: tuple[str, ...]) -> Iterator[Outside]:
-    for name in names:
-        if name in _ATTRIBUTES:
-            yield Outside(f".{name}", _ATTRIBUTES[name])
 
 
 def _along(value: Any, attributes: tuple[str, ...]) -> Outside | None:

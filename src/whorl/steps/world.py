@@ -20,6 +20,7 @@ from whorl.artifacts import Part
 from whorl.errors import UnsupportedFunction, UnsupportedValue
 from whorl.fingerprint.asked import Mode, Sight
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
+from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.graph import Graph
@@ -29,6 +30,7 @@ from whorl.fingerprint.lookup import (
     derives,
     find,
     module_name,
+    module_vars,
     qualname,
     type_name,
 )
@@ -42,7 +44,7 @@ from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
 from .declared import Declared
-from .outside import ENVIRONMENT, FILES, Outside, named_outside, outside_reads
+from .outside import ENVIRONMENT, FILES, HAVE_PATHS, Outside, named_outside, outside_reads
 from .reach import called
 from .spelling import spelled
 from .watch import Check, Watch
@@ -263,12 +265,19 @@ class _Survey:
             return  # not the user's: it counts by name and version
         classes = [cast("type", met) for path, met in self.met.items() if path[:6] == "class:"]
         is_root = any(function is root for root in self._roots)
-        for found in outside_reads(function, classes, with_defaults=not is_root):
+        found_in = outside_reads(
+            function,
+            classes,
+            with_defaults=not is_root,
+            is_ignored=lambda name: self._is_ignored(name, function),
+            is_users=lambda module: self._describer.home(module).kind == "user",
+        )
+        for found in found_in:
             if found.kind.name in self._said.kinds or found.name in self._said.ignores:
                 continue
             if self._is_told(found, function, graph):
                 continue
-            if found.method and self._is_method(found.method):
+            if found.method and self._is_method(found.method) and not self._has_paths(graph):
                 continue  # whose code is looked into by itself
             raise self._outside(found, found.name, function, graph)
         for found, name in named_outside(function):
@@ -306,11 +315,21 @@ class _Survey:
         )
 
     def _is_method(self, name: str) -> bool:
-        """Whether a class that was met has a method of its own of this name."""
+        """Whether a class of the user's that was met has a method of its own of this name."""
         return any(
-            type(class_vars(cast("type", met)).get(name)) is types.FunctionType
+            name in class_vars(cast("type", met))
             for path, met in self.met.items()
             if path.startswith("class:")
+        )
+
+    def _has_paths(self, graph: Graph) -> bool:
+        """Whether anything was met that is a path, or that could make one."""
+        if any(_package_of(value) in HAVE_PATHS for value in graph.derived(object)):
+            return True
+        return any(
+            imported.module.partition(".")[0] in HAVE_PATHS
+            for function in graph.reached(types.FunctionType)
+            for imported in reads_of(cast("types.FunctionType", function).__code__).imports
         )
 
     def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
@@ -381,6 +400,19 @@ class _Survey:
         if not derives(type(root), type) or number == "0":
             return path
         return f"value[0].__globals__['{qualname(cast('type', root))}']{rest}"
+
+
+def _package_of(value: object) -> str:
+    """The package that a module, a class, a function or the class of a value comes from."""
+    if derives(type(value), types.ModuleType):
+        name = str(module_vars(cast("types.ModuleType", value)).get("__name__", ""))
+    elif derives(type(value), type):
+        name = module_name(cast("type", value))
+    elif type(value) is types.FunctionType:
+        name = str(value.__globals__.get("__name__", ""))
+    else:
+        name = module_name(type(value))
+    return name.partition(".")[0]
 
 
 def _module_of(function: types.FunctionType) -> str:

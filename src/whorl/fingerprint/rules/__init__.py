@@ -16,7 +16,7 @@ from typing import Final
 from whorl.lazy import load
 
 from ..class_table import ClassTable
-from . import builtin, callables, classes, generics, reduction, refused, standard
+from . import builtin, callables, classes, generics, reduction, refused, standard, tables
 from .rule import Kind, Rule
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
 KINDS: Final[tuple[Kind, ...]] = (
     *classes.KINDS,
     *refused.KINDS,
+    *tables.KINDS,
     *reduction.KINDS,
 )
 

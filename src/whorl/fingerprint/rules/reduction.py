@@ -22,23 +22,24 @@ from .rule import Kind
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["KINDS", "by_reduction"]
+__all__ = ["KINDS", "by_reduction", "reduced"]
 
 
 def by_reduction(value: Any, describer: Describer) -> Node:
     """The node of an object that copyreg or its own `__reduce_ex__` takes apart."""
     cls = type(value)
-    reduced = _reduced(value)
-    if type(reduced) is str:  # it is a global of this name
+    given = reduced(value)
+    if type(given) is str:  # it is a global of this name
         module = (instance_dict(value) or {}).get("__module__") or module_name(cls)
-        if resolve(module, reduced) is value:
-            return named_extension(module, reduced, describer)
+        if resolve(module, given) is value:
+            return named_extension(module, given, describer)
     state = state_of(layout_of(cls, object, {}), value)
-    parts = (describer.class_node(cls), reduced, state)
+    parts = (describer.class_node(cls), given, state)
     return Node(b"reduced", parts, unlabelled)
 
 
-def _reduced(value: object) -> object:
+def reduced(value: object) -> object:
+    """What an object gives to pickle: a name, or parts."""
     cls: Any = type(value)
     try:
         own = copyreg.dispatch_table.get(cls)
