@@ -1,4 +1,4 @@
-"""A method is refused where it may be a path's, never because a class of the user's has its name."""
+"""A method is refused where it may be a path's, not where a class of the user's has its name."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Folder(type(Path())):  # type: ignore[misc]  # which class it is depends o
     """A path of the user's own."""
 
     def text(self) -> str:
-        return self.read_text()
+        return str(self.read_text())
 
 
 def of_a_path_of_the_users() -> object:

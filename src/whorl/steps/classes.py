@@ -1,7 +1,8 @@
 """A value in, the user's classes that it is made of out.
 
 A function may call the methods of what it is given, so the code of these classes is part of what
-it reads. Classes of paths are told as well: whoever is given a path may open it. The walk follows what a fingerprint counts: excluded fields are not entered.
+it reads. Classes of paths are told as well: whoever is given a path may open it. The walk follows
+what a fingerprint counts: excluded fields are not entered.
 """
 
 from __future__ import annotations
