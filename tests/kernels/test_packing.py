@@ -20,7 +20,7 @@ import pytest
 import whorl
 from tests.kernels.native_calls import needs_native
 from whorl.kernels import native
-from whorl.launch import mapped, routine, status
+from whorl.launch import failure, mapped, routine, status
 from whorl.launch.class_layout import NotKnown
 
 pytestmark = needs_native
@@ -226,7 +226,7 @@ def test_threads_may_launch_at_once_on_this_way() -> None:
 def begun_anew(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Routines and classes as in a new process."""
     monkeypatch.setattr(routine, "_found", {})
-    monkeypatch.setattr(routine, "_told", set())
+    monkeypatch.setattr(failure, "_reasons", {})
     monkeypatch.setattr(native, "_classes", {})
     return monkeypatch
 
@@ -240,7 +240,7 @@ def test_where_layouts_are_unknown_kernels_are_still_launched_by_it(
     begun_anew.setattr(routine, "layout", unknown)
     begun_anew.setattr(native, "native_base", unknown)
     assert status() == (False, "an array is not laid out as others are")
-    with caplog.at_level(logging.INFO, "whorl.launch"):
+    with caplog.at_level(logging.WARNING, "whorl.launch"):
         for function in (total.function, mixed.function):
             kernel: Any = whorl.kernel(function)
             args = (np.ones((2, 2)),) if function is total.function else (1, 2, 3)
@@ -275,7 +275,7 @@ def test_where_nothing_can_be_loaded_kernels_are_launched_in_python(begun_anew: 
         for _ in range(4):
             assert kernel(array) == kernel.interpret(array)
     assert not isinstance(loaded(kernel), types.BuiltinFunctionType)
-    assert status() == (False, "the launcher could not be loaded")
+    assert status() == (False, "the launcher could not be loaded: no")
 
 
 def test_a_process_says_that_it_launches_natively() -> None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from whorl.kernels import machine
 from whorl.kernels.level import host_level
-from whorl.kernels.machine import machine_code
+from whorl.kernels.machine import load_functions, machine_code
 from whorl.launch import Image, Unlinkable, Unmappable, link, map_image
+from whorl.launch import mapped as mapped_module
 
 linux_only = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="images are for x86-64 Linux"
@@ -115,3 +117,85 @@ print(f(0.7, 0), "llvmlite" in sys.modules)
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [str(math.atan2(math.sin(0.7), 1.0)), "False"]
+
+
+class Refusing:
+    """The C library of a system that lets no memory become executable."""
+
+    def __init__(self, *refused: str) -> None:
+        self._library = mapped_module._library()
+        self._refused = refused
+
+    def mprotect(self, place: int, size: int, rights: int) -> int:
+        if rights & 4 and "mprotect" in self._refused:
+            return -1
+        return int(self._library.mprotect(place, size, rights))
+
+    def mmap(self, *arguments: int) -> Any:
+        return (1 << 64) - 1 if "mmap" in self._refused else self._library.mmap(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._library, name)
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, *refused: str) -> None:
+    library = Refusing(*refused)
+    monkeypatch.setattr(mapped_module, "_library", lambda: library)
+
+
+@linux_only
+def test_where_written_memory_may_not_run_an_image_runs_from_a_memory_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusing(monkeypatch, "mprotect")
+    assert not mapped_module.runs_written_memory()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    mapped = map_image(made(CALLS))
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert mapped_module.is_executable(mapped.addresses["outer"])
+    outer = callable_at(mapped.addresses["outer"], ctypes.c_double, ctypes.c_double, ctypes.c_int64)
+    assert outer(0.7, 1) == math.atan2(math.sin(0.7), 2.0)
+
+
+@linux_only
+@pytest.mark.parametrize("step", ["memfd_create", "write", "truncate", "fcntl", "mmap"])
+def test_where_a_memory_file_cannot_be_run_either_an_image_is_refused(
+    monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    refusing(monkeypatch, "mprotect", step)
+    if step != "mmap":
+        monkeypatch.setattr(f"{'fcntl' if step == 'fcntl' else 'os'}.{step}", fails)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(Unmappable, match="lets no memory become executable"):
+        map_image(made(CALLS))
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@linux_only
+def test_llvm_is_not_believed_that_its_code_can_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = machine_code("define i64 @f() {\n  ret i64 42\n}\n", host_level())
+    addresses, _kept = load_functions(code, ("f",), host_level())
+    assert callable_at(addresses["f"], ctypes.c_int64)() == 42
+    monkeypatch.setattr(machine, "is_executable", lambda address: False)
+    with pytest.raises(RuntimeError, match="machine code cannot be run"):
+        load_functions(code, ("f",), host_level())
+
+
+@linux_only
+def test_where_code_can_be_run_is_known_also_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    mapped = map_image(made(CALLS))
+    data = ctypes.create_string_buffer(8)
+    assert mapped_module.is_executable(mapped.addresses["outer"])
+    assert not mapped_module.is_executable(ctypes.addressof(data))
+    assert not mapped_module.is_executable(0)
+
+    def absent(*arguments: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("builtins.open", absent)
+    assert mapped_module.is_executable(mapped.addresses["outer"])
+    refusing(monkeypatch, "mprotect")
+    assert not mapped_module.is_executable(mapped.addresses["outer"])

@@ -224,10 +224,41 @@ def _tried() -> tuple[str, str]:
 
 
 def _launch() -> Iterator[Check]:
-    from whorl.launch import status
+    yield Check("launch", "machine code", *_machine_code())
+    yield Check("launch", "native", *_rehearsed())
 
-    is_on, reason = status()
-    yield Check("launch", "native", "ok" if is_on else "note", "on" if is_on else f"off: {reason}")
+
+def _machine_code() -> tuple[str, str]:
+    """How code gets into memory, where it is run."""
+    from whorl.launch import Image, Unmappable, map_image
+    from whorl.launch.mapped import REFUSED, runs_written_memory
+
+    if runs_written_memory():
+        return "ok", "memory may become executable"
+    try:
+        map_image(Image(b"\xc3", {"nothing": 0}, ()))
+    except Unmappable as reason:
+        return "broken", f"{reason}; WHORL_INTERPRET=1 runs kernels as plain Python"
+    return "note", f"{REFUSED}; code is run from memory files"
+
+
+def _rehearsed() -> tuple[str, str]:
+    """Whether kernels are launched natively in a new process, and why not."""
+    import json
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "whorl.kernels.rehearsal"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode < 0:
+        return "broken", f"a process that tried was ended by signal {-done.returncode}"
+    try:
+        reason = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        last = done.stderr.strip().splitlines()[-1:]
+        return "broken", "".join(last) or "a process that tried said nothing"
+    return ("note", f"off: {reason}") if reason else ("ok", "on")
 
 
 def _threads() -> Iterator[Check]:

@@ -141,7 +141,8 @@ class NumericKernel(Kernel):
     def _read_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call whose members change while it looks at them: each is read once, and launched."""
         with importing:
-            from .tables import Once, live_facts
+            from whorl.reads.once import Once
+            from whorl.reads.replay import live_facts
 
         for _ in range(TRIES):
             values, target = self._binding.bind(*args, **kwargs), self.compiler.target()

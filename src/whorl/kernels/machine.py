@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from whorl.launch.mapped import REFUSED, is_executable
 from whorl.lazy import importing
 from whorl.locks import RLock
 
@@ -117,7 +118,13 @@ def load_functions(
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return {name: engine.get_function_address(name) for name in names}, engine
+        addresses = {name: engine.get_function_address(name) for name in names}
+    if not all(map(is_executable, addresses.values())):
+        raise RuntimeError(
+            f"machine code cannot be run: {REFUSED}.\n"
+            "  Allow it for this program, or run kernels as plain Python: WHORL_INTERPRET=1."
+        )
+    return addresses, engine
 
 
 def _load_machine() -> llvm.TargetMachine:

@@ -4,6 +4,9 @@ A kernel begins as an object that is called in Python. When a specialization has
 memory a few times, its reads become a table, and the kernel's class becomes the native one: its
 instances enter machine code directly, which checks the tables and goes on to Python if none
 fits. Whatever a table does not check (settings, a fork) drops all tables.
+
+A step that fails turns all of this off for the kernel: its class becomes the one that is called in
+Python again, which needs nothing of what could not be made.
 """
 
 from __future__ import annotations
@@ -16,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from whorl.late import NamedTuple, dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
-from whorl.launch.class_layout import NotKnown
 from whorl.lazy import logger, room
 from whorl.settings import Settings, on_change
 
@@ -24,6 +26,7 @@ from .plain_launch import PlainLaunch
 
 if TYPE_CHECKING:
     from whorl.jit.specialization import KnownShape, Specialization
+    from whorl.launch import failure
     from whorl.launch.selector import Header
     from whorl.launch.table import Table
     from whorl.reads import World
@@ -34,8 +37,9 @@ if TYPE_CHECKING:
     from .resumption import Resumption
 
     Called: TypeAlias = NumericKernel | Resumption
-else:  # for kernels that are called more than twice
-    tables = room("whorl.kernels.tables", globals())
+else:
+    tables = room("whorl.kernels.tables", globals())  # for kernels that are called more than twice
+    failure = room("whorl.launch.failure", globals())  # for what goes wrong
 
 __all__ = ["NativeTables", "native_classes"]
 
@@ -67,9 +71,14 @@ def native_classes(cls: type) -> Classes | None:
 
 def _made_classes(cls: type) -> Classes | None:
     try:
-        base = native_base()
-    except (NotKnown, AttributeError, OSError):
+        return _classes_of(cls)
+    except Exception as error:  # kernels are then called in Python
+        failure.turns_off(error)
         return None
+
+
+def _classes_of(cls: type) -> Classes:
+    base = native_base()
     names = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__qualname__": cls.__qualname__}
     python = type(cls.__name__, (base, cls), {**names, "__call__": cls.__call__})
     native = type(cls.__name__, (base, cls), dict(names))
@@ -88,6 +97,8 @@ class NativeTables:
         self.parts: weakref.WeakKeyDictionary[Specialization, Parts]  # of what is loaded
         self.parts = weakref.WeakKeyDictionary()
         self._packed: weakref.WeakSet[Specialization] = weakref.WeakSet()
+        self._publishing: list[_Shown] = []  # what calls may find already, and is not listed yet
+        self.is_off = False  # a step has failed
         self.epoch = 0  # how often they were dropped
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
         self.pause = 1  # calls from one try to the next, more after each in vain
@@ -98,7 +109,27 @@ class NativeTables:
         self.pause = 1
         if self._tables:
             self._tables = ()
-            self._show(kernel)
+            try:
+                self._show(kernel)
+            except BaseException as error:  # the old tables must not be found any more
+                _call_in_python(kernel)
+                if not isinstance(error, Exception):
+                    raise
+                self._turn_off(kernel, error)
+
+    def _turn_off(self, kernel: Called, error: Exception) -> None:
+        """Launch the kernel in Python from now on, because a step has failed; say why, once.
+
+        The call has its result already, and must not fail for this. What a handler of a signal has
+        raised is for the caller.
+        """
+        try:
+            is_off = failure.turns_off(error, kernel._name)
+        except ImportError:  # no more files can be opened, nor that of a module: another time
+            return
+        if is_off:
+            self.is_off = True
+            _call_in_python(kernel)
 
     def tried(self, calls: int, *, is_made: bool) -> None:
         """Try again at the next call in Python if a table was made, and ever later if not."""
@@ -108,21 +139,17 @@ class NativeTables:
     def pack(self, kernel: NumericKernel, specialization: Specialization, device: str) -> None:
         """Let the calls of a specialization that are checked in Python be launched by a builtin."""
         parts = self.parts.get(specialization)
-        if parts is None or specialization in self._packed:
+        if parts is None or specialization in self._packed or self.is_off:
             return
-        self._packed.add(specialization)
         try:
             python = specialization.loaded[device]
             if isinstance(python, PlainLaunch):
                 python, parts = python.generated()
                 self.parts[specialization] = parts
-            made = tables.packed_for(kernel, parts, python)
-        except (ImportError, OSError):  # no more files can be opened: then another time
-            self._packed.discard(specialization)
-        except Exception:  # a call that has its result already must not fail for this
-            log.warning("%s is launched through ctypes", kernel._name, exc_info=True)
-        else:
-            specialization.loaded[device] = made
+            specialization.loaded[device] = tables.packed_for(kernel, parts, python)
+            self._packed.add(specialization)
+        except Exception as error:
+            self._turn_off(kernel, error)
 
     def add(
         self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int,
@@ -133,37 +160,46 @@ class NativeTables:
         `found` is what the facts of the call lead to, and the epoch that in which they were taken.
         For `number` and `given` see `tables.table_for`.
         """
-        specialization = found[0]
-        classes = native_classes(kernel.family)
-        parts = self.parts.get(specialization)
-        if classes is None or parts is None:
+        if self.is_off:
             return False
         try:
-            not_native = tables.NotNative
-        except (ImportError, OSError):  # no more files can be opened: then another time
+            return self._added(kernel, known, world, found, epoch, number, given)
+        except Exception as error:
+            self._turn_off(kernel, error)
             return False
+
+    def _added(
+        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int,
+        number: int, given: int,
+    ) -> bool:  # fmt: skip
+        classes = native_classes(kernel.family)
+        parts = self.parts.get(found[0])
+        if classes is None or parts is None:
+            return False
+        not_native = tables.NotNative
         try:
             once = tables.Once(world)
             table = tables.table_for(known.shape, once, parts, number, given)
             # The table is made of what was found now, which has to be what was called with.
             if known.by_facts.get(tables.live_facts(known.shape, cast("World", once))) is not found:
                 raise not_native("what it reads has changed meanwhile")
-            found_routines = tables.routines_for(kernel)
         except not_native as reason:
             log.debug("%s is launched in Python: %s", kernel._name, reason)
             return False
-        except Exception:  # a call that has its result already must not fail for this
-            log.warning("%s cannot be launched natively", kernel._name, exc_info=True)
-            return False
+        found_routines = tables.routines_for(kernel)
         if found_routines is None or found_routines.launch is None or self.epoch != epoch:
             return False
         if any(each.form == table.form for each in self._tables):
             return False  # the call came another way: by keyword, or while somebody listened
         table.owner = parts
-        room, is_full = self._with_room(parts)
+        before, (room, is_full) = self._tables, self._with_room(parts)
         self._tables = (*room, table)
         self._address = found_routines.launch
-        self._show(kernel)
+        try:
+            self._show(kernel)
+        except BaseException:
+            self._tables = before
+            raise
         if type(kernel) is classes.python:
             kernel.__class__ = classes.native  # which has the same layout
         if self.epoch != epoch:  # another thread has dropped them since
@@ -203,8 +239,12 @@ class NativeTables:
             ]
             header = tables.header_of(ctypes.addressof(api), id(slow), count, marked)
             made = _Shown(header, shown, api, slow)
+            # It is kept before any call can find it, whatever is raised in between: one that was
+            # not listed in the end stays.
+            self._publishing.append(made)
             set_entry(kernel, self._address, header.address)
             self._shown.append(made)
+            self._publishing.remove(made)
         self._let_go(kernel)
 
     def _let_go(self, kernel: Called) -> None:
@@ -220,6 +260,13 @@ class NativeTables:
             if each.header.address != found and not each.header.is_used:
                 with contextlib.suppress(ValueError):  # another thread has done so
                     self._shown.remove(each)
+
+
+def _call_in_python(kernel: Called) -> None:
+    """Let a kernel's calls no longer enter natively, by what cannot fail."""
+    classes = _classes.get(kernel.family)
+    if classes is not None and type(kernel) is not classes.python:
+        kernel.__class__ = classes.python  # which has the same layout
 
 
 class _Shown(NamedTuple):

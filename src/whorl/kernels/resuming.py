@@ -31,6 +31,7 @@ from whorl.launch.binding import (
 )
 from whorl.launch.callable import LINKED, VECTORCALL, make_native, native_base, set_flags
 from whorl.launch.class_layout import NotKnown
+from whorl.launch.failure import turns_off
 from whorl.launch.instances import slot_offset
 from whorl.launch.layout import layout
 from whorl.launch.mapped import Unmappable
@@ -83,8 +84,8 @@ def resuming_class(kernel: NumericKernel, resumption: Resumption) -> type | None
                 _made[classes.native] = made
             except (NotKnown, Unmappable, OSError, RuntimeError) as reason:
                 log.info("bound kernels are resumed through Python: %s", reason)
-            except Exception:  # a call that has its result already must not fail for this
-                log.warning("bound kernels are resumed through Python", exc_info=True)
+            except Exception as error:  # a call that has its result must not fail for this
+                turns_off(error, "the resume of a bound kernel")
         return _made[classes.native]
 
 

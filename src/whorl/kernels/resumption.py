@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
-from whorl.lazy import importing
+from whorl.lazy import importing, room
 from whorl.settings import current
 
 from .labels import labels_of, number_of
@@ -20,7 +20,11 @@ from .native import NativeTables, alive, native_classes
 from .raised import never_the_same
 
 if TYPE_CHECKING:
+    from whorl.launch import failure
+
     from .kernel import NumericKernel
+else:
+    failure = room("whorl.launch.failure", globals())  # for what goes wrong
 
 __all__ = ["Resumption", "resumption_of"]
 
@@ -67,11 +71,18 @@ class Resumption:
                 is_made = kernel.make_native(self, self.tables, number, args)
             self.tables.tried(self._calls, is_made=is_made)
             if is_made:
-                with importing:
-                    from .resuming import let_resume
-
-                let_resume(kernel, self)
+                self._found_natively()
         return result
+
+    def _found_natively(self) -> None:
+        """Let the kernel's `resume` be found natively; where that fails, it is found in Python."""
+        try:
+            with importing:
+                from .resuming import let_resume
+
+            let_resume(self.kernel, self)
+        except Exception as error:  # the call has its result
+            failure.turns_off(error, self._name)
 
     def _resumed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], from_checkpoint: Any

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from whorl.launch.members import BARE
 from whorl.launch.routine import Routines, api_table, routines
 from whorl.launch.selector import Marks, header_of
-from whorl.launch.table import Chosen, Launch, NotNative, Once, SlotWords, Table, table_of
+from whorl.launch.table import Chosen, Launch, NotNative, SlotWords, Table, table_of
 from whorl.reads import Shape, World
+from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
 
 from .graph import GraphStatus

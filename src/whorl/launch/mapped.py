@@ -1,23 +1,37 @@
-"""An image in, its functions' addresses out: memory that can be run, and no longer written."""
+"""An image in, its functions' addresses out: memory that can be run, and no longer written.
+
+Most systems let memory that was written to become executable. Where one does not (`prctl` with
+PR_SET_MDWE, `MemoryDenyWriteExecute=` of systemd, SELinux), the code goes into a memory file, which
+is sealed and mapped to be read and run: no page of it was ever writable here.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import struct
 import sys
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .image import EXTERNALS, PAGE, PYTHON, Image
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Mapped", "Unmappable", "map_image"]
+__all__ = ["REFUSED", "Mapped", "Unmappable", "is_executable", "map_image", "runs_written_memory"]
 
 _READ, _WRITE, _RUN = 1, 2, 4
+_FIXED: Final = 0x10  # MAP_FIXED: in the place of what is mapped there
+_ADD_SEALS, _ALL_SEALS = 1033, 0x0F  # F_ADD_SEALS: no seals, sizes or writes from then on
+_EXECUTABLE: Final = 0x10  # MFD_EXEC, which kernels before 6.3 do not know and do not need
+
+REFUSED: Final = (
+    "this system lets no memory become executable (PR_SET_MDWE, MemoryDenyWriteExecute= of systemd,"
+    " SELinux)"
+)
 
 
 class Unmappable(Exception):
@@ -44,31 +58,99 @@ def map_image(image: Image, outside: Mapping[str, int] = MappingProxyType({})) -
         raise Unmappable("images are for Linux")
     library = _library()
     table_size = (8 * len(image.table) + PAGE - 1) // PAGE * PAGE
-    size = image.table_at + table_size
-    try:
-        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, _READ | _WRITE)
-    except (OSError, ValueError):
-        raise Unmappable("there is no memory for it") from None
-    held = ctypes.c_char.from_buffer(memory)
-    base = ctypes.addressof(held)
+    held, base = _writable(image.table_at + table_size)
     made = Mapped(held, base, image.exports)
-    ctypes.memmove(base, image.text, len(image.text))
     values = [
         base + entry if isinstance(entry, int) else outside.get(entry) or _address(entry)
         for entry in image.table
     ]
     ctypes.memmove(base + image.table_at, struct.pack(f"<{len(values)}Q", *values), 8 * len(values))
+    ctypes.memmove(base, image.text, len(image.text))
     if library.mprotect(base, image.table_at, _READ | _RUN):
-        raise Unmappable("this system lets no memory run that was written to")
+        _map_memory_file(image.text, base, image.table_at)
     if table_size and library.mprotect(base + image.table_at, table_size, _READ):
         raise Unmappable("this system does not protect memory")
     return made
+
+
+def runs_written_memory() -> bool:
+    """Whether this system lets memory run that was written to. LLVM's own loader needs that."""
+    if sys.platform != "linux":
+        return True
+    _, base = _writable(PAGE)
+    return not _library().mprotect(base, PAGE, _READ | _RUN)
+
+
+def is_executable(address: int) -> bool:
+    """Whether code can be run at an address: LLVM does not say so if it could not arrange that."""
+    if sys.platform != "linux":
+        return True
+    try:
+        with open("/proc/self/maps") as file:  # noqa: PTH123  # no pathlib for this
+            rows = [row.split(maxsplit=2) for row in file]
+    except OSError:
+        return runs_written_memory()
+    for range_, rights, _ in rows:
+        first, _, end = range_.partition("-")
+        if int(first, 16) <= address < int(end, 16):
+            return "x" in rights
+    return False
+
+
+def _writable(size: int) -> tuple[object, int]:
+    """Memory that can be written to, as long as the first of these lives; and its address."""
+    try:
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, _READ | _WRITE)
+    except (OSError, ValueError):
+        raise Unmappable("there is no memory for it") from None
+    held = ctypes.c_char.from_buffer(memory)
+    return held, ctypes.addressof(held)
+
+
+def _map_memory_file(text: bytes, base: int, size: int) -> None:
+    """Put a memory file with this text in the place of what is mapped there, to be run."""
+    try:
+        file = _sealed_file(text, size)
+    except (OSError, ImportError) as error:
+        raise Unmappable(f"{REFUSED}, and has no memory files ({error})") from None
+    try:
+        wanted = _READ | _RUN
+        found = _library().mmap(base, size, wanted, mmap.MAP_PRIVATE | _FIXED, file, 0)
+    finally:
+        os.close(file)
+    if found != base:
+        raise Unmappable(f"{REFUSED}, not even a memory file")
+
+
+def _sealed_file(text: bytes, size: int) -> int:
+    """A file in memory that holds this text, which nobody can change any more."""
+    import fcntl  # where it is needed, which is hardly anywhere
+
+    flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
+    try:
+        file = os.memfd_create("whorl", flags | _EXECUTABLE)
+    except OSError:
+        file = os.memfd_create("whorl", flags)
+    try:
+        os.truncate(file, size)
+        rest = memoryview(text)
+        while rest:
+            rest = rest[os.write(file, rest) :]
+        fcntl.fcntl(file, _ADD_SEALS, _ALL_SEALS)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
 
 
 @cache
 def _library() -> Any:
     library = ctypes.CDLL(None)
     library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    library.mmap.argtypes = [
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+    ]  # fmt: skip
+    library.mmap.restype = ctypes.c_void_p
     return library
 
 

@@ -10,18 +10,17 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.late import NamedTuple
-from whorl.lazy import importing, logger
+from whorl.lazy import importing, logger, room
 from whorl.locks import RLock
 from whorl.store import Cache
 
-from .class_layout import NotKnown
 from .image import Image
 from .layout import Layout, layout
 from .linking import Unlinkable, link
@@ -29,13 +28,17 @@ from .mapped import Unmappable, map_image
 from .native import API, ENTRY, routine_text
 from .packed import PACKED
 
+if TYPE_CHECKING:
+    from . import failure
+else:
+    failure = room("whorl.launch.failure", globals())  # for what goes wrong
+
 __all__ = ["NativeLaunch", "Routines", "api_table", "functions_with", "routines", "status"]
 
 log = logger("whorl.launch")
 
 _lock: Final = [RLock()]  # another one in a forked child
 _found: dict[str, Routines | None] = {}
-_told: Final[set[str]] = set()
 
 Compile = Callable[[str], bytes]
 Load = Callable[[bytes, tuple[str, ...]], tuple[dict[str, int], object]]
@@ -46,6 +49,10 @@ class NativeLaunch(NamedTuple):
 
     on: bool
     reason: str
+
+
+class NotPrepared(Unmappable):
+    """Nothing may be compiled in this process, and no other one has made the launcher."""
 
 
 class Routines(NamedTuple):
@@ -66,11 +73,12 @@ def status() -> NativeLaunch:
     try:
         layout()
         if None in _found.values():
-            return NativeLaunch(False, "the launcher could not be loaded")
+            why = ("the launcher could not be loaded", *failure.reasons()[:1])
+            return NativeLaunch(False, ": ".join(why))
         if not _found:  # it has not been tried yet
             map_image(Image(b"\xc3", {"nothing": 0}, ()))
-    except (NotKnown, Unmappable) as reason:
-        return NativeLaunch(False, str(reason))
+    except Exception as error:  # whatever it is, it is why there are none
+        return NativeLaunch(False, failure.reason_of(error))
     return NativeLaunch(True, "")
 
 
@@ -82,32 +90,26 @@ def routines(cache: Cache, level: str, compile_it: Compile, load_it: Load) -> Ro
     """
     with _lock[0]:
         if level not in _found:
-            known, reason = _layout()
             try:
-                _found[level] = _obtained(cache, level, known, compile_it, load_it)
-            except (Unmappable, OSError, RuntimeError) as error:
-                reason = str(error)
+                _found[level] = _obtained(cache, level, _layout(), compile_it, load_it)
+            except NotPrepared as reason:
+                log.info("kernels are launched in Python: %s", reason)
                 _found[level] = None
-            except Exception:  # a call that has its result already must not fail for this
-                log.warning("the launcher cannot be made", exc_info=True)
+            except Exception as error:  # a call that has its result must not fail for this
+                if not failure.turns_off(error):
+                    return None
                 _found[level] = None
-            if reason:
-                _tell(reason)
         return _found[level]
 
 
-def _layout() -> tuple[Layout | None, str]:
+def _layout() -> Layout | None:
+    """The layout of objects; None if it is not known, and there is only the packer."""
     try:
-        return layout(), ""
-    except NotKnown as reason:
-        return None, str(reason)
-
-
-def _tell(reason: str) -> None:
-    """Say once what kernels cost more for."""
-    if reason not in _told:
-        _told.add(reason)
-        log.info("kernels are launched in Python: %s", reason)
+        return layout()
+    except Exception as error:
+        if not failure.turns_off(error):
+            raise
+        return None
 
 
 def _obtained(
@@ -159,7 +161,7 @@ def _compiled(
             from whorl.store.required import is_hit_required
 
         if is_hit_required():
-            raise Unmappable("the launcher is not in the cache, and nothing may be compiled")
+            raise NotPrepared("the launcher is not in the cache, and nothing may be compiled")
         code = compile_it(text)
         payloads, told = {"object": code}, {}
         try:

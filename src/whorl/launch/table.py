@@ -24,9 +24,10 @@ from whorl.jit.listening import audits, listeners
 from whorl.late import NamedTuple, dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import is_constant, own_module
+from whorl.reads.once import Once, owner_of
 from whorl.reads.replay import is_as_the_code
 from whorl.reads.signature import signature
-from whorl.reads.world import ABSENT, function_behind, scope_of, walk
+from whorl.reads.world import ABSENT, function_behind, scope_of
 
 from .detours import ALL_BITS, Fixed, without_detours
 from .enums import members_of, place_of_dict
@@ -46,7 +47,7 @@ from .native import BY_KEYWORD, KINDS, OP_WORDS, SPECIAL_WORDS
 from .selector import ATTRIBUTE, IDENTITY, INT, META, SLOT, Mark, Marks, array_mark, mark_of
 
 __all__ = [
-    "Chosen", "Launch", "NotNative", "Once", "SlotWords", "Table", "result_words", "table_of",
+    "Chosen", "Launch", "NotNative", "SlotWords", "Table", "result_words", "table_of",
 ]  # fmt: skip
 
 _C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
@@ -164,32 +165,6 @@ def table_of(
     return maker.table(launch)
 
 
-class Once:
-    """A world in which each path is walked once, so that all that is made of it agrees.
-
-    A property may say something else each time, and another thread may rebind what it leads to:
-    the facts of what was found here are those of the table.
-    """
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._found: dict[Path, Any] = {}
-        self.function = world.function
-        self.arguments = world.arguments
-        self.environment = world.environment
-
-    def find(self, path: Path) -> Any:
-        """What is at a path, or ABSENT."""
-        if path not in self._found:
-            if path.steps:
-                before = self.find(_owner(path))
-                found = ABSENT if before is ABSENT else walk(before, path.steps[-1])
-            else:
-                found = self._world.find(path)
-            self._found[path] = found
-        return self._found[path]
-
-
 class _Maker:
     """A table that is being made."""
 
@@ -228,7 +203,7 @@ class _Maker:
     def plan(self, reads: Sequence[Read]) -> None:
         """Decide how each path is walked, and which have to be walked first."""
         paths = {
-            _owner(path) if is_as_the_code(path) else path: read.aspect
+            owner_of(path) if is_as_the_code(path) else path: read.aspect
             for read in reads
             for path in (read.path, *read.beside)
             if path.root not in _BESIDE
@@ -236,7 +211,7 @@ class _Maker:
         every = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
         for path in every:
             if path.steps and path.steps[-1].operation == "attr":
-                holder, found = self._world.find(_owner(path)), self._world.find(path)
+                holder, found = self._world.find(owner_of(path)), self._world.find(path)
                 member = _member(holder, path.steps[-1].name, found)
                 if member is not None:
                     self._members[path] = member
@@ -363,14 +338,14 @@ class _Maker:
         That the dicts are still the ones that are asked follows from the version of the class,
         and from what the member refers to.
         """
-        before, step = _owner(path), path.steps[-1]
+        before, step = owner_of(path), path.steps[-1]
         if step.operation == "item" and before.steps[-1:] == (_MEMBERS,):
-            cls, member = self._world.find(_owner(before)), self._world.find(path)
+            cls, member = self._world.find(owner_of(before)), self._world.find(path)
             version = _version(cls) if isinstance(cls, type) else 0  # as it is when looked at
             scope = members_of(cls, step.name, member)
             if scope is None or not version:
                 return None
-            self._op("SAME", self._walk(_owner(before)), 0, self._address(cls))
+            self._op("SAME", self._walk(owner_of(before)), 0, self._address(cls))
         elif step.operation == "attr" and isinstance(step.name, str):
             member = self._world.find(before)
             cls = type(member)
@@ -410,7 +385,7 @@ class _Maker:
 
     def _of_function(self, path: Path, owner: int, register: int, step: Step) -> None:
         """Something that a function has: an attribute, a closed-over variable, a default."""
-        function = self._world.find(_owner(path))
+        function = self._world.find(owner_of(path))
         if type(function) is not types.FunctionType:
             raise NotNative(f"{path} is reached through a {type(function).__name__}")
         self._op("SAME", owner, 0, self._address(function), first=True)
@@ -531,7 +506,7 @@ class _Maker:
         if path.root in _BESIDE:
             return
         if is_as_the_code(path):  # as it is written: that is as fixed as the code
-            owner = _owner(path)
+            owner = owner_of(path)
             self._code(self._walk(owner), self._world.find(owner))
             return
         value = self._world.find(path)
@@ -576,7 +551,7 @@ class _Maker:
             run = _Run("ARRAYS", 0, is_about, *checks)
             entry = struct.pack("<2I", 8 * register, slot.word)
         else:
-            before = _owner(path)
+            before = owner_of(path)
             place = self._place(before, self._walk(before), member, is_early=False)
             if member.offset is not None:
                 run = _Run("SLOTTED", place, False, *checks)
@@ -767,11 +742,6 @@ def _rows(words: list[int]) -> list[list[int]]:
 def _prefixes(path: Path) -> list[Path]:
     """A path's beginnings, itself included."""
     return [Path(path.root, path.name, path.steps[:i]) for i in range(len(path.steps) + 1)]
-
-
-def _owner(path: Path) -> Path:
-    """What a path's last step is taken from."""
-    return Path(path.root, path.name, path.steps[:-1])
 
 
 def _member(holder: Any, name: str, value: Any) -> Member | None:

@@ -1,0 +1,85 @@
+"""A step of the native set-up that failed in, the reason out: recorded, and warned about once.
+
+A call never fails because it could not be launched natively. Whatever is raised while layouts,
+routines, classes and tables are made ends here: it turns native launches off, for a kernel or for
+the process, and calls go on in Python.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import traceback
+from pathlib import Path
+from typing import Any, Final
+
+from whorl.lazy import logger
+
+from .class_layout import NotKnown
+from .mapped import Unmappable
+
+__all__ = ["is_of_signal_handler", "is_passing", "reason_of", "reasons", "turns_off"]
+
+log = logger("whorl.launch")
+
+_reasons: Final[dict[str, str]] = {}  # why, and what is launched in Python because of it
+
+EVERYTHING: Final = "kernels"
+
+
+def turns_off(error: Exception, what: str = EVERYTHING) -> bool:
+    """Whether something is launched in Python for good because of an error, which is then warned
+    about, once for each reason. What a handler of a signal has raised goes on to the caller.
+    """
+    if is_of_signal_handler(error):
+        raise error
+    if is_passing(error):
+        return False
+    reason = reason_of(error)
+    if reason not in _reasons:
+        _reasons[reason] = what
+        verb = "are" if what == EVERYTHING else "is"
+        log.warning("%s %s launched in Python: %s", what, verb, reason)
+    return True
+
+
+def reasons() -> list[str]:
+    """Why something is launched in Python, in the order in which that came up."""
+    return list(_reasons)
+
+
+def reason_of(error: Exception) -> str:
+    """An error in one line, with its place if it is not one of these."""
+    if isinstance(error, NotKnown | Unmappable):  # which say what they found
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{''.join(traceback.format_exception_only(error)).strip()}{place}"
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether a step may succeed later: the stack was deep, or no more files can be opened."""
+    if not isinstance(error, ImportError | OSError):
+        return isinstance(error, RecursionError)
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return True
+    return False
+
+
+def is_of_signal_handler(error: BaseException) -> bool:
+    """Whether a handler of a signal has raised this: then it is for whoever has made the call."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {_code_of(handler) for handler in handlers} - {None}
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(frame.f_code in codes for frame in frames)
+
+
+def _code_of(handler: Any) -> Any:
+    """The code that a handler runs; None for what is not written in Python."""
+    handler = getattr(handler, "func", handler)  # of a partial
+    handler = getattr(handler, "__func__", handler)  # of a method
+    code = getattr(handler, "__code__", None)
+    call = getattr(type(handler), "__call__", None)  # noqa: B004  # which one it is, is asked
+    return code or getattr(call, "__code__", None)
