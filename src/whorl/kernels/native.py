@@ -41,7 +41,7 @@ else:
     tables = room("whorl.kernels.tables", globals())  # for kernels that are called more than twice
     failure = room("whorl.launch.failure", globals())  # for what goes wrong
 
-__all__ = ["NativeTables", "native_classes"]
+__all__ = ["NativeTables", "native_classes", "turned_off"]
 
 log = logger("whorl.launch")
 
@@ -73,7 +73,7 @@ def _made_classes(cls: type) -> Classes | None:
     try:
         return _classes_of(cls)
     except Exception as error:  # kernels are then called in Python
-        failure.turns_off(error)
+        turned_off(error, "kernels")
         return None
 
 
@@ -84,6 +84,15 @@ def _classes_of(cls: type) -> Classes:
     native = type(cls.__name__, (base, cls), dict(names))
     make_native(native)
     return Classes(python, native)
+
+
+def turned_off(error: Exception, what: str) -> bool:
+    """Whether something is launched in Python for good because of an error: `failure.turns_off`."""
+    try:
+        turns_off = failure.turns_off
+    except (ImportError, OSError):  # no more files can be opened, nor that of a module
+        return False
+    return turns_off(error, what)
 
 
 class NativeTables:
@@ -123,11 +132,7 @@ class NativeTables:
         The call has its result already, and must not fail for this. What a handler of a signal has
         raised is for the caller.
         """
-        try:
-            is_off = failure.turns_off(error, kernel._name)
-        except ImportError:  # no more files can be opened, nor that of a module: another time
-            return
-        if is_off:
+        if turned_off(error, kernel._name):
             self.is_off = True
             _call_in_python(kernel)
 

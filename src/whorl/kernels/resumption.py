@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
-from whorl.lazy import importing, room
+from whorl.lazy import importing
 from whorl.settings import current
 
 from .labels import labels_of, number_of
 from .launch import TRIES, Changed
-from .native import NativeTables, alive, native_classes
+from .native import NativeTables, alive, native_classes, turned_off
 from .raised import never_the_same
 
 if TYPE_CHECKING:
-    from whorl.launch import failure
-
     from .kernel import NumericKernel
-else:
-    failure = room("whorl.launch.failure", globals())  # for what goes wrong
 
 __all__ = ["Resumption", "resumption_of"]
 
@@ -82,7 +78,7 @@ class Resumption:
 
             let_resume(self.kernel, self)
         except Exception as error:  # the call has its result
-            failure.turns_off(error, self._name)
+            turned_off(error, self._name)
 
     def _resumed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], from_checkpoint: Any

@@ -16,6 +16,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from whorl.lazy import importing
+
 from .image import EXTERNALS, PAGE, PYTHON, Image
 
 if TYPE_CHECKING:
@@ -124,7 +126,8 @@ def _map_memory_file(text: bytes, base: int, size: int) -> None:
 
 def _sealed_file(text: bytes, size: int) -> int:
     """A file in memory that holds this text, which nobody can change any more."""
-    import fcntl  # where it is needed, which is hardly anywhere
+    with importing:
+        import fcntl  # where it is needed, which is hardly anywhere
 
     flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
     try:
