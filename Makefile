@@ -17,7 +17,7 @@ STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
 DOCS := .venv-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check fix bench bench-quick docs fresh clean
+.PHONY: help setup demo test test-all fuzz check fix bench bench-quick docs fresh clean
 # A stamp whose recipe failed half way must not stand for an environment.
 .DELETE_ON_ERROR:
 
@@ -45,6 +45,9 @@ test-all:  ## the tests under each of Python 3.11, 3.12 and 3.13 that is found
 	done; \
 	echo "passed:$${passed:- none}; failed:$${failed:- none}; skipped, not found:$${skipped:- none}"; \
 	test -n "$$passed" && test -z "$$failed"
+
+fuzz: $(VENV)/$(STAMP)  ## random edits of random programs, a few minutes; ARGS="--programs 2000 --seed 7"
+	@$(VENV)/bin/python -m tests.processes.edit_fuzzer $(ARGS)
 
 check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
 	@$(VENV)/bin/ruff check --quiet .

@@ -4,10 +4,15 @@
 they can be found and by their library's version too, but it brings all of its rules along, which a
 process that finds its kernels in the cache needs for nothing else. What is not found here under
 its own name, or is of another library, is for the fingerprint.
+
+Anybody can put something else into a library: `math.sqrt = mine`. Which function a compiler knows
+what to make of is therefore asked of the function (`own_name`), not of the place where it is found.
 """
 
 from __future__ import annotations
 
+import builtins
+import math
 import os
 import sys
 import types
@@ -22,13 +27,62 @@ from whorl.version import __version__
 
 from .trace import Plain
 
-__all__ = ["library_name"]
+__all__ = ["library_name", "own_name"]
 
 _KINDS: Final = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc)
 _PYTHON: Final = "python {}.{}.{}".format(*sys.version_info[:3])
 _STANDARD: Final = os.path.dirname(os.__file__) + os.sep
 _FOREIGN: Final = (f"{_STANDARD}site-packages", f"{_STANDARD}dist-packages")
 _NUMPY: Final = os.path.dirname(np.__file__) + os.sep
+# Where NumPy's own functions are made, whatever else is put into `numpy`.
+_UMATH: Final[types.ModuleType] = sys.modules["numpy._core._multiarray_umath"]
+_DISPATCHER: Final[type] = vars(_UMATH)["_ArrayFunctionDispatcher"]
+_MODULES: Final = {id(builtins): "builtins", id(math): "math", id(_UMATH): "numpy"}
+_WRITTEN_IN_PYTHON: Final = {
+    "numpy._core.fromnumeric": "numpy",
+    "numpy._core.numeric": "numpy",
+    "numpy._core.numerictypes": "numpy",
+    "numpy.linalg._linalg": "numpy.linalg",
+    "whorl.kernels.language": "whorl",
+}
+"""Modules whose functions are known, and the name under which each is used."""
+_HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+def own_name(value: Any) -> str | None:
+    """The name of a function or class of Python, NumPy or whorl, wherever it is bound now.
+
+    None for all others, and for what somebody has put in the place of one.
+
+    >>> import math
+    >>> own_name(math.sqrt), own_name(np.clip), own_name(range)
+    ('math.sqrt', 'numpy.clip', 'builtins.range')
+    >>> own_name(lambda: 1)
+    """
+    cls = type(value)
+    if cls is types.BuiltinFunctionType:
+        owner = _MODULES.get(id(value.__self__))
+        return owner and f"{owner}.{value.__name__}"
+    if cls is np.ufunc:
+        is_own = vars(_UMATH).get(value.__name__) is value
+        return f"numpy.{value.__name__}" if is_own else None
+    if cls is _DISPATCHER:
+        return own_name(value._implementation)
+    if cls is types.FunctionType:
+        return _name_in_python(value)
+    if derives(cls, type) and not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS:
+        return f"{value.__module__}.{value.__qualname__}"
+    return None
+
+
+def _name_in_python(function: types.FunctionType) -> str | None:
+    module = function.__globals__.get("__name__")
+    home = _WRITTEN_IN_PYTHON.get(module) if type(module) is str else None
+    scope = _scope(cast("str", module)) if home else None
+    code = function.__code__
+    if scope is not function.__globals__ or code.co_filename != scope.get("__file__"):
+        return None
+    return f"{home}.{code.co_qualname}"
 
 
 def library_name(value: Any) -> Plain:

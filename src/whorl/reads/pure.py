@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import enum
 import math
-import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from whorl.fingerprint import fingerprint
 
 from . import implicit
 from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, checked, own_items
+from .library import own_name
 from .view import View
 
 if TYPE_CHECKING:
@@ -33,11 +33,13 @@ Call = Callable[..., Any]
 """What calls a function of the program, or one of Python's, with views or values."""
 
 _PURE: Final[frozenset[Any]] = frozenset(
-    (
+    function
+    for function in (
         abs, all, any, ascii, bin, bool, bytes, chr, complex, dict, divmod, float, format,
         frozenset, hex, int, oct, ord, pow, range, repr, round, set, slice, str, sum,
-        *(function for name, function in vars(math).items() if callable(function)),
+        *vars(math).values(),
     )
+    if own_name(function) is not None  # anybody can put something else in its place
 )  # fmt: skip
 _EVERY: Final = (CONVERTED, HASHED, ITERATED, OPERATED, WRITTEN)
 _USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
@@ -51,7 +53,9 @@ _USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
 """What a pure function may do with its arguments; of those that are not here: anything."""
 UNORDERED: Final = frozenset((set, frozenset, bool, str, repr, ascii, format))
 """Those to which the order of a set makes no difference, or which refuse it."""
-_ABOUT_TYPES: Final = ("dtype", "issubdtype", "promote_types", "result_type", "can_cast")
+_ABOUT_TYPES: Final = tuple(
+    f"numpy.{name}" for name in ("dtype", "issubdtype", "promote_types", "result_type", "can_cast")
+)
 """What NumPy says about types of elements: its own code, which counts by its version."""
 _READ_MODULES: Final = ("builtins", "numpy", "numpy.dtypes")
 _CONTAINERS: Final = (str, bytes, tuple, list, dict, set, frozenset, int, float, complex, range)
@@ -157,8 +161,7 @@ _BY_NOW: Final = (
 
 def is_of_numpy(callee: Any) -> bool:
     """Whether it is one of those that say something about types of elements."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and any(callee is getattr(numpy, name) for name in _ABOUT_TYPES)
+    return own_name(callee) in _ABOUT_TYPES
 
 
 def is_pure(callee: Any) -> bool:
@@ -282,7 +285,7 @@ def _tuple(call: Call, holder: Any = ()) -> tuple[Any, ...]:
     return (*parts_of(holder),)
 
 
-SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
+_SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     len: _len,
     isinstance: _isinstance,
     getattr: _getattr,
@@ -298,5 +301,10 @@ SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     sorted: _sorted,
     min: _extreme(min),
     max: _extreme(max),
+}
+SPECIAL: Final = {
+    function: special
+    for function, special in _SPECIAL.items()
+    if own_name(function) is not None  # as above
 }
 """Functions that look at views without reading their values, or pass them on."""

@@ -21,12 +21,13 @@ from whorl.kernels.source import source_tree
 from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
+from whorl.reads.library import own_name
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import function_behind, is_callable_object
 
 from .expressions import expression, held, operands_of, parts
 from .frame import Frame, Jump, outliving, place_of
-from .functions import FUNCTIONS, METHODS, casts
+from .functions import METHODS, handler_of
 from .operands import ArrayOf, Closure, Items, Known, Named, Operand, Place, Unset, Vec, describe
 from .statements import block, merge
 from .subroutines import outlined
@@ -59,7 +60,7 @@ def call(frame: Frame, node: ast.Call) -> Operand:
     if isinstance(callee, Closure):
         return _follow_closure(frame, node, callee)
     if function is not None:
-        special = FUNCTIONS.get(function) or casts(function)
+        special = handler_of(function)
         if special is not None:
             positional, named = arguments_of(frame, node)
             try:
@@ -96,14 +97,13 @@ def special_function(callee: Operand) -> Any:
 
 
 def _is_special(value: Any) -> bool:
-    try:
-        return value in FUNCTIONS or casts(value) is not None or value in _LOOPS
-    except TypeError:  # unhashable
-        return False
+    if handler_of(value) is not None or own_name(value) in _LOOPS:
+        return True
+    return value is language.static or any(value is each for each in GRAPH)
 
 
 GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
-_LOOPS: Final = GRAPH | {range, enumerate, zip, language.prange, language.static}
+_LOOPS: Final = ("builtins.range", "builtins.enumerate", "builtins.zip", "whorl.prange")
 
 
 def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:

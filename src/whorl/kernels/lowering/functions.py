@@ -1,13 +1,13 @@
 """Functions that the compiler knows by itself: builtins, `math`, NumPy's, and whorl's own.
 
-Each is a row: the function as Python has it, and what it becomes. `math` computes with Python's
-floats, so its results are weak; NumPy's functions keep the type of what they are given.
+Each is a row: the name that the function has of its own, and what it becomes. `math` computes
+with Python's floats, so its results are weak; NumPy's functions keep the type of what they are
+given.
 """
 
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable
 from functools import partial, reduce
@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from whorl.errors import UnsupportedRead
-from whorl.kernels import ir, language
+from whorl.kernels import ir
 from whorl.kernels.types import (
     BOOL,
     F32,
@@ -30,6 +30,7 @@ from whorl.kernels.types import (
     scalar_of_dtype,
 )
 from whorl.reads import implicit
+from whorl.reads.library import own_name
 
 from . import vectors
 from .arithmetic import (
@@ -51,27 +52,26 @@ from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describ
 from .subscripts import check_writeable, element_of, spread
 from .values import is_scalar
 
-__all__ = ["FUNCTIONS", "METHODS", "casts"]
+__all__ = ["METHODS", "handler_of"]
 
 Handler: TypeAlias = Callable[[Frame, ast.Call, list[Operand], dict[str, Operand]], Operand]
 Make: TypeAlias = Callable[..., ir.Expr]
 
 
-def casts(function: Any) -> Handler | None:
+def _casts(function: Any) -> Handler | None:
     """The conversion that a class stands for; None if it is not the class of a number."""
-    if function is int or function is float or function is bool:
-        to = {int: WEAK_INT, float: WEAK_FLOAT, bool: WEAK_BOOL}[function]
-    elif isinstance(function, type) and issubclass(function, np.generic):
+    to = _CASTS.get(own_name(function) or "")
+    if to is None and isinstance(function, type) and issubclass(function, np.generic):
         try:
-            found = scalar_of_dtype(np.dtype(function))
+            to = scalar_of_dtype(np.dtype(function))
         except TypeError:
             return None
-        if found is None:
-            return None
-        to = found
-    else:
-        return None
-    return partial(_convert, to)
+    return None if to is None else partial(_convert, to)
+
+
+_CASTS: Final = {
+    "builtins.int": WEAK_INT, "builtins.float": WEAK_FLOAT, "builtins.bool": WEAK_BOOL,
+}  # fmt: skip
 
 
 def _convert(
@@ -538,92 +538,99 @@ def _atomic(
 
 # -- the tables -------------------------------------------------------------------------
 
+
+def handler_of(function: Any) -> Handler | None:
+    """What the compiler makes of a call of a function that it knows by itself; None for others."""
+    return _FUNCTIONS.get(own_name(function) or "") or _casts(function)
+
+
 _FLOAT: Final = {
     "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "exp": "exp", "expm1": "expm1", "log": "log", "log2": "log2",
     "log10": "log10", "log1p": "log1p",
 }  # fmt: skip
 
-FUNCTIONS: Final[dict[Any, Handler]] = {
-    **{getattr(math, name): _math(op) for name, op in _FLOAT.items()},
-    **{getattr(np, name): _ufunc(op) for name, op in _FLOAT.items()},
-    math.asin: _math("asin"),
-    math.acos: _math("acos"),
-    math.atan: _math("atan"),
-    math.exp2: _math("exp2"),
-    math.cbrt: _math("cbrt"),
-    math.erf: _math("erf"),
-    math.erfc: _math("erfc"),
-    math.gamma: _math("tgamma"),
-    math.lgamma: _math("lgamma"),
-    math.fabs: _math("abs"),
-    math.atan2: _math("atan2", 2),
-    math.hypot: _math("hypot", 2),
-    math.pow: _math("pow", 2),
-    math.fmod: _math("fmod", 2),
-    math.copysign: _math("copysign", 2),
-    math.floor: _math_to_int("floor"),
-    math.ceil: _math_to_int("ceil"),
-    math.trunc: _math_to_int("trunc"),
-    math.isnan: _test("isnan", WEAK_BOOL),
-    math.isinf: _test("isinf", WEAK_BOOL),
-    math.isfinite: _test("isfinite", WEAK_BOOL),
-    math.radians: _scaled(math.pi / 180.0),
-    math.degrees: _scaled(180.0 / math.pi),
-    np.arcsin: _ufunc("asin"),
-    np.arccos: _ufunc("acos"),
-    np.arctan: _ufunc("atan"),
-    np.exp2: _ufunc("exp2"),
-    np.cbrt: _ufunc("cbrt"),
-    np.fabs: _ufunc("abs"),
-    np.floor: _to_whole("floor"),
-    np.ceil: _to_whole("ceil"),
-    np.trunc: _to_whole("trunc"),
-    np.rint: _ufunc("rint"),
-    np.arctan2: _ufunc("atan2", 2),
-    np.hypot: _ufunc("hypot", 2),
-    np.fmod: _of_numbers(2, _fmod),
-    np.copysign: _ufunc("copysign", 2),
-    np.isnan: _test("isnan", BOOL),
-    np.isinf: _test("isinf", BOOL),
-    np.isfinite: _test("isfinite", BOOL),
-    np.absolute: _of_numbers(1, _abs),
-    np.square: _of_numbers(1, _square),
-    np.sign: _of_numbers(1, _sign),
-    np.power: _power,
-    np.where: _of_numbers(3, _select),
-    np.clip: _of_numbers(3, _clip),
-    np.minimum: _of_numbers(2, partial(_extreme, "fmin")),
-    np.maximum: _of_numbers(2, partial(_extreme, "fmax")),
-    abs: _of_numbers(1, _abs),
-    pow: _power,
-    round: _of_numbers(1, _round),
-    min: partial(_least, "lt"),
-    max: partial(_least, "gt"),
-    len: _len,
-    sum: _sum,
-    divmod: _divmod,
-    isinstance: _isinstance,
-    type: _type,
-    np.dtype: _dtype,
-    hasattr: _hasattr,
-    getattr: _getattr,
-    print: _print,
-    language.vec: _vec,
-    language.zeros: _filled(0.0),
-    np.array: _array,
-    np.zeros: _filled(0.0),
-    np.ones: _filled(1.0),
-    language.dot: _of_vectors(2, vectors.dot),
-    language.cross: _of_vectors(2, vectors.cross),
-    language.norm: _of_vectors(1, vectors.norm),
-    np.dot: _of_vectors(2, vectors.dot),
-    np.cross: _of_vectors(2, vectors.cross),
-    np.linalg.norm: _of_vectors(1, vectors.norm),
-    language.atomic_add: partial(_atomic, "add"),
-    language.atomic_min: partial(_atomic, "min"),
-    language.atomic_max: partial(_atomic, "max"),
+_FUNCTIONS: Final[dict[str, Handler]] = {
+    **{f"math.{name}": _math(op) for name, op in _FLOAT.items()},
+    **{f"numpy.{name}": _ufunc(op) for name, op in _FLOAT.items()},
+    "math.asin": _math("asin"),
+    "math.acos": _math("acos"),
+    "math.atan": _math("atan"),
+    "math.exp2": _math("exp2"),
+    "math.cbrt": _math("cbrt"),
+    "math.erf": _math("erf"),
+    "math.erfc": _math("erfc"),
+    "math.gamma": _math("tgamma"),
+    "math.lgamma": _math("lgamma"),
+    "math.fabs": _math("abs"),
+    "math.atan2": _math("atan2", 2),
+    "math.hypot": _math("hypot", 2),
+    "math.pow": _math("pow", 2),
+    "math.fmod": _math("fmod", 2),
+    "math.copysign": _math("copysign", 2),
+    "math.floor": _math_to_int("floor"),
+    "math.ceil": _math_to_int("ceil"),
+    "math.trunc": _math_to_int("trunc"),
+    "math.isnan": _test("isnan", WEAK_BOOL),
+    "math.isinf": _test("isinf", WEAK_BOOL),
+    "math.isfinite": _test("isfinite", WEAK_BOOL),
+    "math.radians": _scaled(0.017453292519943295),
+    "math.degrees": _scaled(57.29577951308232),
+    "numpy.arcsin": _ufunc("asin"),
+    "numpy.arccos": _ufunc("acos"),
+    "numpy.arctan": _ufunc("atan"),
+    "numpy.exp2": _ufunc("exp2"),
+    "numpy.cbrt": _ufunc("cbrt"),
+    "numpy.fabs": _ufunc("abs"),
+    "numpy.floor": _to_whole("floor"),
+    "numpy.ceil": _to_whole("ceil"),
+    "numpy.trunc": _to_whole("trunc"),
+    "numpy.rint": _ufunc("rint"),
+    "numpy.arctan2": _ufunc("atan2", 2),
+    "numpy.hypot": _ufunc("hypot", 2),
+    "numpy.fmod": _of_numbers(2, _fmod),
+    "numpy.copysign": _ufunc("copysign", 2),
+    "numpy.isnan": _test("isnan", BOOL),
+    "numpy.isinf": _test("isinf", BOOL),
+    "numpy.isfinite": _test("isfinite", BOOL),
+    "numpy.absolute": _of_numbers(1, _abs),
+    "numpy.square": _of_numbers(1, _square),
+    "numpy.sign": _of_numbers(1, _sign),
+    "numpy.power": _power,
+    "numpy.where": _of_numbers(3, _select),
+    "numpy.clip": _of_numbers(3, _clip),
+    "numpy.minimum": _of_numbers(2, partial(_extreme, "fmin")),
+    "numpy.maximum": _of_numbers(2, partial(_extreme, "fmax")),
+    "builtins.abs": _of_numbers(1, _abs),
+    "builtins.pow": _power,
+    "builtins.round": _of_numbers(1, _round),
+    "builtins.min": partial(_least, "lt"),
+    "builtins.max": partial(_least, "gt"),
+    "builtins.len": _len,
+    "builtins.sum": _sum,
+    "builtins.divmod": _divmod,
+    "builtins.isinstance": _isinstance,
+    "builtins.type": _type,
+    "numpy.dtype": _dtype,
+    "builtins.hasattr": _hasattr,
+    "builtins.getattr": _getattr,
+    "builtins.print": _print,
+    "whorl.vec": _vec,
+    "whorl.zeros": _filled(0.0),
+    "numpy.array": _array,
+    "numpy.zeros": _filled(0.0),
+    "numpy.ones": _filled(1.0),
+    "whorl.dot": _of_vectors(2, vectors.dot),
+    "whorl.cross": _of_vectors(2, vectors.cross),
+    "whorl.norm": _of_vectors(1, vectors.norm),
+    "numpy.dot": _of_vectors(2, vectors.dot),
+    "numpy.cross": _of_vectors(2, vectors.cross),
+    "numpy.linalg.norm": _of_vectors(1, vectors.norm),
+    "whorl.atomic_add": partial(_atomic, "add"),
+    "whorl.atomic_min": partial(_atomic, "min"),
+    "whorl.atomic_max": partial(_atomic, "max"),
 }
+"""By the names that they have of their own: anybody can put something else in their place."""
 METHODS: Final[dict[str, Handler]] = {
     "copy": _of_vectors(1, vectors.copy_of),
     "dot": _of_vectors(2, vectors.dot),

@@ -11,9 +11,10 @@ import ast
 from collections.abc import Callable
 from typing import Any, Final
 
-from whorl.kernels import graph, ir, language
+from whorl.kernels import graph, ir
 from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.late import dataclass, field
+from whorl.reads.library import own_name
 
 from .arithmetic import cast, compare, scalar_type, truth
 from .calls import function_at, special_function
@@ -57,11 +58,12 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
     """`for target in iterable`."""
     if isinstance(node.iter, ast.Call):
         function = special_function(function_at(frame, node.iter.func))
-        if function is range or function is language.prange:
-            return _counted(frame, node, is_parallel=function is language.prange)
-        if function is enumerate:
+        name = own_name(function)
+        if name in ("builtins.range", "whorl.prange"):
+            return _counted(frame, node, is_parallel=name == "whorl.prange")
+        if name == "builtins.enumerate":
             return _enumerated(frame, node)
-        if function is zip and node.iter.args and not node.iter.keywords:
+        if name == "builtins.zip" and node.iter.args and not node.iter.keywords:
             return _zipped(frame, node)
     operand = held(frame, looked_at(expression(frame, node.iter)))
     if isinstance(operand, ArrayOf):
