@@ -84,6 +84,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "SIMPLE": facts_of.SIMPLE,
     "alias_fact": aspects.alias_fact,
     "file_state": file_state,
+    "getattr": getattr,
     "HOLDERS": frozenset((dict, list, tuple)),  # looking for an item of these inserts none
     "item": item,
     "live_array": aspects.live_array,
@@ -139,7 +140,7 @@ class _Source:
                 known = self._global(self.constant(self.function.__globals__), steps[0].name)
             elif steps:
                 before = self.value(root, name, steps[:-1])
-                known = self.assign(self._step(before, steps[-1]))
+                known = self.assign(self._step(before, steps[-1], is_argument=root == "arg"))
             else:
                 known = self._root(root, name)
             self._variables[place] = known
@@ -182,9 +183,11 @@ class _Source:
             return self.assign(f"{hidden} else BUILTINS[{name!r}]")
         return self.assign(f"{scope}[{name!r}]")
 
-    def _step(self, before: str, step: Step) -> str:
+    def _step(self, before: str, step: Step, *, is_argument: bool = False) -> str:
         if step.operation == "attr" and _is_plain(step.name):
-            return f"{before}.{step.name}"
+            # From Python 3.14 on, `module.name` that has run twice does not notice that the module
+            # got another class with a property of that name. `getattr` always does.
+            return f"{before}.{step.name}" if is_argument else f"getattr({before}, {step.name!r})"
         if step.operation == "item" and type(step.name) in (int, str):
             held = f"{before}[{step.name!r}]"
             return f"{held} if type({before}) in HOLDERS else item({before}, {step.name!r})"
