@@ -11,6 +11,7 @@ import pytest
 from whorl.late import replace
 from whorl.launch.binding import (
     DEALLOC,
+    PartialLayout,
     binding_text,
     original_slot,
     partial_layout,
@@ -25,11 +26,20 @@ from whorl.launch.native import routine_text
 def test_all_texts_are_valid(none: str) -> None:
     llvm = pytest.importorskip("llvmlite.binding")
     at = replace(layout(), none=none)
-    made = llvm.parse_assembly(binding_text(at, partial_layout(functools.partial), 32))
+    partial = PartialLayout(func=16, args=24, keywords=32, dict=40, weak=48, call=56)
+    made = llvm.parse_assembly(binding_text(at, partial, 32))
     made.verify()
     assert made.get_function(DEALLOC)
     llvm.parse_assembly(routine_text(at)).verify()
     llvm.parse_assembly(routine_text(None)).verify()
+
+
+def test_partials_are_known_where_bound_kernels_are_resumed_natively() -> None:
+    if sys.version_info < (3, 14):
+        assert partial_layout(functools.partial).func >= object.__basicsize__
+    else:
+        with pytest.raises(NotKnown):
+            partial_layout(functools.partial)
 
 
 def test_a_python_that_is_not_known_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,11 +75,7 @@ class PartialLayout(NamedTuple):
 
 
 def partial_layout(*classes: type[functools.partial[Any]]) -> PartialLayout:
-    """Where partials of some classes keep what they are made of; `NotKnown` if not as expected.
-
-    >>> partial_layout(functools.partial).func >= object.__basicsize__
-    True
-    """
+    """Where partials of some classes keep what they are made of; `NotKnown` if not as expected."""
     if sys.version_info[:2] not in ((3, 11), (3, 12), (3, 13)) or hasattr(sys, "gettotalrefcount"):
         raise NotKnown("a partial is not laid out in a way that is known")
     found = {_layout_of(cls) for cls in classes}
