@@ -340,7 +340,7 @@ def test_an_argument_that_cannot_be_known_is_named() -> None:
     with pytest.raises(whorl.UnsupportedValue) as caught:
         Job().run(1)
     assert caught.value.path.startswith("argument self.lock of ")
-    assert "exclude=['self']" in caught.value.remedy
+    assert "@whorl.exclude('lock') above class Job" in caught.value.remedy
 
 
 def test_a_file_that_changes_while_the_function_runs_is_not_kept(tmp_path: Path) -> None:

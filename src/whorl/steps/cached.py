@@ -20,12 +20,12 @@ from whorl.store import Cache, Store
 
 from .arguments import PLAIN, SHORT, Arguments
 from .declared import Declared, listed, variables_of
-from .keeper import Kept, keeper_of
+from .keeper import keeper_of
 from .parameters import Parameters, leaf_test
 from .process_store import ProcessStore
 from .results import OnDrift, Request, Results, _epoch, group_of, name_of
 from .values import Serializer, serializer_name
-from .world import Told, surroundings_of
+from .world import Told, Unsteady, surroundings_of
 
 __all__ = ["BoundCached", "CachedFunction", "cached"]
 
@@ -121,15 +121,13 @@ class CachedFunction(Generic[P, R]):
         return self._obtain(args, kwargs)
 
     def _obtain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
-        kept = self._kept(args, kwargs)
+        results, run = self._results, functools.partial(self.function, *args, **kwargs)
+        try:
+            memo, request = self._request(args, kwargs)
+        except Unsteady as error:
+            return cast("R", results.unkept(error, run))
+        kept = results.find(request, memo) or results.make(request, memo, run)
         return cast("R", kept.value())
-
-    def _kept(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kept:
-        memo, request = self._request(args, kwargs)
-        results = self._results
-        return results.find(request, memo) or results.make(
-            request, memo, lambda: self.function(*args, **kwargs)
-        )
 
     def _memo(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """What stands for the arguments in memory: the slow twin of the beginning of a call."""

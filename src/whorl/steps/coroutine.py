@@ -21,6 +21,7 @@ from .cached import CachedFunction, _Options
 from .keeper import Kept
 from .progress import Progress
 from .results import Request
+from .world import Unsteady
 
 __all__ = ["CachedCoroutine"]
 
@@ -66,7 +67,10 @@ class CachedCoroutine(CachedFunction[Any, Any]):
             if listeners:
                 emit("recalled", results.name)
             return row[1].value()
-        memo, request = self._request(args, kwargs)
+        try:
+            memo, request = self._request(args, kwargs)
+        except Unsteady as error:
+            return await results.unkept(error, lambda: self.function(*args, **kwargs))
         kept = results.find(request, memo)
         if kept is None:
             kept = await self._made_once(request, memo, args, kwargs)

@@ -49,7 +49,10 @@ HAVE_PATHS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A part of the world outside, and how to let it be part of a key."""
+    """A part of the world outside, and how to let it be part of a key.
+
+    In a remedy, 'USED' stands for what is used and 'NAME' for the variable that it names.
+    """
 
     name: str
     remedy: str
@@ -59,35 +62,49 @@ FILES: Final = Kind(
     "the file system",
     "Declare fixed files with files=[...], parameters that are paths with by_content=[...]",
 )
+FOUND: Final = Kind(FILES.name, "Find it outside, and pass it as an argument")
 ENVIRONMENT: Final = Kind(
-    "the environment", "Declare the variables with environment={'NAME': 'default'}"
+    "the environment", "Declare the variables with environment={'NAME': None}"
 )
+HOME: Final = Kind(ENVIRONMENT.name, "Pass the path as an argument")
 CLOCK: Final = Kind("the time of day", "Pass the time as an argument")
-CHANCE: Final = Kind("random numbers", "Pass a seed or a generator as an argument")
-PROGRAMS: Final = Kind("another program", "Let what tells its version count with reads=[...]")
+CHANCE: Final = Kind(
+    "random numbers",
+    "Pass a seed as an argument, and draw from a generator that is made of it "
+    "(random.Random(seed), numpy.random.default_rng(seed))",
+)
+DRAWN: Final = Kind(CHANCE.name, "Draw it outside, and pass it as an argument")
+PROGRAMS: Final = Kind(
+    "another program",
+    "Run it outside, and pass what it returns as an argument; or let what tells its version count "
+    "in its place: reads=[version], ignores=['USED']",
+)
 NETWORK: Final = Kind("the network", "Fetch the data outside, and pass it as an argument")
 MACHINE: Final = Kind("the machine", "Pass it as an argument")
 PROCESS: Final = Kind("what the process was started with", "Pass it as an argument")
 
 MODULES: Final = Kind(
     "code that is found by its name",
-    "Import it at the top of the module, or let it count with reads=[module]",
+    "Import it at the top of the module, or let it count in its place: "
+    "reads=[module], ignores=['USED']",
 )
+CLASSES: Final = Kind(MODULES.name, "Write the classes down in a tuple, and go through that")
 
 _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "builtins", "open"),
     (FILES, "io", "open FileIO"),
     (
         FILES, "os",
-        "open listdir scandir walk stat lstat getcwd getcwdb readlink access fdopen",
+        "open listdir scandir walk stat lstat readlink access fdopen",
     ),
+    (FOUND, "os", "getcwd getcwdb"),
     (
         FILES, "os.path",
-        "exists isfile isdir islink getmtime getctime getatime getsize lexists samefile realpath "
-        "abspath relpath ismount",
+        "exists isfile isdir islink getmtime getctime getatime getsize lexists samefile ismount",
     ),
+    (FOUND, "os.path", "realpath abspath relpath"),
     (FILES, "glob", "glob iglob"),
-    (FILES, "pathlib", "Path.cwd Path.home"),
+    (FOUND, "pathlib", "Path.cwd Path.home"),
     (FILES, "codecs", "open"),
     (FILES, "gzip", "open GzipFile"),
     (FILES, "bz2", "open BZ2File"),
@@ -106,19 +123,20 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "sqlite3", "connect"),
     (FILES, "linecache", "getline getlines"),
     (FILES, "fileinput", "input FileInput"),
-    (FILES, "shutil", "which disk_usage"),
+    (FOUND, "shutil", "which disk_usage"),
     (FILES, "numpy", "load loadtxt genfromtxt fromfile memmap"),
     (FILES, "pandas", "read_csv read_table read_json read_parquet read_excel read_pickle read_hdf"),
     (ENVIRONMENT, "os", "environ environb getenv getenvb"),
-    (ENVIRONMENT, "os.path", "expanduser expandvars"),
+    (HOME, "os.path", "expanduser expandvars"),
     (CLOCK, "time", "time time_ns localtime ctime clock_gettime clock_gettime_ns"),
     (CLOCK, "datetime", "datetime.now datetime.utcnow datetime.today date.today"),
     (
         CHANCE, "random",
         "random uniform triangular randint choice choices randrange sample shuffle normalvariate "
         "lognormvariate expovariate vonmisesvariate gammavariate gauss betavariate paretovariate "
-        "weibullvariate getstate getrandbits randbytes SystemRandom binomialvariate",
+        "weibullvariate getstate getrandbits randbytes binomialvariate",
     ),
+    (DRAWN, "random", "SystemRandom"),
     (
         CHANCE, "numpy.random",
         "rand randn randint random random_sample sample choice shuffle permutation normal uniform "
@@ -128,9 +146,9 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
         "noncentral_f random_integers rayleigh standard_cauchy standard_exponential "
         "standard_gamma standard_t triangular vonmises wald weibull zipf",
     ),
-    (CHANCE, "secrets", "token_bytes token_hex token_urlsafe randbelow choice randbits"),
-    (CHANCE, "uuid", "uuid1 uuid4 getnode"),
-    (CHANCE, "os", "urandom getrandom"),
+    (DRAWN, "secrets", "token_bytes token_hex token_urlsafe randbelow choice randbits"),
+    (DRAWN, "uuid", "uuid1 uuid4 getnode"),
+    (DRAWN, "os", "urandom getrandom"),
     (PROGRAMS, "subprocess", "run call check_call check_output Popen getoutput getstatusoutput"),
     (
         PROGRAMS, "os",
@@ -183,7 +201,7 @@ _GIVEN_LESS: Final = {
 _NO_TIMES: Final = frozenset(("localtime", "usegmt", "isdst"))
 """Arguments by keyword that say something about a time and not which."""
 
-_ANYWHERE: Final = {"__subclasses__": MODULES}
+_ANYWHERE: Final = {"__subclasses__": CLASSES}
 """Methods that are known by their names alone, whatever they are taken from."""
 
 _OF_PATHS: Final = frozenset(("read_text", "read_bytes"))
@@ -199,6 +217,9 @@ A name alone says little: a class of the user's may have a method of the same na
 looked into like any other. So what the method is taken from is found, as far as it is written as
 a name of a global, a captured variable or a default, or as the `self` of a class. Of anything
 else, whoever asks has to decide whether it may be a path (`Outside.method`)."""
+
+_OF_PLACES: Final = frozenset(("absolute", "resolve", "expanduser"))
+"""Methods of paths that tell where the program was started, or whose it is."""
 
 _TABLE_SIZE: Final = 64
 """How long a list or dict may be to be looked into: a table of functions, not data."""
@@ -292,7 +313,8 @@ def _of_a_path(
         is_own = bool(owners) and all(_is_own(cls, name, is_users) for cls in owners)
     if not is_own:
         is_unknown = source is ABSENT and not owners
-        yield Outside(f".{name}", FILES, name if is_unknown else "")
+        kind = FOUND if name in _OF_PLACES else FILES
+        yield Outside(f".{name}", kind, name if is_unknown else "")
 
 
 def _owners(

@@ -26,7 +26,9 @@ from whorl.artifacts import Part
 from whorl.errors import Drifted, RequiredHit, UnsupportedValue
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
+from whorl.fingerprint.lookup import class_name, module_name
 from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.refusal import DEFAULT_REMEDY
 from whorl.fingerprint.tokens import marshalled
 from whorl.jit.explain import Change, Explanation
 from whorl.jit.listening import emit, listeners
@@ -45,7 +47,7 @@ from .outside import FILES
 from .parameters import Content
 from .progress import Progress
 from .spelling import spelled
-from .world import EVERYTHING, Surroundings, Told, World, world_of
+from .world import EVERYTHING, LOCKS, Surroundings, Told, Unsteady, World, world_of
 
 __all__ = ["Request", "Results", "Row"]
 
@@ -155,18 +157,36 @@ class Results:
         try:
             memo = self.arguments.memo(values)
         except UnsupportedValue as error:
-            raise self._named(error) from None
+            raise self._named(error, values) from None
         return (memo, marshalled(self.declared.now())) if self.has_declared else memo
 
-    def _named(self, error: UnsupportedValue) -> UnsupportedValue:
+    def _named(self, error: UnsupportedValue, values: tuple[Any, ...]) -> UnsupportedValue:
         """The same, with the name of the parameter in the place of its number."""
         number, _, rest = error.path.removeprefix("value[").partition("]")
         if not number.isdigit() or int(number) >= len(self.names):
             return error
-        name = self.names[int(number)]
-        remedy = f"Leave the parameter out (exclude=[{name!r}]). {error.remedy}"
+        name, remedy = self.names[int(number)], error.remedy
+        if remedy == DEFAULT_REMEDY:
+            remedy = self._remedy(name, type(values[int(number)]), rest, error.type_name)
         path = f"argument {name}{rest} of {self.name}"
         return UnsupportedValue(path, error.type_name, error.reason, remedy)
+
+    def _remedy(self, name: str, cls: type, rest: str, kind: str) -> str:
+        """What to do about an argument of a class: something of a kind in it has no fingerprint."""
+        home = self.arguments.policy._describer.home(module_name(cls)).kind
+        if kind in LOCKS and (not rest or module_name(cls) == "threading"):
+            return f"No result depends on a lock: leave the parameter out with exclude=[{name!r}]."
+        if kind in LOCKS and rest[1:].isidentifier() and home == "user":
+            marker = f"@whorl.exclude({rest[1:]!r}) above class {class_name(cls)}"
+            return f"No result depends on a lock: leave it out with {marker}."
+        counts = "Pass what counts of it (numbers, texts, arrays) in its place"
+        if module_name(cls) in ("builtins", "_thread"):  # no rule can be given to these
+            return f"{counts}."
+        return (
+            f"{counts}, or say what stands for it: key=whorl.Fingerprinter(rules="
+            f"{{{class_name(cls)}: function}}), with a function that takes the {class_name(cls)} "
+            "and returns what counts."
+        )
 
     def request(self, names: Sequence[str], values: Sequence[Any]) -> Request:
         """The key of a call, and what it is made of."""
@@ -240,6 +260,13 @@ class Results:
         if listeners:
             emit("compiling", self.name)
         return run()
+
+    def unkept(self, error: Unsteady, run: Callable[[], Any]) -> Any:
+        """What a run returns whose result nobody could ask for again."""
+        if not self.counts["not kept"]:
+            log.warning("%s", error)
+        self.counts["not kept"] += 1
+        return self.counted(run)
 
     def find(self, request: Request, memo: object) -> Kept | None:
         """What is kept for a request, in memory or elsewhere."""
@@ -331,13 +358,13 @@ class Results:
             except Exception:
                 now = None
             if now != digest or (isinstance(value, Content) and value.has_changed()):
-                return (
-                    f"it changed its argument {name!r} while it ran. Let it work on a copy, or "
-                    f"say that the argument does not count (exclude=[{name!r}])"
-                )
+                return f"it changed its argument {name!r} while it ran. {_unchanged(value, name)}"
         if not request.world.holds():
-            with StoredSources(self.keeper.flights.store):
-                now_world = self.world([value for _, value, _ in request.arguments])
+            try:
+                with StoredSources(self.keeper.flights.store):
+                    now_world = self.world([value for _, value, _ in request.arguments])
+            except Unsteady as error:
+                return error.reason
             if now_world.digest != request.world.digest:
                 before, now_parts = dict(parts), dict(now_world.parts())
                 del now_parts[EVERYTHING]
@@ -346,10 +373,12 @@ class Results:
                 # What is said not to count is the whole, by the name that the function reads.
                 whole = (path for path, _ in now_world.met if _is_within(path, differ))
                 what = next(whole, "something that it reads")
-                name = what.rpartition(".")[2]
+                leave = now_world.names.get(what)
+                if leave is None:
+                    return f"{what} changed while it ran"
                 return (
-                    f"{what} changed while it ran. If that does not count, say so "
-                    f"(ignores=[{name!r}])"
+                    f"{what} changed while it ran. If no result depends on it, leave it out with "
+                    f"ignores=[{leave!r}]"
                 )
         if self._said() != request.said:
             return "a declared file or variable changed while it ran"
@@ -440,6 +469,13 @@ class Results:
         """How often each ending was met in this process."""
         names = ("found", "missed", "ran", "waited", "not kept")
         return {"recalled": self.recalled, **{name: self.counts[name] for name in names}}
+
+
+def _unchanged(value: object, name: str) -> str:
+    """How a function can leave an argument as it is."""
+    if type(value).__module__.partition(".")[0] in ("random", "numpy") and hasattr(value, "random"):
+        return "Pass a seed in its place, and make the generator of it in the function"
+    return f"Let it work on a copy ({name} = copy.deepcopy({name}))"
 
 
 def _changes(old: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:

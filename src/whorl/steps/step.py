@@ -27,7 +27,7 @@ from .keeper import keeper_of
 from .process_store import ProcessStore
 from .results import Request, Results, group_of, name_of
 from .values import Serializer, serializer_name
-from .world import Told, surroundings_of
+from .world import Told, Unsteady, surroundings_of
 
 __all__ = ["CachedStep", "Chain", "Step", "chain"]
 
@@ -315,7 +315,10 @@ class CachedStep(Step[In, Out]):
             if listeners:
                 emit("recalled", results.name)
             return cast("Out", row[1].value())
-        request = self._request(value)
+        try:
+            request = self._request(value)
+        except Unsteady as error:
+            return cast("Out", results.unkept(error, lambda: self.step(value)))
         kept = results.find(request, memo) or results.make(request, memo, lambda: self.step(value))
         return cast("Out", kept.value())
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from whorl.artifacts import Part
@@ -26,9 +26,11 @@ from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.graph import Graph
 from whorl.fingerprint.lookup import (
     ABSENT,
+    class_name,
     class_vars,
     derives,
     find,
+    instance_dict,
     module_name,
     module_vars,
     qualname,
@@ -36,7 +38,7 @@ from whorl.fingerprint.lookup import (
 )
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
-from whorl.fingerprint.refusal import Refused
+from whorl.fingerprint.refusal import DEFAULT_REMEDY, Refused
 from whorl.fingerprint.rules.builtin import dict_node
 from whorl.fingerprint.sights import sights_of
 from whorl.fingerprint.tokens import FORMAT, Node, is_flat, marshalled, unlabelled
@@ -49,9 +51,19 @@ from .reach import called
 from .spelling import spelled
 from .watch import Check, Watch
 
-__all__ = ["EVERYTHING", "Surroundings", "Told", "World", "surroundings_of", "world_of"]
+__all__ = [
+    "EVERYTHING",
+    "LOCKS",
+    "Surroundings",
+    "Told",
+    "Unsteady",
+    "World",
+    "surroundings_of",
+    "world_of",
+]
 
 EVERYTHING: Final = "code and all that it reads"
+LOCKS: Final = ("_thread.lock", "_thread.RLock")
 _ATTEMPTS: Final = 5
 
 
@@ -90,6 +102,15 @@ def surroundings_of(
     )
 
 
+class Unsteady(UnsupportedFunction):
+    """What a function reads is another each time it is looked at: another thread changes it."""
+
+    def __init__(self, name: str) -> None:
+        reason = "what it reads changes all the time"
+        remedy = "Let what changes be an argument. Until then its results are not kept."
+        super().__init__(name, name, "function", reason, remedy)
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """What a cached function or step says about itself to whoever calls it."""
@@ -104,12 +125,14 @@ class Told:
 class World:
     """The code behind a call and all it reads, as it was when `digest` was taken.
 
-    `holds()` says whether it still is so. `met` are functions, classes and values by path.
+    `holds()` says whether it still is so. `met` are functions, classes and values by path;
+    `names` says by which name those that are globals or captured variables can be ignored.
     """
 
     digest: StableDigest
     holds: Check
     met: tuple[tuple[str, object], ...]
+    names: Mapping[str, str]
 
     def parts(self) -> tuple[Part, ...]:
         """What was met, in words. To be asked for while it holds."""
@@ -129,7 +152,7 @@ def world_of(
 
     `named` are classes that are known by their names to the fingerprints of arguments: that the
     names lead to them is part of the world. What cannot be known exactly raises
-    `UnsupportedFunction`.
+    `UnsupportedFunction`; `Unsteady` where it does not rest for as long as a look takes.
     """
     for _ in range(_ATTEMPTS):
         survey = _Survey(said, name)
@@ -144,14 +167,8 @@ def world_of(
             survey.watch.is_named(cls)
         holds = survey.watch.check()
         if holds():  # otherwise another thread has changed something on the way
-            return World(digest, holds, tuple(survey.met.items()))
-    raise UnsupportedFunction(
-        name,
-        name,
-        "function",
-        "what it reads changes all the time",
-        "Let what changes be an argument, or leave it out with ignores=['NAME'].",
-    )
+            return World(digest, holds, tuple(survey.met.items()), survey.names)
+    raise Unsteady(name)
 
 
 class _Survey:
@@ -166,6 +183,7 @@ class _Survey:
         self._ignored = {id(value) for value in said.objects}
         self.watch = Watch(self._describer, self._is_ignored)
         self.met: dict[str, object] = {}
+        self.names: dict[str, str] = {}
         self._roots: tuple[object, ...] = ()
         self._told: list[tuple[object, Told]] = []
         self._ignores_of: dict[int, frozenset[str]] = {}
@@ -265,6 +283,7 @@ class _Survey:
             return  # not the user's: it counts by name and version
         classes = [cast("type", met) for path, met in self.met.items() if path[:6] == "class:"]
         is_root = any(function is root for root in self._roots)
+        named = list(named_outside(function))
         found_in = outside_reads(
             function,
             classes,
@@ -279,8 +298,9 @@ class _Survey:
                 continue
             if found.method and self._is_method(found.method) and not self._has_paths(graph):
                 continue  # whose code is looked into by itself
-            raise self._outside(found, found.name, function, graph)
-        for found, name in named_outside(function):
+            name = next((text for used, text in named if used == found), "NAME")
+            raise self._outside(found, found.name, function, graph, name)
+        for found, name in named:
             if found.name in self._said.ignores or self._said.declared.has(name):
                 continue
             if not self._is_told(found, function, graph):
@@ -296,13 +316,13 @@ class _Survey:
     ) -> UnsupportedFunction:
         labels = "".join(label for _, label in graph.way_to(function))
         where = f"{_module_of(function)}.{function.__qualname__}"
-        remedy = found.kind.remedy.replace("'NAME'", repr(name))
+        remedy = found.kind.remedy.replace("'NAME'", repr(name)).replace("USED", found.name)
         return UnsupportedFunction(
             self._name,
             _readable(f"value{labels}"),
             "function",
             f"{where} uses {what}, so what it returns depends on {found.kind.name}",
-            f"{remedy}, or say that it does not count: ignores=[{found.name!r}].",
+            f"{remedy}. If no result depends on it: ignores=[{found.name!r}].",
         )
 
     def _is_told(self, found: Outside, function: types.FunctionType, graph: Graph) -> bool:
@@ -346,9 +366,12 @@ class _Survey:
             if type(value) is Node:
                 continue
             if kind == "cell":
-                self._met(f"cell:{path}.{name}", value)
+                place = self._met(f"cell:{path}.{name}", value)
             else:
-                self.met[f"global:{_module_of(function)}.{name}"] = value
+                place = f"global:{_module_of(function)}.{name}"
+                self.met[place] = value
+            if not derives(type(value), types.ModuleType):  # whose other names may count
+                self.names[place] = str(name)
 
     def _class(self, cls: type, node: Node) -> Node:
         """A class, less those of its attributes that do not count."""
@@ -368,13 +391,14 @@ class _Survey:
         )
         return Node(node.tag, [*parts, counted], node.label)
 
-    def _met(self, path: str, value: object) -> None:
+    def _met(self, path: str, value: object) -> str:
         """Several functions of one name are told apart by number."""
         number, place = 1, path
         while place in self.met:
             number += 1
             place = f"{path} ({number})"
         self.met[place] = value
+        return place
 
     def _blame(self, path: str, culprit: object, refusal: Refused) -> Exception:
         inside = refusal.inside
@@ -383,15 +407,53 @@ class _Survey:
         if inside is not None:
             reason, remedy, kind = inside.reason, inside.remedy, inside.type_name
             where += inside.path.removeprefix("value")
-        if remedy is None or isinstance(inside, UnsupportedValue) or "ignores=" not in remedy:
-            name = _last_name(self._from_names(path))
-            leave = f"ignores=[{name!r}]" if name else "ignores=[...]"
-            remedy = (
-                "Pass it as an argument, say that it does not count "
-                f"(whorl.cached({leave})), or that what stands for it does "
-                "(whorl.cached(reads=[...]))."
-            )
+        if remedy in ("", DEFAULT_REMEDY):
+            remedy = self._remedy(self._from_names(path), inside, kind)
         return UnsupportedFunction(self._name, where, kind, reason, remedy)
+
+    def _remedy(self, path: str, inside: UnsupportedValue | None, kind: str) -> str:
+        """What to do about something that was found along a path and has no fingerprint."""
+        name, rest = _ends(path)
+        rest += "" if inside is None else inside.path.removeprefix("value")
+        counts = "Pass what counts of it as an argument (numbers, texts, arrays), "
+        item = rest[2:-2] if rest.startswith("['") and rest.endswith("']") else ""
+        cls = self._class_named(name) if item.isidentifier() else None
+        held = next((met for path, met in self.met.items() if path.endswith(f".{name}")), None)
+        if cls is not None:
+            name, rest = f"{qualname(cls)}.{item}", ""
+        elif module_name(type(held)).partition(".")[0] == "threading":  # a condition, an event
+            kind, rest = LOCKS[0], ""
+        if name and not rest:
+            leave = f"out with whorl.cached(ignores=[{name!r}])."
+            if kind in LOCKS:
+                return f"No result depends on a lock: leave it {leave}"
+            return f"{counts}and leave the thing itself {leave}"
+        marker = self._marker(held, rest)
+        if marker and kind in LOCKS:
+            return f"No result depends on a lock: leave it out with {marker}."
+        if marker:
+            return f"{counts}and leave the attribute out with {marker}."
+        return (
+            f"{counts}keep the thing itself in a global of its own, and leave that out with "
+            "whorl.cached(ignores=['THAT_GLOBAL'])."
+        )
+
+    def _marker(self, held: object, rest: str) -> str:
+        """What to write above a class of the user's so that an attribute does not count."""
+        *way, attribute = rest.removeprefix(".").split(".")
+        for step in way:
+            held = (instance_dict(held) or {}).get(step)
+        cls = type(held)
+        if not attribute.isidentifier() or self._describer.home(module_name(cls)).kind != "user":
+            return ""
+        return f"@whorl.exclude({attribute!r}) above class {class_name(cls)}"
+
+    def _class_named(self, name: str) -> type | None:
+        """The class that was met under a name, or through modules under a name that ends so."""
+        for path, met in self.met.items():
+            if path.startswith("class:") and f".{name}".endswith(f".{qualname(cast('type', met))}"):
+                return cast("type", met)
+        return None
 
     def _from_names(self, path: str) -> str:
         """A path that begins with a class of an argument as if the class were a global."""
@@ -421,20 +483,17 @@ def _module_of(function: types.FunctionType) -> str:
 
 def _readable(path: str) -> str:
     """`value[0].__globals__['helper'].__globals__['LOCK']` -> `helper -> LOCK`."""
-    steps = path.removeprefix("value[0]").split(".__globals__[")
-    names = [
-        step.partition("]")[0].strip("'") + step.partition("]")[2].replace("['", ".").strip("']")
-        for step in steps[1:]
-    ]
+    names = []
+    for step in path.removeprefix("value[0]").split(".__globals__[")[1:]:
+        name, _, rest = step.partition("]")
+        names.append(name.strip("'") + rest.replace("['", ".").replace("']", ""))
     return " -> ".join(names) if names else path.replace("value[0]", "the function", 1)
 
 
-def _last_name(path: str) -> str:
-    """What to write in `ignores` for something that was found along a path."""
+def _ends(path: str) -> tuple[str, str]:
+    """The global or captured variable that a path comes to at last, and the way on from there."""
     _, found, after = path.rpartition(".__globals__[")
     if not found:
-        _, found, after = path.rpartition(".__closure__[")
+        _, _, after = path.rpartition(".__closure__[")
     name, _, rest = after.partition("]")
-    attribute = rest.partition("['")[2].partition("']")[0] if rest.startswith("['") else ""
-    name = name.strip("'")
-    return f"{name}.{attribute}" if name and attribute.isidentifier() else name
+    return name.strip("'"), rest

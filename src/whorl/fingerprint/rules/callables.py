@@ -212,7 +212,7 @@ def _imported(
     except Exception as error:
         raise Refused(
             f"it imports {name!r}, which fails with {type(error).__name__}: {error}",
-            "Import the module outside of the function, or mend it.",
+            "Mend the module, so that it can be imported.",
         ) from error
     stored = module_vars(module)
     found = {}
