@@ -981,9 +981,9 @@ def test_what_changes_all_the_time_is_run_and_not_kept(
 
 def test_a_global_that_another_thread_rebinds_all_the_time_stops_nobody() -> None:
     stop = threading.Event()
-  # noqa: PLW0603  # what another thread does
+
     def change() -> None:
-        global RESTLESS
+        global RESTLESS  # noqa: PLW0603  # what another thread does
         while not stop.is_set():
             RESTLESS += 1
 
