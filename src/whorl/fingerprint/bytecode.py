@@ -20,6 +20,7 @@ from whorl.late import dataclass
 
 from .digest import hash_bytes, marshalled
 from .source import constant, once_per_code
+from .uses import GlobalRead, Uses, bound_at_first, uses_in
 
 __all__ = [
     "Call",
@@ -34,6 +35,7 @@ __all__ = [
     "captured_reads",
     "nested_codes",
     "reads_of",
+    "uses_of",
 ]
 
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
@@ -47,15 +49,6 @@ _NAME_LOADS: Final = frozenset(
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CALLS: Final = frozenset(("PRECALL", "CALL"))
 _CONSTANT_LOADS: Final = frozenset(dis.hasconst)
-_JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
-
-
-@dataclass(frozen=True, slots=True)
-class GlobalRead:
-    """A global name and the attributes that are taken from it at once: `cfg.tiles.N`."""
-
-    name: str
-    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +141,7 @@ def _reads_of(code: types.CodeType) -> Reads:
     attributes: dict[str, None] = {}
     for inner in nested_codes(code):
         steps = _steps(inner)
-        bound = _bound_at_first(steps)
+        bound = bound_at_first(steps)
         for i, step in enumerate(steps):
             if step.opname == "LOAD_NAME" and i > bound.get(step.argval, i):
                 continue  # a name of the class body itself
@@ -260,6 +253,11 @@ def _texts(steps: list[dis.Instruction]) -> tuple[str, ...]:
     return tuple(texts)
 
 
+uses_of: Final[Callable[[types.CodeType], Uses]] = once_per_code(lambda code: uses_in(code, _steps))
+"""The values that a code object and the code nested in it take from the world, with the steps
+that are made from them."""
+
+
 calls_in: Final[Callable[[types.CodeType], tuple[Call, ...]]] = once_per_code(_calls)
 """What is called by a name, with its attributes, and how; a look-up with `[...]` or `in` is a call
 with one argument."""
@@ -314,17 +312,6 @@ attributes_taken: Final[Callable[[types.CodeType], tuple[Taken, ...]]] = once_pe
 def _steps(code: types.CodeType) -> list[dis.Instruction]:
     """The instructions; one with a large argument is one, not two."""
     return [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
-
-
-def _bound_at_first(steps: list[dis.Instruction]) -> dict[str, int]:
-    """The names that a class body binds before it can branch, and where."""
-    bound: dict[str, int] = {}
-    for i, step in enumerate(steps):
-        if step.opcode in _JUMPS or step.opname == "DELETE_NAME":
-            break
-        if step.opname == "STORE_NAME":
-            bound.setdefault(step.argval, i)
-    return bound
 
 
 def _attributes_after(steps: list[dis.Instruction], i: int) -> tuple[str, ...]:

@@ -29,7 +29,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from whorl.fingerprint.asked import Sight
-from whorl.fingerprint.bytecode import ImportRead, reads_of
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.layout import state_of
@@ -46,6 +45,7 @@ from whorl.fingerprint.lookup import (
     qualname,
 )
 from whorl.fingerprint.names import known_by_name, resolve
+from whorl.fingerprint.rules.reached import Reached
 from whorl.fingerprint.tokens import LEAVES
 
 from .declared import Declared
@@ -190,6 +190,7 @@ class Watch:
         if derives(cls, type):
             self._class(cast("type", value))
         elif derives(cls, types.ModuleType):
+            self._test(f"type({self._name(value)}) is {self._name(cls)}")
             self._pairs(module_vars(cast("types.ModuleType", value)))
         elif derives(type(cls), enum.EnumMeta):
             self._pairs(instance_dict(value) or {})  # what it is, and what was set on it
@@ -308,79 +309,27 @@ class Watch:
             self._reads(function)
 
     def _reads(self, function: types.FunctionType) -> None:
-        scope, builtins = function_scope(function)
-        reads = reads_of(function.__code__)
-        for read in reads.globals:
-            names = (read.name, *read.attributes)
-            paths = (".".join(names[: i + 1]) for i in range(len(names)))
-            if any(self._is_ignored(path, function) for path in paths):
-                continue
-            value = self._global(scope, builtins, read.name)
-            if any(value is reader for reader in _READ_ANYTHING):
-                self._pairs(scope)
-            last = self._through_modules(value, read.attributes)
-            if type(last) is types.ModuleType:  # anything may be taken from it
-                self._taken(last, reads.attributes)
-        for imported in reads.imports:
-            self._imported(imported, scope, reads.attributes)
+        """Watch what a function takes from modules: the same steps as its fingerprint makes."""
+        reached = Reached(function, self._describer)
+        for lookup in reached.lookups:
+            if not self._leads_through_ignored(lookup.path, function):
+                self._stored(lookup.holder, lookup.name, lookup.value)
+        for path, module in reached.modules.items():
+            if not self._leads_through_ignored(path, function):
+                self._test(f"type({self._name(module)}) is {self._name(types.ModuleType)}")
+        for scope in reached.scopes:
+            self._pairs(scope)
 
-    def _global(self, scope: dict[str, Any], builtins: Mapping[str, Any], name: str) -> object:
-        if name in scope:
-            value = scope[name]
-            self._test(f"{self._name(scope)}[{name!r}] is {self._name(value)}")
-            return value
-        self._test(f"{name!r} not in {self._name(scope)}")
-        if name in builtins:
-            value = builtins[name]
-            self._test(f"{self._name(builtins)}[{name!r}] is {self._name(value)}")
-            return value
-        self._test(f"{name!r} not in {self._name(builtins)}")
-        return ABSENT
+    def _leads_through_ignored(self, path: str, function: types.FunctionType) -> bool:
+        names = path.split(".")
+        paths = (".".join(names[: i + 1]) for i in range(len(names)))
+        return any(self._is_ignored(path, function) for path in paths)
 
-    def _through_modules(self, value: object, attributes: tuple[str, ...]) -> object:
-        """The same steps as the fingerprint of a function makes; what they lead to."""
-        for attribute in attributes:
-            if type(value) is not types.ModuleType:
-                return value
-            value = self._stored(module_vars(value), attribute)
-        return value
-
-    def _taken(self, module: types.ModuleType, names: tuple[str, ...]) -> None:
-        stored = module_vars(module)
-        for name in names:
-            if name in stored:
-                self._stored(stored, name)
-
-    def _stored(self, stored: dict[str, Any], name: str) -> object:
-        value = stored.get(name, ABSENT)
+    def _stored(self, stored: Mapping[str, Any], name: str, value: object) -> None:
         if value is ABSENT:
             self._test(f"{name!r} not in {self._name(stored)}")
         else:
             self._test(f"{self._name(stored)}[{name!r}] is {self._name(value)}")
-        return value
-
-    def _imported(
-        self, read: ImportRead, scope: dict[str, Any], attributes: tuple[str, ...]
-    ) -> None:
-        level, name, names = read.level, read.module, read.names
-        if level:
-            package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
-            base = package.rsplit(".", level - 1)[0] if level > 1 else package
-            name = f"{base}.{name}" if name else base
-        module = sys.modules.get(name)
-        if module is None:
-            self._test(f"{name!r} not in modules")
-        elif self._describer.home(name).kind == "user":
-            self._test(f"modules[{name!r}] is {self._name(module)}")
-            if type(module) is types.ModuleType:
-                for wanted in names:
-                    self._stored(module_vars(module), wanted)
-            if not names:  # anything may be taken from it, or from the package that it is in
-                for held in (module, sys.modules.get(name.partition(".")[0])):
-                    if derives(type(held), types.ModuleType):
-                        self._pairs(module_vars(cast("types.ModuleType", held)))
-        elif type(module) is types.ModuleType:
-            self._taken(module, names or attributes)
 
     # -- the check ------------------------------------------------------------------------
 
@@ -408,8 +357,6 @@ class Watch:
         exec(compile(source, "<whorl: what a function reads>", "exec"), scope)
         return cast("Check", scope["holds"])
 
-
-_READ_ANYTHING: Final = (globals, eval, exec)
 
 _LOOKS: Final[Mapping[int, Callable[[Watch, Any], None]]] = {
     id(list): Watch._items,

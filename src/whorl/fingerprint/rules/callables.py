@@ -11,26 +11,23 @@ captured counts all the same, since that may be the user's.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import gc
-import importlib
 import sys
 import types
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from ..asked import Mode, Sight
-from ..bytecode import GlobalRead, ImportRead, reads_of
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
 from ..tokens import Node, unlabelled
 from .builtin import dict_content, dict_node
-from .library import in_library, named_node, put_into, taken_from, unloaded_home
+from .library import named_node
 from .named import named_classes
+from .reached import Reached
 from .rule import Rule
 
 if TYPE_CHECKING:
@@ -69,10 +66,13 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
     module = function.__globals__.get("__name__")
     module = module if type(module) is str else ""
     home = describer.home_of_globals(function.__globals__)
+    reached = None
+    if home.kind == "user" and describer.mode is Mode.CODE:
+        reached = Reached(function, describer)
     captured = {
         ".__defaults__": function.__defaults__,
         ".__kwdefaults__": function.__kwdefaults__,
-        ".__closure__": _captured(function),
+        ".__closure__": _captured(function, reached),
         ".__dict__": _beside(function, describer),
     }
     if home.kind != "user":
@@ -88,7 +88,7 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
         ".__code__": Node(b"code of", (own.origin, own.digest), unlabelled),
         **captured,
         ".__annotations__": annotations_node(function.__annotations__, describer),
-        ".__globals__": _globals(function, describer) if describer.mode is Mode.CODE else None,
+        ".__globals__": None if reached is None else dict_node(reached.globals),
     }
     if Sight.DOCS in describer.sees:
         parts[".__doc__"] = function.__doc__
@@ -108,7 +108,7 @@ def _by_name(function: types.FunctionType, describer: Describer) -> Node:
     return Node(b"function by name", (known_module_name(module), dotted))
 
 
-def _captured(function: types.FunctionType) -> Node | None:
+def _captured(function: types.FunctionType, reached: Reached | None) -> Node | None:
     cells = function.__closure__
     if not cells:
         return None
@@ -121,7 +121,9 @@ def _captured(function: types.FunctionType) -> Node | None:
             held[name] = cell.cell_contents
         except ValueError:
             held[name] = ABSENT
-    return dict_node(held)
+        if reached is not None and type(held[name]) is types.ModuleType:
+            del held[name]  # of which the names count that are taken from it
+    return dict_node(held if reached is None else {**held, **reached.captured})
 
 
 def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
@@ -137,116 +139,6 @@ def annotations_node(annotations: object, describer: Describer) -> Node | None:
         return None
     digest = describer.digest_in(Mode.NAMES, annotations, ".__annotations__")
     return Node(b"annotations", (digest,), unlabelled)
-
-
-def _globals(function: types.FunctionType, describer: Describer) -> Node:
-    reads = reads_of(function.__code__)
-    found: dict[str, object] = {}
-    for read in reads.globals:
-        path, value = _global(read, function, describer)
-        found[path] = value
-        if type(value) is types.ModuleType:  # it, or one in it, may go by a local name
-            found.update(taken_from(read, path, value, reads.attributes, describer))
-    for imported in reads.imports:
-        found.update(_imported(imported, function, describer))
-    if any(value is reader for value in found.values() for reader in _READ_ANYTHING):
-        found["globals()"] = {
-            name: held for name, held in function.__globals__.items() if not name.startswith("__")
-        }
-    return dict_node(found)
-
-
-_READ_ANYTHING: Final = (builtins.globals, builtins.eval, builtins.exec)
-
-
-def _global(
-    read: GlobalRead, function: types.FunctionType, describer: Describer
-) -> tuple[str, object]:
-    value = function.__globals__.get(read.name, ABSENT)
-    if value is ABSENT:
-        value = _builtins_of(function).get(read.name, ABSENT)
-    if read.name == "__name__" and type(value) is str:
-        return read.name, known_module_name(value)
-    return _through_modules(read.name, value, read.attributes, describer)
-
-
-def _builtins_of(function: types.FunctionType) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", cast("Any", function).__builtins__)
-
-
-def _through_modules(
-    path: str, value: object, attributes: tuple[str, ...], describer: Describer
-) -> tuple[str, object]:
-    """`cfg.tiles.N` read through the user's modules is a read of N, not of all that is in cfg."""
-    for i, attribute in enumerate(attributes):
-        if type(value) is not types.ModuleType:
-            break
-        stored = module_vars(value)
-        if describer.home(str(stored.get("__name__", ""))).kind != "user":
-            return in_library(path, value, attributes[i:], describer)
-        if attribute not in stored and "__getattr__" in stored:
-            break
-        path, value = f"{path}.{attribute}", stored.get(attribute, ABSENT)
-    return path, value
-
-
-def _imported(
-    read: ImportRead, function: types.FunctionType, describer: Describer
-) -> dict[str, object]:
-    """What an import inside a function brings in. The user's modules are loaded if need be."""
-    name, scope = read.module, function.__globals__
-    if read.level:
-        package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
-        base = package.rsplit(".", read.level - 1)[0] if read.level > 1 else package
-        name = f"{base}.{name}" if name else base
-    home = describer.home(name) if name in sys.modules else unloaded_home(name, describer)
-    if home.kind != "user":  # no need to load it: if it is not, nothing has been put into it
-        found = {f"import {name}": cast("object", named_node(home, name, ""))}
-        return found | put_into(name, read, function, describer)
-    try:
-        module = importlib.import_module(name)
-    except ImportError:
-        return {f"import {name}": ABSENT}
-    except (RecursionError, MemoryError):
-        raise
-    except Exception as error:
-        raise Refused(
-            f"it imports {name!r}, which fails with {type(error).__name__}: {error}",
-            "Mend the module, so that it can be imported.",
-        ) from error
-    stored = module_vars(module)
-    found = {}
-    for wanted in read.names:
-        value = stored.get(wanted, ABSENT)
-        if value is ABSENT and "__path__" in stored:
-            value = _submodule(f"{name}.{wanted}")
-        if value is ABSENT and ("__getattr__" in stored or type(module) is not types.ModuleType):
-            value = module  # it makes its attributes up
-        found[f"{name}.{wanted}"] = value
-    if not found:
-        found = {f"import {name}": module}
-        if not read.renamed:  # `import a.b` binds a, from which anything may be taken
-            top = sys.modules[name.partition(".")[0]]
-            found[f"import {top.__name__}"] = _without_submodules(top)
-    return found
-
-
-def _without_submodules(package: types.ModuleType) -> dict[str, object]:
-    """What is in a package, less what importing its modules leaves there."""
-    name = package.__name__
-    return {
-        key: held
-        for key, held in module_vars(package).items()
-        if not key.startswith("__")
-        and not (type(held) is types.ModuleType and held.__name__ == f"{name}.{key}")
-    }
-
-
-def _submodule(name: str) -> object:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return ABSENT
 
 
 def _is_dispatcher(function: types.FunctionType) -> bool:

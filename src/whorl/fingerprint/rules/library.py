@@ -9,7 +9,7 @@ import types
 from typing import TYPE_CHECKING, cast
 
 from ..boundary import USER, Home
-from ..bytecode import GlobalRead, ImportRead, reads_of
+from ..bytecode import ImportRead, reads_of
 from ..lookup import ABSENT, derives, module_name, module_vars
 from ..names import known_module_name
 from ..tokens import Node, is_leaf, unlabelled
@@ -45,7 +45,7 @@ def in_library(
 
 
 def taken_from(
-    read: GlobalRead,
+    way: tuple[str, ...],
     path: str,
     module: types.ModuleType,
     names: tuple[str, ...],
@@ -53,10 +53,11 @@ def taken_from(
 ) -> dict[str, object]:
     """What may be taken from a module of a library, of what is not the version's: as above.
 
+    `way` are the attributes that lead from `module`, which is at `path`, to that module.
+
     Not numbers where a part of the library, or they, may not have been loaded yet: whether
     they have must not make a difference.
     """
-    way = read.attributes[path.count(".") :]
     value: object = module
     for attribute in way:
         value = module_vars(value).get(attribute) if type(value) is types.ModuleType else None

@@ -1,0 +1,428 @@
+"""A function in, what its code takes from the world out, name by name.
+
+`uses` says which steps the code makes: here they are made, from the objects that are there now. A
+way leads through modules, and ends at the first thing that is none; that counts by what it is. A
+module that is the end of a way, because more is done with it than taking names from it, counts
+whole. So does one that makes up its attributes (`__getattr__`, a class of its own).
+
+What was looked up on the way is written down as well, for whoever wants to know later whether it is
+still so (`steps.watch`).
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import operator
+import sys
+import types
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from whorl.late import NamedTuple
+
+from ..boundary import Home
+from ..bytecode import GlobalRead, ImportRead, reads_of, uses_of
+from ..lookup import ABSENT, derives, find, module_vars
+from ..names import known_module_name
+from ..refusal import Refused
+from ..uses import METHODS, Root, Step, Use
+from .library import in_library, named_node, put_into, taken_from, unloaded_home
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["Lookup", "Reached"]
+
+
+class Lookup(NamedTuple):
+    """A name that was looked up in a dictionary, and what was found; `path` says what for."""
+
+    path: str
+    holder: Mapping[str, Any]
+    name: str
+    value: object
+
+
+class _Held(NamedTuple):
+    """A way has led to an object. `label` is its path if it counts whole."""
+
+    path: str
+    value: object
+    label: str = ""
+
+
+class _Names(NamedTuple):
+    """A way has led to the dictionary of a module's names."""
+
+    path: str
+    stored: dict[str, Any]
+    module: types.ModuleType | None  # None: known by a function in it
+
+
+class _InLibrary(NamedTuple):
+    """A way has led into a library."""
+
+    path: str
+    module: types.ModuleType
+    attributes: tuple[str, ...] = ()
+
+
+_Place = _Held | _Names | _InLibrary
+
+
+class Reached:
+    """What a function of the user's takes from globals, captured variables and imports."""
+
+    def __init__(self, function: types.FunctionType, describer: Describer) -> None:
+        self.globals: dict[str, object] = {}  # by path; also what is imported
+        self.captured: dict[str, object] = {}  # names of captured modules, by path
+        self.lookups: list[Lookup] = []
+        self.modules: dict[str, types.ModuleType] = {}  # that names were taken from, by path
+        self.scopes: list[dict[str, Any]] = []  # that count whole
+        self._describer = describer
+        self._scope = function.__globals__
+        self._builtins = cast("Mapping[str, Any]", cast("Any", function).__builtins__)
+        self._cells = dict(
+            zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        )
+        self._reads = reads_of(function.__code__)
+        self._loaded: dict[str, object] = {}
+        self._shows_locals = False
+        uses = uses_of(function.__code__)
+        for read in self._reads.imports:
+            self._library_import(read, function)
+        for use in uses.values:
+            self._follow(use)
+        for use in uses.assigned:
+            self._follow(use, has_local_name=True)
+
+    # -- ways -----------------------------------------------------------------------------
+
+    def _follow(self, use: Use, *, has_local_name: bool = False) -> None:
+        into = self.captured if use.root.kind == "captured" else self.globals
+        place = self._root(use.root)
+        if place is None:
+            return
+        waiting = [*use.steps]
+        while waiting:
+            step = waiting.pop(0)
+            if step.how == "function":
+                attributes = self._attributes(step)
+                if attributes is None:
+                    break
+                waiting[:0] = attributes
+                continue
+            following = self._step(place, step)
+            if following is place:
+                break
+            place = following
+        is_module = not isinstance(place, _Held) or type(place.value) is types.ModuleType
+        if not (has_local_name and is_module) or self._shows_locals:
+            self._count(place, into)
+
+    def _root(self, root: Root) -> _Place | None:
+        if root.kind == "import":
+            return self._import(root)
+        if root.kind == "captured":
+            try:
+                value = self._cells[root.name].cell_contents
+            except (KeyError, ValueError):
+                return None
+            is_way = type(value) in (types.ModuleType, types.FunctionType)
+            return self._entered(_Held(root.name, value)) if is_way else None
+        return self._entered(_Held(root.name, self._global(root.name)))
+
+    def _global(self, name: str) -> object:
+        value = self._scope.get(name, ABSENT)
+        self.lookups.append(Lookup(name, self._scope, name, value))
+        if value is ABSENT:
+            value = self._builtins.get(name, ABSENT)
+            self.lookups.append(Lookup(name, self._builtins, name, value))
+        if name == "__name__" and type(value) is str:
+            return known_module_name(value)
+        return value
+
+    def _entered(self, held: _Held) -> _Place:
+        """The same, as a place in a library if it is a module of one."""
+        module = held.value
+        if type(module) is not types.ModuleType:
+            return held
+        self.modules[held.path] = module
+        name = str(module_vars(module).get("__name__", ""))
+        is_users = self._describer.home(name).kind == "user"
+        return held if is_users else _InLibrary(held.path, module)
+
+    # -- steps ----------------------------------------------------------------------------
+
+    def _step(self, place: _Place, step: Step) -> _Place:
+        """Where a step leads; the same place if there is no way on from it."""
+        name = self._name(step.name)
+        if step.how == "call":
+            is_own = isinstance(place, _Held) and place.value is builtins.globals
+            return _Names("globals()", self._scope, None) if is_own else place
+        if name is None:
+            return place
+        if step.how == "import":
+            return self._imported(place, name)
+        if step.how == "attribute":
+            return self._attribute(place, name)
+        if step.how == "item":
+            return self._item(place, name)
+        return self._method(place, str(step.by), name)
+
+    def _attributes(self, step: Step) -> tuple[Step, ...] | None:
+        """`getattr(value, "X")` as a step that is written `value.X`; None for other functions."""
+        function, name = self._function(step.by), self._name(step.name)
+        if function is builtins.vars:
+            return (Step("attribute", "__dict__"),)
+        if name is None:
+            return None
+        if function is operator.attrgetter:
+            return tuple(Step("attribute", part) for part in name.split("."))
+        is_getter = any(function is getter for getter in _getters())
+        return (Step("attribute", name),) if is_getter else None
+
+    def _name(self, name: str | GlobalRead) -> str | None:
+        """A name as it is written, or as the global is that holds it."""
+        if isinstance(name, str):
+            return name
+        value = self._function(name)
+        return value if type(value) is str else None
+
+    def _function(self, read: str | GlobalRead) -> object:
+        """What a global is, or an attribute of one: of a module, or of `object`."""
+        if isinstance(read, str):
+            return ABSENT
+        value = self._global(read.name)
+        for attribute in read.attributes:
+            if type(value) is types.ModuleType:
+                value = self._looked_up(read.name, module_vars(value), attribute)
+            elif value is object or value is types.ModuleType:
+                value = find(cast("type", value), attribute)
+            else:
+                return ABSENT
+        return value
+
+    def _looked_up(self, path: str, stored: dict[str, Any], name: str) -> object:
+        value = stored.get(name, ABSENT)
+        self.lookups.append(Lookup(path, stored, name, value))
+        return value
+
+    def _attribute(self, place: _Place, name: str) -> _Place:
+        if isinstance(place, _InLibrary):
+            return self._in_library(place, name)
+        if isinstance(place, _Names):
+            return place
+        value = place.value
+        if type(value) is types.FunctionType and name == "__globals__":
+            is_users = self._describer.home_of_globals(value.__globals__).kind == "user"
+            self.globals[place.path] = value
+            return (
+                _Names(f"{place.path}.__globals__", value.__globals__, None) if is_users else place
+            )
+        if type(value) is not types.ModuleType:
+            return place
+        stored = module_vars(value)
+        if name == "__dict__":
+            return _Names(place.path, stored, value)
+        path = f"{place.path}.{name}"
+        if name not in stored:
+            self.lookups.append(Lookup(path, stored, name, ABSENT))
+            if "__getattr__" in stored or find(types.ModuleType, name) is not ABSENT:
+                return place
+        return self._entered(_Held(path, self._looked_up(path, stored, name)))
+
+    def _in_library(self, place: _InLibrary, name: str) -> _Place:
+        if name == "__dict__":  # what is taken from that is taken from the module
+            return _InLibrary(place.path, place.module, place.attributes)
+        value: object = place.module
+        for attribute in (*place.attributes, name):
+            if type(value) is not types.ModuleType:
+                return place
+            value = self._looked_up(place.path, module_vars(value), attribute)
+        return _InLibrary(place.path, place.module, (*place.attributes, name))
+
+    def _item(self, place: _Place, name: str) -> _Place:
+        if isinstance(place, _InLibrary):
+            return self._in_library(place, name)
+        if not isinstance(place, _Names):
+            return place
+        path = name if place.path == "globals()" else f"{place.path}.{name}"
+        return self._entered(_Held(path, self._looked_up(path, place.stored, name)))
+
+    def _method(self, place: _Place, method: str, name: str) -> _Place:
+        if method == "__getattribute__" and not isinstance(place, _Names):
+            is_own = isinstance(place, _Held) and type(place.value) is types.ModuleType
+            return self._attribute(place, name) if is_own else place
+        if isinstance(place, _Names) and method in METHODS:
+            return self._item(place, name)
+        return self._attribute(place, method)
+
+    # -- imports --------------------------------------------------------------------------
+
+    def _module_name(self, name: str, level: int) -> str:
+        if not level:
+            return name
+        scope = self._scope
+        package = str(scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0])
+        base = package.rsplit(".", level - 1)[0] if level > 1 else package
+        return f"{base}.{name}" if name else base
+
+    def _is_library(self, name: str) -> bool:
+        return self._home(name).kind != "user"
+
+    def _home(self, name: str) -> Home:
+        if name in sys.modules:
+            return self._describer.home(name)
+        return unloaded_home(name, self._describer)
+
+    def _library_import(self, read: ImportRead, function: types.FunctionType) -> None:
+        """An import of a library: no need to load it, nothing can have been put into it then."""
+        name = self._module_name(read.module, read.level)
+        home = self._home(name)
+        if home.kind == "user":
+            self._load(name)
+            return
+        self.globals[f"import {name}"] = named_node(home, name, "")
+        self.globals.update(put_into(name, read, function, self._describer))
+        module = sys.modules.get(name, ABSENT)
+        self.lookups.append(Lookup(f"import {name}", sys.modules, name, module))
+        if type(module) is types.ModuleType:
+            self._may_take(f"import {name}", module, read.names or self._reads.attributes)
+
+    def _may_take(self, path: str, module: types.ModuleType, names: tuple[str, ...]) -> None:
+        stored = module_vars(module)
+        for name in names:
+            if name in stored:
+                self._looked_up(path, stored, name)
+
+    def _load(self, name: str) -> object:
+        """A module of the user's, loaded if need be; ABSENT if there is none."""
+        if name in self._loaded:
+            return self._loaded[name]
+        try:
+            module: object = importlib.import_module(name)
+        except ImportError:
+            module = ABSENT
+            self.globals[f"import {name}"] = ABSENT
+        except (RecursionError, MemoryError):
+            raise
+        except Exception as error:
+            raise Refused(
+                f"it imports {name!r}, which fails with {type(error).__name__}: {error}",
+                "Mend the module, so that it can be imported.",
+            ) from error
+        self._loaded[name] = module
+        self.lookups.append(Lookup(f"import {name}", sys.modules, name, module))
+        return module
+
+    def _import(self, root: Root) -> _Place | None:
+        """What an import of a module of the user's brings; None for others."""
+        name = self._module_name(root.name, root.level)
+        if self._is_library(name):
+            return None
+        module = self._load(name)
+        if module is ABSENT:
+            return None
+        top = name.partition(".")[0] if root.top else name
+        return self._entered(_Held(top, sys.modules.get(top, ABSENT), f"import {name}"))
+
+    def _imported(self, place: _Place, name: str) -> _Place:
+        """`from module import name`."""
+        if not isinstance(place, _Held) or not derives(type(place.value), types.ModuleType):
+            return place
+        module = cast("types.ModuleType", place.value)
+        stored, path = module_vars(module), f"{place.path}.{name}"
+        value = self._looked_up(path, stored, name)
+        if value is ABSENT and "__path__" in stored:
+            value = self._submodule(path)
+        if value is ABSENT and ("__getattr__" in stored or type(module) is not types.ModuleType):
+            value = module  # it makes its attributes up
+        return self._entered(_Held(path, value))
+
+    def _submodule(self, name: str) -> object:
+        try:
+            module: object = importlib.import_module(name)
+        except ImportError:
+            module = ABSENT
+        self.lookups.append(Lookup(name, sys.modules, name, module))
+        return module
+
+    # -- what counts ----------------------------------------------------------------------
+
+    def _count(self, place: _Place, into: dict[str, object]) -> None:
+        if isinstance(place, _InLibrary):
+            self._count_in_library(place, into)
+        elif isinstance(place, _Names):
+            self._count_names(place, into)
+        else:
+            self._count_value(place, into)
+
+    def _count_value(self, held: _Held, into: dict[str, object]) -> None:
+        value = held.value
+        if any(value is reader for reader in _READ_GLOBALS):
+            self._count_names(_Names("globals()", self._scope, None), into)
+        if any(value is reader for reader in _READ_LOCALS):
+            self._shows_locals = True
+        if held.label and derives(type(value), types.ModuleType):
+            self._count_import(held, into)
+            return
+        path = held.path
+        while path in into and into[path] is not value:  # a global and an import of one name
+            path += "'"
+        into[path] = value
+
+    def _count_import(self, held: _Held, into: dict[str, object]) -> None:
+        """All of a module that is imported in the body, and of the package that it is in."""
+        name = held.label.removeprefix("import ")
+        into[held.label] = sys.modules.get(name, ABSENT)
+        if held.path != name:
+            package = cast("types.ModuleType", held.value)
+            into[f"import {held.path}"] = _without_submodules(package)
+            self.scopes.append(module_vars(package))
+
+    def _count_names(self, names: _Names, into: dict[str, object]) -> None:
+        if names.module is not None:
+            into[names.path] = names.module
+            return
+        self.scopes.append(names.stored)
+        into[names.path] = {
+            name: held for name, held in names.stored.items() if not name.startswith("__")
+        }
+
+    def _count_in_library(self, place: _InLibrary, into: dict[str, object]) -> None:
+        path, value = in_library(place.path, place.module, place.attributes, self._describer)
+        into[path] = value
+        last = cast("object", place.module)
+        for attribute in place.attributes:
+            if type(last) is types.ModuleType:
+                last = module_vars(last).get(attribute, ABSENT)
+        if type(last) is types.ModuleType:
+            self._may_take(place.path, last, self._reads.attributes)
+        if type(value) is types.ModuleType:  # it, or one in it, may go by a local name
+            names = self._reads.attributes
+            into.update(taken_from(place.attributes, path, value, names, self._describer))
+
+
+def _without_submodules(package: types.ModuleType) -> dict[str, object]:
+    """What is in a package, less what importing its modules leaves there."""
+    name = package.__name__
+    return {
+        key: held
+        for key, held in module_vars(package).items()
+        if not key.startswith("__")
+        and not (type(held) is types.ModuleType and held.__name__ == f"{name}.{key}")
+    }
+
+
+def _getters() -> tuple[object, ...]:
+    """Functions that are given an object and the name of one of its attributes."""
+    inspect = sys.modules.get("inspect")
+    static = () if inspect is None else (module_vars(inspect).get("getattr_static"),)
+    slots = (find(object, "__getattribute__"), find(types.ModuleType, "__getattribute__"))
+    return (builtins.getattr, builtins.hasattr, *slots, *static)
+
+
+_READ_GLOBALS: Final = (builtins.globals, builtins.eval, builtins.exec)
+_READ_LOCALS: Final = (builtins.locals, builtins.vars, builtins.eval, builtins.exec)

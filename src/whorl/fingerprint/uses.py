@@ -1,0 +1,566 @@
+"""A code object in, what it does with the names it takes from the world out.
+
+A module that a function uses counts by the names that the function takes from it. The names are
+found here, in the instructions: `n.X`, `m = n; m.X`, `import n` in the body, `getattr(n, "X")`,
+`n.__dict__["X"]`, `vars(n)["X"]`, a function's `__globals__["X"]` and so on. Nothing is known here
+of what the names stand for; `rules/reached` makes the steps, from the objects that are there.
+
+The instructions are run on a stack of symbols, in the order in which they stand. A symbol is a
+`Use`: where a value comes from, and the steps that were made from it. Whatever is done to a
+symbol that is not known here ends it: then the value that it stands for counts as it is, a module
+with all that is in it. Where the code branches, all symbols on the stack end. Local variables
+stand for all that is ever assigned to them, in any order.
+
+An instruction that is not in the table ends all symbols on the stack, and so does one of which
+the interpreter has another idea of how many values it takes: a new version of Python makes
+the answer coarser, not wrong.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Literal
+
+from whorl.late import dataclass
+
+__all__ = ["GlobalRead", "Root", "Step", "Use", "Uses", "bound_at_first", "uses_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalRead:
+    """A global name and the attributes that are taken from it at once: `cfg.tiles.N`."""
+
+    name: str
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Where a value comes from: a global, a captured variable, or an import in the body.
+
+    For an import, `name` is the module's, `level` the number of dots before it, and `top` says
+    that the value is the package in which it is: what `import a.b` binds.
+    """
+
+    kind: Literal["global", "captured", "import"]
+    name: str
+    level: int = 0
+    top: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step from a value to another.
+
+    | how         |                                                                    |
+    |-------------|--------------------------------------------------------------------|
+    | "attribute" | `value.name`                                                       |
+    | "import"    | `from value import name`                                           |
+    | "item"      | `value[name]`, `name in value`                                     |
+    | "method"    | `value.by(name)`                                                   |
+    | "function"  | `by(value, name)`, `by(value)`, `by(name)(value)`                  |
+    | "call"      | `value()`                                                          |
+
+    A name may be written in the code, or be the value of a global.
+    """
+
+    how: Literal["attribute", "import", "item", "method", "function", "call"]
+    name: str | GlobalRead = ""
+    by: str | GlobalRead = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A value that a piece of code uses: where it comes from, and the steps to it."""
+
+    root: Root
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """All values that a piece of code uses; `assigned` are those that have a local name."""
+
+    values: tuple[Use, ...]
+    assigned: tuple[Use, ...]
+
+
+GETTERS: Final = frozenset(("getattr", "hasattr", "getattr_static", "__getattribute__"))
+"""Names of functions that are given a value and the name of an attribute."""
+
+METHODS: Final = frozenset(("get", "__getitem__", "__contains__", "__getattribute__"))
+"""Names of methods that are given a name."""
+
+_JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
+_MOST_STEPS: Final = 16
+_MOST_ASSIGNED: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Variable:
+    """A local variable of a code object, known by its number; of none: a captured one."""
+
+    owner: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Symbol:
+    """A value on the stack, before it is known what local variables stand for."""
+
+    root: Root | _Variable
+    steps: tuple[Step, ...] = ()
+
+    def then(self, step: Step) -> _Symbol:
+        return _Symbol(self.root, (*self.steps, step))
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """A constant on the stack."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class _Getter:
+    """`operator.attrgetter(name)` on the stack."""
+
+    by: GlobalRead
+    name: str | GlobalRead
+
+
+_NULL: Final = _Constant(None)  # what is pushed beside a function that is no method
+_Value = _Symbol | _Constant | _Getter | None
+_StepsOf = Callable[[types.CodeType], list[dis.Instruction]]
+
+
+def uses_in(
+    code: types.CodeType, steps_of: Callable[[types.CodeType], list[dis.Instruction]]
+) -> Uses:
+    """What a code object and the code nested in it use."""
+    return _Walk(code, steps_of).uses()
+
+
+class _Walk:
+    """One walk over a code object and the code nested in it."""
+
+    def __init__(self, code: types.CodeType, steps_of: _StepsOf) -> None:
+        self._steps_of = steps_of
+        self._ended: dict[_Symbol, None] = {}
+        self._assigned: dict[_Variable, dict[_Symbol, None]] = {}
+        self._circular: set[_Variable] = set()
+        self._numbers = 0
+        captured = {name: _Variable(-1, name) for name in code.co_freevars}
+        for name, variable in captured.items():
+            self._assign(variable, _Symbol(Root("captured", name)))
+        self._walk(code, captured)
+
+    def _walk(self, code: types.CodeType, captured: dict[str, _Variable]) -> None:
+        pending = [(code, captured)]
+        while pending:
+            current, free = pending.pop()
+            number = self._numbers
+            self._numbers += 1
+            own = (*current.co_varnames, *current.co_cellvars)
+            variables = {**free, **{name: _Variable(number, name) for name in own}}
+            cells = frozenset((*current.co_cellvars, *current.co_freevars))
+            _Stack(self, variables, cells).run(self._steps_of(current))
+            inner = [const for const in current.co_consts if isinstance(const, types.CodeType)]
+            pending += [
+                (each, {name: variables[name] for name in each.co_freevars if name in variables})
+                for each in reversed(inner)
+            ]
+
+    def end(self, value: _Value) -> None:
+        """A value is used in a way that is not known here."""
+        if type(value) is _Symbol:
+            self._ended[value] = None
+
+    def _assign(self, variable: _Variable, value: _Symbol) -> None:
+        self._assigned.setdefault(variable, {})[value] = None
+
+    def assign(self, variable: _Variable | None, value: _Value) -> None:
+        """A value gets a local name."""
+        if type(value) is _Symbol:
+            if variable is None or len(value.steps) > _MOST_STEPS:
+                self.end(value)
+            else:
+                self._assign(variable, value)
+
+    def uses(self) -> Uses:
+        """What was found, with local names replaced by what they stand for."""
+        known: dict[_Variable, tuple[Use, ...]] = {}
+        values: dict[Use, None] = {}
+        for symbol in self._ended:
+            values.update(dict.fromkeys(self._meant(symbol, known, values)))
+        assigned: dict[Use, None] = {}
+        for variable in self._assigned:
+            assigned.update(dict.fromkeys(self._held(variable, known, values)))
+        return Uses(tuple(values), tuple(assigned))
+
+    def _meant(
+        self, symbol: _Symbol, known: dict[_Variable, tuple[Use, ...]], values: dict[Use, None]
+    ) -> Iterable[Use]:
+        if type(symbol.root) is Root:
+            return [Use(symbol.root, symbol.steps)]
+        assert isinstance(symbol.root, _Variable)
+        held = self._held(symbol.root, known, values)
+        return [Use(use.root, (*use.steps, *symbol.steps)) for use in held]
+
+    def _held(
+        self,
+        variable: _Variable,
+        known: dict[_Variable, tuple[Use, ...]],
+        values: dict[Use, None],
+        above: tuple[_Variable, ...] = (),
+    ) -> tuple[Use, ...]:
+        """What a variable stands for. If that depends on itself, its beginnings count whole."""
+        if variable in known:
+            return known[variable]
+        found: dict[Use, None] = {}
+        for symbol in self._assigned.get(variable, ()):
+            if type(symbol.root) is Root:
+                found[Use(symbol.root, symbol.steps)] = None
+                continue
+            assert isinstance(symbol.root, _Variable)
+            if symbol.root == variable or symbol.root in above:
+                self._circular |= {symbol.root, variable}
+                continue
+            for use in self._held(symbol.root, known, values, (*above, variable)):
+                found[Use(use.root, (*use.steps, *symbol.steps))] = None
+        longest = max((len(use.steps) for use in found), default=0)
+        if variable in self._circular or len(found) > _MOST_ASSIGNED or longest > _MOST_STEPS:
+            values.update(found)
+            found = {}
+        known[variable] = tuple(found)
+        return known[variable]
+
+
+class _Stack:
+    """The symbols on the stack of one code object, while its instructions pass by."""
+
+    def __init__(self, walk: _Walk, variables: dict[str, _Variable], cells: frozenset[str]) -> None:
+        self._walk = walk
+        self._variables = variables
+        self._cells = cells
+        self._values: list[_Value] = []  # and below them any number of which nothing is known
+        self._depth = 0
+        self._keywords = False
+
+    def run(self, steps: list[dis.Instruction]) -> None:
+        """Let the instructions pass by."""
+        bound = bound_at_first(steps)
+        for i, step in enumerate(steps):
+            if step.is_jump_target:
+                self._end_all()
+            if step.opname == "LOAD_NAME" and i > bound.get(step.argval, i):
+                self._push(None)  # a name of the class body itself
+                continue
+            handler = _HANDLERS.get(step.opname)
+            if handler is None:
+                self._end_all()
+                continue
+            before = self._depth
+            handler(self, step, steps[i - 2 : i])
+            if self._depth - before != _effect(step):
+                self._end_all()
+        self._end_all()
+
+    def _end_all(self) -> None:
+        for value in self._values:
+            self._walk.end(value)
+        self._values.clear()
+
+    def _pop(self) -> _Value:
+        self._depth -= 1
+        return self._values.pop() if self._values else None
+
+    def _pops(self, count: int) -> list[_Value]:
+        return [self._pop() for _ in range(count)][::-1]
+
+    def _push(self, *values: _Value) -> None:
+        self._depth += len(values)
+        self._values += values
+
+    def _take(self, count: int, *, push: int = 0) -> None:
+        """Values are used, and others pushed of which nothing is known."""
+        for value in self._pops(count):
+            self._walk.end(value)
+        self._push(*[None] * push)
+
+    # -- loads and stores -----------------------------------------------------------------
+
+    def load_constant(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        self._push(_Constant(step.argval))
+
+    def load_unknown(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        self._push(None)
+
+    def push_null(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        self._push(_NULL)
+
+    def load_global(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        value = _Symbol(Root("global", step.argval))
+        has_null = step.opname == "LOAD_GLOBAL" and (step.arg or 0) & 1
+        self._push(*((_NULL, value) if has_null else (value,)))
+
+    def load_local(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        for name in _names(step):
+            self._push(self._local(name, is_fast="FAST" in step.opname))
+
+    def _local(self, name: str, *, is_fast: bool) -> _Value:
+        variable = self._variables.get(name)
+        is_cell = is_fast and name in self._cells  # not what is in it: a function is being made
+        return None if variable is None or is_cell else _Symbol(variable)
+
+    def load_from_dict(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        self._take(1)
+        (self.load_global if step.opname.endswith("GLOBALS") else self.load_local)(step, before)
+
+    def store_local(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        names = _names(step)
+        values = self._pops(len(names))
+        for name in names:  # which of two is which does not matter
+            for value in values:
+                self._walk.assign(self._variables.get(name), value)
+
+    def store_and_load(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        stored, loaded = _names(step)
+        self._walk.assign(self._variables.get(stored), self._pop())
+        self._push(self._local(loaded, is_fast=True))
+
+    def pop(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        value = self._pop()
+        if not (
+            type(value) is _Symbol and type(value.root) is Root and value.root.kind == "import"
+        ):
+            self._walk.end(value)  # taken, if for nothing
+
+    def copy(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        count = step.arg or 1
+        self._push(self._values[-count] if count <= len(self._values) else None)
+
+    def swap(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        count = step.arg or 1
+        missing = count - len(self._values)
+        if missing > 0:
+            self._values[:0] = [None] * missing
+        self._values[-1], self._values[-count] = self._values[-count], self._values[-1]
+
+    def nothing(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        """An instruction that takes and leaves nothing."""
+
+    # -- attributes and items -------------------------------------------------------------
+
+    def load_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        owner = self._pop()
+        value = owner.then(Step("attribute", step.argval)) if type(owner) is _Symbol else None
+        is_method = step.opname == "LOAD_METHOD" or (
+            sys.version_info >= (3, 12) and bool((step.arg or 0) & 1)
+        )
+        self._push(*((_NULL, value) if is_method else (value,)))
+
+    def change_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        owner = self._pop()
+        if type(owner) is _Symbol:
+            self._walk.end(owner.then(Step("attribute", step.argval)))
+        if step.opname == "STORE_ATTR":
+            self._take(1)
+
+    def binary(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        owner, key = self._pops(2)
+        if step.opname == "CONTAINS_OP":
+            owner, key = key, owner
+        is_item = step.opname in ("CONTAINS_OP", "BINARY_SUBSCR") or step.argrepr == "[]"
+        name = _key(key)
+        if is_item and name is not None and type(owner) is _Symbol:
+            owner = owner.then(Step("item", name))
+            self._walk.end(key)
+            if step.opname != "CONTAINS_OP":
+                self._push(owner)
+                return
+        self._walk.end(owner)
+        self._walk.end(key)
+        self._push(None)
+
+    # -- imports --------------------------------------------------------------------------
+
+    def import_name(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        names, level = before[1].argval, before[0].argval
+        self._take(2)
+        self._push(_Symbol(Root("import", step.argval, level, top=not names)))
+
+    def import_from(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        owner = self._pop()
+        value = owner.then(Step("import", step.argval)) if type(owner) is _Symbol else None
+        self._push(owner, value)
+
+    # -- calls ----------------------------------------------------------------------------
+
+    def keywords(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        self._keywords = True
+
+    def call(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        has_keywords, self._keywords = self._keywords, False
+        given = self._pops(step.arg or 0)
+        two = [value for value in self._pops(2) if value is not _NULL]
+        value = None
+        if not has_keywords and len(two) == 1:
+            value = self._called(two[0], given)
+        if value is None:
+            for each in (*two, *given):
+                self._walk.end(each)
+        self._push(value)
+
+    def call_with_keywords(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        self._take(3 + (step.arg or 0), push=1)
+
+    def _called(self, function: _Value, given: list[_Value]) -> _Value:
+        """What a call returns, if it is one of those that lead from a value to another."""
+        if type(function) is _Getter and len(given) == 1 and type(given[0]) is _Symbol:
+            return given[0].then(Step("function", function.name, function.by))
+        if type(function) is not _Symbol:
+            return None
+        by, name = _global_name(function), _name_of(function)
+        keys = [_key(value) for value in given[:2]]
+        if by is not None and name == "globals" and not given:
+            return function.then(Step("call"))
+        if by is not None and name == "vars" and len(given) == 1:
+            owner = given[0]
+            return owner.then(Step("function", "", by)) if type(owner) is _Symbol else None
+        if by is not None and name == "attrgetter" and len(given) == 1 and keys[0] is not None:
+            self._walk.end(function)
+            self._walk.end(given[0])
+            return _Getter(by, keys[0])
+        if by is not None and name in GETTERS and len(given) > 1 and keys[1] is not None:
+            owner = given[0]
+            if type(owner) is _Symbol:
+                for value in (function, *given[1:]):
+                    self._walk.end(value)
+                return owner.then(Step("function", keys[1], by))
+        last = function.steps[-1:]
+        if (
+            last
+            and last[0].how == "attribute"
+            and name in METHODS
+            and given
+            and keys[0] is not None
+        ):
+            for value in given:
+                self._walk.end(value)
+            return _Symbol(function.root, (*function.steps[:-1], Step("method", keys[0], name)))
+        return None
+
+    def use(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
+        """An instruction that takes some values and leaves some of which nothing is known."""
+        takes, leaves = _TAKEN[step.opname]
+        self._take((step.arg or 0) if takes is None else takes, push=leaves)
+
+
+def bound_at_first(steps: list[dis.Instruction]) -> dict[str, int]:
+    """The names that a class body binds before it can branch, and where."""
+    bound: dict[str, int] = {}
+    for i, step in enumerate(steps):
+        if step.opcode in _JUMPS or step.opname == "DELETE_NAME":
+            break
+        if step.opname == "STORE_NAME":
+            bound.setdefault(step.argval, i)
+    return bound
+
+
+def _names(step: dis.Instruction) -> tuple[str, ...]:
+    """From Python 3.13 on, one instruction may name two variables."""
+    return step.argval if type(step.argval) is tuple else (step.argval,)
+
+
+def _effect(step: dis.Instruction) -> int:
+    """How many values an instruction leaves more than it takes."""
+    if step.opname == "PRECALL":  # of Python 3.11, with the call that follows it
+        return 0
+    if step.opname == "CALL":
+        return -1 - (step.arg or 0)
+    argument = step.arg if step.opcode >= dis.HAVE_ARGUMENT else None
+    return dis.stack_effect(step.opcode, argument, jump=False)
+
+
+def _key(value: _Value) -> str | GlobalRead | None:
+    """The name that a value is, if that can be told."""
+    if type(value) is _Constant:
+        return value.value if type(value.value) is str else None
+    return _global_name(value)
+
+
+def _global_name(value: _Value) -> GlobalRead | None:
+    if type(value) is not _Symbol or type(value.root) is not Root or value.root.kind != "global":
+        return None
+    names = [str(step.name) for step in value.steps if step.how == "attribute"]
+    return GlobalRead(value.root.name, tuple(names)) if len(names) == len(value.steps) else None
+
+
+def _name_of(value: _Symbol) -> str:
+    """The last name of what is called."""
+    if value.steps:
+        return str(value.steps[-1].name)
+    return value.root.name
+
+
+_TAKEN: Final[dict[str, tuple[int | None, int]]] = {
+    **dict.fromkeys(("BUILD_LIST", "BUILD_TUPLE", "BUILD_SET", "BUILD_STRING"), (None, 1)),
+    **dict.fromkeys(("COMPARE_OP", "IS_OP"), (2, 1)),
+    **dict.fromkeys(("UNARY_NOT", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"), (1, 1)),
+    "STORE_GLOBAL": (1, 0),
+    "STORE_SUBSCR": (3, 0),
+    "DELETE_SUBSCR": (2, 0),
+}
+"""Instructions that use values in other ways: how many (None: as many as their argument says), and
+how many they leave."""
+
+_HANDLERS: Final[
+    dict[str, Callable[[_Stack, dis.Instruction, Sequence[dis.Instruction]], None]]
+] = {
+    **dict.fromkeys(
+        (
+            "RESUME", "NOP", "CACHE", "MAKE_CELL", "COPY_FREE_VARS", "PRECALL", "NOT_TAKEN",
+            "DELETE_FAST", "DELETE_DEREF", "DELETE_GLOBAL",
+        ),
+        _Stack.nothing,
+    ),
+    **dict.fromkeys(("LOAD_CONST", "LOAD_CONST_IMMORTAL"), _Stack.load_constant),
+    **dict.fromkeys(
+        ("LOAD_SMALL_INT", "LOAD_CLOSURE", "LOAD_BUILD_CLASS", "LOAD_LOCALS"), _Stack.load_unknown
+    ),
+    "PUSH_NULL": _Stack.push_null,
+    **dict.fromkeys(("LOAD_GLOBAL", "LOAD_NAME"), _Stack.load_global),
+    **dict.fromkeys(
+        (
+            "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_AND_CLEAR",
+            "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
+            "LOAD_DEREF", "LOAD_CLASSDEREF",
+        ),
+        _Stack.load_local,
+    ),
+    **dict.fromkeys(
+        ("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF"), _Stack.load_from_dict
+    ),
+    **dict.fromkeys(
+        ("STORE_FAST", "STORE_FAST_MAYBE_NULL", "STORE_FAST_STORE_FAST", "STORE_DEREF"),
+        _Stack.store_local,
+    ),
+    "STORE_FAST_LOAD_FAST": _Stack.store_and_load,
+    "POP_TOP": _Stack.pop,
+    "COPY": _Stack.copy,
+    "SWAP": _Stack.swap,
+    **dict.fromkeys(("LOAD_ATTR", "LOAD_METHOD"), _Stack.load_attribute),
+    **dict.fromkeys(("STORE_ATTR", "DELETE_ATTR"), _Stack.change_attribute),
+    **dict.fromkeys(("BINARY_SUBSCR", "BINARY_OP", "CONTAINS_OP"), _Stack.binary),
+    "IMPORT_NAME": _Stack.import_name,
+    "IMPORT_FROM": _Stack.import_from,
+    "KW_NAMES": _Stack.keywords,
+    "CALL": _Stack.call,
+    "CALL_KW": _Stack.call_with_keywords,
+    **dict.fromkeys(_TAKEN, _Stack.use),
+}  # fmt: skip
