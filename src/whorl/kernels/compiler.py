@@ -45,7 +45,7 @@ class KernelCompiler:
     nogil: bool = False
 
     name = "whorl-kernel"
-    version = f"2 abi {ABI}"  # what was made for another record is never found
+    version = f"3 abi {ABI}"  # what was made for another record is never found
     settings = ("nogil",)  # the others are in the target
 
     @property

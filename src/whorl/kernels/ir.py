@@ -7,7 +7,7 @@ has been looked up, every call has been followed, and every conversion is writte
     Local               a variable of one type; it may be set again
     Array               where an array is: address, extents and strides, each an expression
     expressions         Const Get Slot Extent Stride Op Both Element Component
-    statements          Set Store SetComponent Atomic If For While Scope Leave Next Parallel
+    statements          Set Store SetComponent Atomic Update If For While Scope Leave Next Parallel
                         Raise Print Call Checkpoint Yield
     Function            the whole: slots it is launched with, body, results
 """
@@ -58,6 +58,7 @@ __all__ = [
     "Store",
     "Stride",
     "Subroutine",
+    "Update",
     "While",
     "Yield",
 ]
@@ -183,6 +184,8 @@ class Array:
     extents: tuple[Expr, ...]
     strides: tuple[Expr, ...] | None
     path: str
+    part_of: tuple[Array, tuple[Expr | None, ...]] | None = None
+    """The array that it is a part of, and the index along each axis of it; None for a slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +257,21 @@ class Atomic:
     element: Element
     value: Expr
     old: Local
+
+
+@dataclass(slots=True, eq=False)
+class Update:
+    """An augmented assignment to an element, in a parallel loop.
+
+    `old` holds the element as it was read before. If other rounds may change the element, it is
+    read again, and `body` and `value` are worked out again, until nobody has changed it between.
+    """
+
+    element: Element
+    old: Local
+    body: Block
+    value: Expr
+    is_own: bool = False  # no other round changes the element
 
 
 @dataclass(slots=True, eq=False)
@@ -332,6 +350,7 @@ class Parallel:
     step: Expr
     body: Block
     reductions: tuple[Reduction, ...] = ()
+    guards: tuple[Expr, ...] = ()  # where one does not hold, the rounds run one after the other
 
 
 @dataclass(slots=True, eq=False)
@@ -397,8 +416,8 @@ class Yield:
 
 
 Stmt: TypeAlias = (
-    Set | Store | SetComponent | Atomic | If | For | While | Scope | Leave | Next | Parallel
-    | Raise | Print | Call | Checkpoint | Yield
+    Set | Store | SetComponent | Atomic | Update | If | For | While | Scope | Leave | Next
+    | Parallel | Raise | Print | Call | Checkpoint | Yield
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 

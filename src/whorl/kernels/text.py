@@ -112,6 +112,11 @@ def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
             yield f"{_expr(component, names)} = {_expr(value, names)}"
         case ir.Atomic(name, element, value, old):
             yield f"{names(old)} = atomic_{name} {_expr(element, names)}, {_expr(value, names)}"
+        case ir.Update(element, old, body, value, is_own):
+            how = "own" if is_own else "shared"
+            yield f"update {how} {_expr(element, names)}, {names(old)}:"
+            yield from _indented(body, names) if body else ()
+            yield f"  to {_expr(value, names)}"
         case ir.If(test, then, orelse):
             yield f"if {_expr(test, names)}:"
             yield from _indented(then, names)
@@ -122,10 +127,11 @@ def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
             bounds = ", ".join(_expr(bound, names) for bound in (start, stop, step))
             yield f"{label}: for {names(local)} in range({bounds}):"
             yield from _indented(body, names)
-        case ir.Parallel(label, local, start, stop, step, body, reductions):
+        case ir.Parallel(label, local, start, stop, step, body, reductions, guards):
             bounds = ", ".join(_expr(bound, names) for bound in (start, stop, step))
             how = "".join(f", {each.name} {names(each.local)}" for each in reductions)
             yield f"{label}: parallel {names(local)} in range({bounds}){how}:"
+            yield from (f"  serial unless {_expr(guard, names)}" for guard in guards)
             yield from _indented(body, names)
         case ir.While(label, before, test, body, is_sure):
             yield f"{label}: {'do while' if is_sure else 'while'}:"

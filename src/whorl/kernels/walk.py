@@ -9,6 +9,7 @@ from . import ir
 __all__ = [
     "blocks_of",
     "every_expression",
+    "every_part",
     "expressions_of",
     "has_atomics",
     "locals_in",
@@ -29,6 +30,8 @@ def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
         case ir.For(body=body) | ir.Scope(body=body) | ir.Parallel(body=body):
             return (body,)
         case ir.Checkpoint(body=body):
+            return (body,)
+        case ir.Update(body=body):
             return (body,)
     return ()
 
@@ -54,12 +57,15 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return (value,)
         case ir.Store(element, value) | ir.Atomic(_, element, value):
             return (element, value)
+        case ir.Update(element, old, value=value):
+            return (element, ir.Get(old), value)
         case ir.SetComponent(component, value):
             return (component.index, value)
         case ir.If(test=test) | ir.While(test=test):
             return (test,)
         case ir.For() | ir.Parallel():
-            return (statement.start, statement.stop, statement.step)
+            bounds = (statement.start, statement.stop, statement.step)
+            return (*bounds, *statement.guards) if isinstance(statement, ir.Parallel) else bounds
         case ir.Raise(_, values) | ir.Print(_, values) | ir.Call(_, values):
             return values
         case ir.Yield(_, flag):
@@ -81,21 +87,26 @@ def parts_of(expr: ir.Expr) -> tuple[ir.Expr, ...]:
     return ()
 
 
+def every_part(*exprs: ir.Expr) -> Iterator[ir.Expr]:
+    """Some expressions, and every expression inside of them."""
+    waiting = list(exprs)
+    while waiting:
+        expr = waiting.pop()
+        yield expr
+        waiting.extend(parts_of(expr))
+
+
 def every_expression(block: ir.Block) -> Iterator[ir.Expr]:
     """Every expression of a block, at any depth."""
-    waiting: list[ir.Expr] = []
     for statement in statements_in(block):
-        waiting.extend(expressions_of(statement))
-        while waiting:
-            expr = waiting.pop()
-            yield expr
-            waiting.extend(parts_of(expr))
+        yield from every_part(*expressions_of(statement))
 
 
 def has_atomics(block: ir.Block) -> bool:
     """Whether a block has an atomic operation, or calls what has one."""
     return any(
         isinstance(statement, ir.Atomic)
+        or (isinstance(statement, ir.Update) and not statement.is_own)
         or (isinstance(statement, ir.Call) and has_atomics(statement.callee.body))
         for statement in statements_in(block)
     )
@@ -110,7 +121,7 @@ def set_in(block: ir.Block) -> set[ir.Local]:
                 found.add(local)
             case ir.SetComponent(component):
                 found.add(component.local)
-            case ir.Atomic(old=old):
+            case ir.Atomic(old=old) | ir.Update(old=old):
                 found.add(old)
             case ir.Call(results=results):
                 found.update(results)

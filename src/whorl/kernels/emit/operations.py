@@ -345,6 +345,7 @@ def rounds_between(writer: Writer, start: str, stop: str, step: str) -> str:
 
 OPS: Final[dict[str, Callable[..., str]]] = {
     "abs": _absolute,
+    "address": lambda writer, op, base: writer.let(f"ptrtoint ptr {base} to i64"),
     "add": _arithmetic("add"),
     "and": _bitwise("and"),
     "cast": _cast,

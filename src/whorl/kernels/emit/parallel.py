@@ -46,7 +46,9 @@ def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
     several, one, end = outer.fresh("several"), outer.fresh("one"), outer.fresh("end")
     may = outer.let(f"icmp sgt i64 {outer.minimum(threads, count)}, 1")
     has_runtime = outer.let(f"icmp ne ptr {runtime}, null")
-    outer.branch(outer.let(f"and i1 {may}, {has_runtime}"), several, one)
+    for test in (has_runtime, *map(outer.expr, loop.guards)):
+        may = outer.let(f"and i1 {may}, {test}")
+    outer.branch(may, several, one)
     outer.lines.append(f"{several}:")
     outer.is_open = True
     workers = outer.let(f"trunc i64 {outer.minimum(threads, parts)} to i32")

@@ -8,6 +8,7 @@ from typing import Any, Final
 from whorl.kernels import ir
 from whorl.kernels.record import PRINT
 from whorl.kernels.types import Scalar
+from whorl.kernels.walk import every_part
 
 from .checkpoints import checkpoint, yield_
 from .operations import combined, rounds_between
@@ -47,6 +48,66 @@ def _atomic(writer: Writer, statement: ir.Atomic) -> None:
     old = writer.load(kind, address)
     writer.set(statement.old, old)
     writer.do(f"store {type} {combined(writer, statement.name, kind, old, value)}, ptr {address}")
+
+
+_AT_ONCE: Final = frozenset(("add", "sub", "and", "or", "xor"))  # as one instruction
+
+
+def _update(writer: Writer, statement: ir.Update) -> None:
+    kind, old = statement.element.type, statement.old
+    if statement.is_own or not writer.atomic:
+        writer.block(statement.body)
+        value = writer.expr(statement.value)
+        writer.store(kind, value, writer.address(statement.element))
+        return
+    address = writer.address(statement.element)
+    match statement.value:
+        case ir.Op(name, args=(ir.Get(local), right)) if (
+            local is old
+            and name in _AT_ONCE
+            and statement.value.type == kind
+            and kind.kind != "b"
+            and not statement.body
+            and ir.Get(old) not in every_part(right)
+        ):
+            how = f"f{name}" if kind.is_float else name
+            value = f"{llvm_type(kind)} {writer.expr(right)}"
+            writer.let(f"atomicrmw {how} ptr {address}, {value} monotonic")
+            return
+    _exchange(writer, statement, address)
+
+
+def _exchange(writer: Writer, statement: ir.Update, address: str) -> None:
+    """Work out what an element becomes, and do so again if it has changed since it was read."""
+    kind = statement.element.type
+    type, bits = llvm_type(kind), f"i{kind.bits}"
+    seen = writer.alloca(bits, "seen")
+    first = writer.let(f"load atomic {bits}, ptr {address} monotonic, align {kind.bits // 8}")
+    writer.do(f"store {bits} {first}, ptr {seen}")
+    head, again, end = writer.fresh("head"), writer.fresh("again"), writer.fresh("end")
+    writer.mark(head)
+    before = writer.let(f"load {bits}, ptr {seen}")
+    if kind.kind == "b":
+        writer.set(statement.old, writer.let(f"icmp ne {bits} {before}, 0"))
+    else:
+        writer.set(statement.old, writer.let(f"bitcast {bits} {before} to {type}"))
+    writer.block(statement.body)
+    value = writer.expr(statement.value)
+    if kind.kind == "b":
+        after = writer.let(f"zext {type} {value} to {bits}")
+    else:
+        after = writer.let(f"bitcast {type} {value} to {bits}")
+    found = writer.let(
+        f"cmpxchg ptr {address}, {bits} {before}, {bits} {after} monotonic monotonic"
+    )
+    writer.branch(writer.let(f"extractvalue {{ {bits}, i1 }} {found}, 1"), end, again)
+    writer.lines.append(f"{again}:")
+    writer.is_open = True
+    now = writer.let(f"extractvalue {{ {bits}, i1 }} {found}, 0")
+    writer.do(f"store {bits} {now}, ptr {seen}")
+    writer.jump(head)
+    writer.lines.append(f"{end}:")
+    writer.is_open = True
 
 
 def _if(writer: Writer, statement: ir.If) -> None:
@@ -204,6 +265,7 @@ STATEMENTS: Final[dict[type, Callable[[Writer, Any], None]]] = {
     ir.Set: _set,
     ir.SetComponent: _set_component,
     ir.Store: _store,
+    ir.Update: _update,
     ir.While: _while,
     ir.Yield: yield_,
 }

@@ -75,6 +75,7 @@ class Lowering:
         self.debug = debug
         self.block: ir.Block = self.function.body
         self.parallel_depth = 0
+        self.is_in_prange = False  # where others may change an element at the same time
         self.checkpoint: ActiveCheckpoint | None = None
         self.outside: set[ir.Local] = set()  # vectors that belong to all rounds of a prange
         self.shared: set[ir.Local] = set()  # vectors that a join copied under another name's eyes

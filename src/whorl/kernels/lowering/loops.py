@@ -427,6 +427,7 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         frame.refuse(node, "prange with else", "Write the statements after the loop.")
     lowering = frame.lowering
     assigned = assigned_names([node.target, *node.body])
+    assigned -= _changed_in_place(frame, node, assigned & frame.names.keys())
     reductions = _reductions(frame, node, assigned & frame.names.keys())
     before = dict(frame.names)
     outside = lowering.outside
@@ -449,11 +450,13 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         return block(frame, node.body)
 
     lowering.parallel_depth += 1
+    lowering.is_in_prange = True
     frame.reduced = frozenset(reductions)
     try:
         rounds = _stable(frame, node, set(reductions), label, body, kind="prange")
     finally:
         lowering.parallel_depth -= 1
+        lowering.is_in_prange = False
         lowering.outside = outside
         frame.reduced = frozenset()
     found = []
@@ -468,6 +471,18 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     for name in assigned - reductions.keys():
         frame.names[name] = own
     return False
+
+
+def _changed_in_place(frame: Frame, node: ast.For, names: set[str]) -> set[str]:
+    """The names of arrays without dimensions to which the body does nothing but `x += ...`."""
+    nodes = [each for part in node.body for each in ast.walk(part)]
+    augmented = {id(each.target) for each in nodes if isinstance(each, ast.AugAssign)}
+    stored = [
+        each for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    ]
+    bound = {each.id for each in stored if id(each) not in augmented}
+    found = {each.id for each in stored} & names - bound
+    return {name for name in found if isinstance(looked_at(frame.names[name]), ArrayOf)}
 
 
 _AUGMENTED: Final[dict[type[ast.operator], str]] = {

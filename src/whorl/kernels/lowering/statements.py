@@ -244,6 +244,9 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
         case ast.Name(name):
             read = ast.copy_location(ast.Name(name, ast.Load()), node.target)
             left = looked_at(expression(frame, read))
+            if frame.lowering.is_in_prange and isinstance(left, ArrayOf) and is_scalar(left):
+                _update(frame, node, ir.Element(left.array, (), ()), f"{name}[()]")
+                return False
             right = expression(frame, node.value)
             if isinstance(left, Vec):  # in place, as NumPy: other names of it see the change
                 _check_own(frame, node, left)
@@ -264,7 +267,12 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
             kept = [_held_index(frame, index) for index in indices]
-            read_target = held(frame, subscript(frame, node.target, owner, kept))
+            found = subscript(frame, node.target, owner, kept)
+            target = found.expr if isinstance(found, Value) else None
+            if frame.lowering.is_in_prange and isinstance(target, ir.Element):
+                _update(frame, node, target)
+                return False
+            read_target = held(frame, found)
             right = expression(frame, node.value)
             if isinstance(read_target, Vec):
                 written = ast.unparse(node.target)
@@ -275,6 +283,27 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
         case _:
             assign(frame, node.target, Known(None))  # says why not
     return False
+
+
+def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = "") -> None:
+    """Change an element that other rounds of prange may change at the same time.
+
+    An array that has a name itself, and no dimensions, keeps its type as NumPy keeps it.
+    """
+    lowering = frame.lowering
+    check_writeable(frame, node, element.array)
+    old = ir.Local("old", element.type)
+    lowering.emit(ir.Set(old, element))
+    left = Value(ir.Get(old))
+    right = held(frame, looked_at(expression(frame, node.value)))
+    body: ir.Block = []
+    with lowering.writing(body):
+        if name:
+            made = _in_place(frame, node, left, right, name)
+        else:
+            made = apply(frame, node, node.op, left, right)
+        value = cast(number_at(frame, node, looked_at(made)), element.type)
+    lowering.emit(ir.Update(element, old, body, value))
 
 
 def _in_place(

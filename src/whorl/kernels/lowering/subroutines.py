@@ -63,7 +63,7 @@ def outlined(
     except _NotPassed:
         return None
     # By its place and not by its code: what it closes over is read there, and may be another's.
-    key = (inner.code.path, lowering.parallel_depth > 0, *parts)
+    key = (inner.code.path, lowering.parallel_depth > 0, lowering.is_in_prange, *parts)
     if key not in lowering.subroutines:
         number = len(lowering.subroutines)
         lowering.subroutines[key] = None  # its number is taken: its body may make others

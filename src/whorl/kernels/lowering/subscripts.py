@@ -212,6 +212,7 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
     offset: ir.Expr = ZERO
     extents: list[ir.Expr] = []
     kept: list[ir.Expr] = []
+    chosen: list[ir.Expr | None] = []
     indices = indices + [(None, None, None)] * (array.type.ndim - len(indices))
     for axis, (index, extent, stride) in enumerate(
         zip(indices, array.extents, strides, strict=True)
@@ -220,9 +221,11 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
             begin, length, step = _bounds(frame, node, index, extent)
             extents.append(length)
             kept.append(keep(_times(stride, step)))
+            chosen.append(None)
         else:
             asked = keep(index_of(frame, node, index))
             begin = keep(wrapped(asked, extent))
+            chosen.append(asked)
             if frame.lowering.debug:
                 text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
                 site = frame.lowering.site("IndexError", f"{text}, of size {{}}", frame.line(node))
@@ -235,7 +238,8 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
     layout = _layout_of_part(array.type.layout, indices)
     type = replace(array.type, ndim=len(extents), layout=layout)
     strides_left = tuple(kept) if type.has_strides else None
-    return ir.Array(type, base, tuple(extents), strides_left, array.path)
+    part_of = (array, tuple(chosen))
+    return ir.Array(type, base, tuple(extents), strides_left, array.path, part_of)
 
 
 def fail_unless(frame: Frame, test: ir.Expr, fail: ir.Raise) -> None:

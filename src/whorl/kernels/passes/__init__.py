@@ -11,6 +11,7 @@ from whorl.late import dataclass
 from .indices import direct_indices
 from .prune import prune
 from .resume import resume
+from .updates import own_updates
 from .verify import verify
 
 __all__ = ["PASSES", "Pass", "run_passes"]
@@ -21,14 +22,19 @@ class Pass:
     """A step from one program to an equal one.
 
     >>> [each.name for each in PASSES]
-    ['prune', 'resume', 'indices']
+    ['prune', 'resume', 'indices', 'updates']
     """
 
     name: str
     run: Callable[[ir.Function], None]
 
 
-PASSES: Final = (Pass("prune", prune), Pass("resume", resume), Pass("indices", direct_indices))
+PASSES: Final = (
+    Pass("prune", prune),
+    Pass("resume", resume),
+    Pass("indices", direct_indices),
+    Pass("updates", own_updates),
+)
 
 
 def run_passes(

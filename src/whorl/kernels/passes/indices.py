@@ -12,19 +12,19 @@ from whorl.kernels.types import Scalar
 from whorl.kernels.walk import blocks_of, statements_of
 from whorl.late import replace
 
-__all__ = ["direct_indices"]
+__all__ = ["Bounds", "bounds_in", "direct_indices", "lower_bound"]
 
 Bounds = dict[ir.Local, int | None]
 
 
 def direct_indices(function: ir.Function) -> None:
     """Mark the indices whose lower bound is not below zero."""
-    bounds = _bounds(function)
+    bounds = bounds_in(function)
     for block in function.blocks:
         _mark(block, bounds)
 
 
-def _bounds(function: ir.Function) -> Bounds:
+def bounds_in(function: ir.Function) -> Bounds:
     """A lower bound for each integer variable.
 
     Of those that are set in several places it is assumed first that they are never negative, and
@@ -41,7 +41,7 @@ def _bounds(function: ir.Function) -> Bounds:
                 sets.setdefault(local, []).append(start if _rises(step) else None)
                 for reduction in statement.reductions:
                     sets.setdefault(reduction.local, []).append(None)
-            case ir.Atomic(old=local):
+            case ir.Atomic(old=local) | ir.Update(old=local):
                 sets.setdefault(local, []).append(None)
     assumed = {local for local, values in sets.items() if len(values) > 1 and all(values)}
     while True:
@@ -135,7 +135,7 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
             case ir.Store(element, value):
                 statement.element = _element(element, bounds)
                 statement.value = _marked(value, bounds)
-            case ir.Atomic(_, element, value):
+            case ir.Atomic(_, element, value) | ir.Update(element, value=value):
                 statement.element = _element(element, bounds)
                 statement.value = _marked(value, bounds)
             case ir.SetComponent(component, value):

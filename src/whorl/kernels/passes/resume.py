@@ -150,6 +150,8 @@ class _Live:
                 return (after - _component(component) if is_known else after) | used
             case ir.Atomic(old=old):
                 return (after - _places(old)) | used
+            case ir.Update(body=body):
+                return self.block(body, after | used)
             case ir.Call(results=results):
                 return (after - _of(results)) | used
             case ir.If(_, then, orelse):

@@ -32,6 +32,11 @@ def verify(function: ir.Function, after: str) -> None:
             case ir.Store(element, value):
                 check(element.type == value.type, f"{element.array.path}[...] := {value.type}")
                 check(element.array.type.writeable, f"{element.array.path} is read-only")
+            case ir.Update(element, old, value=value):
+                check(
+                    element.type == value.type == old.type, f"{element.array.path} := {value.type}"
+                )
+                check(element.array.type.writeable, f"{element.array.path} is read-only")
             case ir.SetComponent(component, value):
                 check(component.type == value.type, f"component := {value.type}")
             case ir.Call(callee, args, results):

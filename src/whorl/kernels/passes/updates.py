@@ -1,0 +1,442 @@
+"""A program in, the same with augmented assignments marked that no other round can reach out.
+
+An augmented assignment to an element in a parallel loop is atomic: it loses no update. That is
+slow, and mostly needless, because each round has elements of its own: `a[i] += x` where `i` counts
+the rounds, or a block of them that begins at `i * 64`. What is proven here is
+
+    of one array    all updates in the loop have an axis in common, along which the index is the
+                    round's number times a constant, plus something that is the same in all rounds,
+                    plus a small number; and the small numbers are fewer than the constant
+    of several      they do not overlap: a guard, which is tested where the loop begins
+
+Where a guard does not hold (views of one array that overlap, strides that lead to one element
+several times, negative indices that meet others), the rounds run one after the other.
+
+In doubt an update is atomic. Plain assignments are not looked at: two rounds that assign to one
+element, or one that reads what another one writes, are wrong in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final, TypeAlias
+
+from whorl.kernels import ir
+from whorl.kernels.lowering.values import array_strides
+from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
+from whorl.kernels.walk import every_part, set_in, statements_in, statements_of
+from whorl.late import dataclass
+
+from .indices import Bounds, bounds_in, lower_bound
+
+__all__ = ["own_updates"]
+
+ZERO: Final = ir.Const(WEAK_INT, 0)
+Terms: TypeAlias = frozenset[tuple[ir.Expr, int]]
+
+
+def own_updates(function: ir.Function) -> None:
+    """Mark the updates of every parallel loop that no other round can reach."""
+    loops = [each for each in statements_of(function) if isinstance(each, ir.Parallel)]
+    if any(isinstance(each, ir.Update) for loop in loops for each in statements_in(loop.body)):
+        settings, bounds = _settings(function), bounds_in(function)
+        for loop in loops:
+            _mark(_Rounds(loop, settings, bounds))
+
+
+Settings: TypeAlias = dict[ir.Local, ir.Set | ir.For]
+
+
+def _settings(function: ir.Function) -> Settings:
+    """What sets each variable that is set in one place only."""
+    found: dict[ir.Local, list[ir.Stmt]] = {}
+    for statement in statements_of(function):
+        match statement:
+            case ir.Set(local) | ir.For(local=local) | ir.Atomic(old=local):
+                found.setdefault(local, []).append(statement)
+            case ir.Parallel(local=local, reductions=reductions):
+                for each in (local, *(reduction.local for reduction in reductions)):
+                    found.setdefault(each, []).append(statement)
+            case ir.Call(results=results):
+                for each in results:
+                    found.setdefault(each, []).append(statement)
+    return {
+        local: statements[0]
+        for local, statements in found.items()
+        if len(statements) == 1 and isinstance(statements[0], ir.Set | ir.For)
+    }
+
+
+# -- what an index can be ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The whole numbers from a sum of multiples plus `low` up to the same sum plus `high`."""
+
+    terms: Terms
+    low: int
+    high: int
+
+    def plus(self, other: Range, times: int) -> Range:
+        """With a multiple of another one added."""
+        sums = dict(self.terms)
+        for expr, count in other.terms:
+            sums[expr] = sums.get(expr, 0) + times * count
+        ends = (times * other.low, times * other.high)
+        terms = frozenset((expr, count) for expr, count in sums.items() if count)
+        return Range(terms, self.low + min(ends), self.high + max(ends))
+
+
+_NOTHING: Final = Range(frozenset(), 0, 0)
+
+
+class _Rounds:
+    """A parallel loop, and what can be known of numbers in its rounds."""
+
+    def __init__(self, loop: ir.Parallel, settings: Settings, bounds: Bounds) -> None:
+        self.loop = loop
+        self.bounds = bounds
+        self._settings = settings
+        self._changing = set_in(loop.body) | {loop.local}
+        self._changing.update(reduction.local for reduction in loop.reductions)
+
+    def is_constant(self, *exprs: ir.Expr) -> bool:
+        """Whether expressions are the same in all rounds."""
+        return all(
+            part.local not in self._changing
+            if isinstance(part, ir.Get)
+            else isinstance(part, ir.Const | ir.SlotUse | ir.Extent | ir.Stride | ir.Op)
+            for part in every_part(*exprs)
+        )
+
+    def range(self, expr: ir.Expr) -> Range | None:
+        """What an index can be in one round; sums of 64 bits are taken not to overflow."""
+        if not _is_whole(expr):
+            return None
+        match expr:
+            case ir.Const(_, value):
+                return Range(frozenset(), int(value), int(value))
+            case ir.Op("add" | "sub" as name, args=(left, right)):
+                return self._sum(left, right, 1 if name == "add" else -1)
+            case ir.Op("mul", args=(left, ir.Const(_, value))):
+                return self._sum(ir.Const(WEAK_INT, 0), left, int(value))
+            case ir.Op("mul", args=(ir.Const(_, value), right)):
+                return self._sum(ir.Const(WEAK_INT, 0), right, int(value))
+            case ir.Op("cast", args=(inner,)) if _is_whole(inner):
+                return self.range(inner)
+            case ir.Get(local) if local is not self.loop.local and local in self._changing:
+                return self._of_variable(local)
+        is_known = expr == ir.Get(self.loop.local) or self.is_constant(expr)
+        return Range(frozenset(((expr, 1),)), 0, 0) if is_known else None
+
+    def _sum(self, left: ir.Expr, right: ir.Expr, times: int) -> Range | None:
+        first, second = self.range(left), self.range(right)
+        return None if first is None or second is None else first.plus(second, times)
+
+    def _of_variable(self, local: ir.Local) -> Range | None:
+        match self._settings.get(local):
+            case ir.Set(_, value):
+                return self.range(value)
+            case ir.For(start=start, stop=stop, step=ir.Const(_, step)) if step > 0:
+                for low in self._ends(start, is_max=True):
+                    for high in self._ends(stop, is_max=False):
+                        if low.terms == high.terms:
+                            return Range(low.terms, low.low, max(low.low, high.high - 1))
+        return None
+
+    def _ends(self, expr: ir.Expr, *, is_max: bool) -> Iterator[Range]:
+        """What the larger, or the smaller, of several numbers is not below, or not above."""
+        if isinstance(expr, ir.Get):
+            setting = self._settings.get(expr.local)
+            if isinstance(setting, ir.Set):
+                expr = setting.value
+        for each in _compared(expr, is_max=is_max):
+            yield from self._ends(each, is_max=is_max)
+        found = self.range(expr)
+        if found is not None:
+            yield found
+
+
+def _compared(expr: ir.Expr, *, is_max: bool) -> tuple[ir.Expr, ...]:
+    """The numbers of which an expression is the larger, or the smaller."""
+    match expr:
+        case ir.Op("max" | "min" as name, args=args) if (name == "max") == is_max:
+            return args
+        case ir.Op("select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *ways)):
+            chosen = (sides, sides[::-1])[(test in ("gt", "ge")) != is_max]
+            return sides if tuple(ways) == chosen else ()
+    return ()
+
+
+def _is_whole(expr: ir.Expr) -> bool:
+    """Whether it is a number of 64 bits, with a sign: one that does not come around."""
+    return isinstance(expr.type, Scalar) and (expr.type.kind, expr.type.bits) == ("i", 64)
+
+
+# -- the updates of a loop --------------------------------------------------------------
+
+Indices: TypeAlias = tuple[ir.Expr | None, ...]
+
+
+@dataclass(slots=True)
+class Group:
+    """The updates of one array in a loop: the indices of each, None if they are not known."""
+
+    array: ir.Array
+    indices: list[Indices | None]
+    updates: list[ir.Update]
+    axis: int = -1  # along which each round has its own elements
+    range: Range = _NOTHING  # of the index along that axis
+
+    @property
+    def is_own(self) -> bool:
+        """Whether each round has its own elements."""
+        return self.axis >= 0
+
+
+def _mark(rounds: _Rounds) -> None:
+    """Mark the updates of a loop, and guard what is taken for granted."""
+    loop = rounds.loop
+    groups: dict[ir.Array, Group] = {}
+    for array, indices, update in _reached(loop.body):
+        found = _whole(rounds, array, indices) if array is not None else None
+        if found is None:
+            return  # it could be any array
+        array, indices = found
+        group = groups.setdefault(_key(array), Group(array, [], []))
+        group.indices.append(indices)
+        if update is not None:
+            group.updates.append(update)
+    guards: list[ir.Expr] = []
+    for group in groups.values():
+        guards += _settle(rounds, group)
+    for one, other in combinations(groups.values(), 2):
+        if one.is_own or other.is_own:
+            guards.append(_are_apart(rounds, one, other))
+    for group in groups.values():
+        for update in group.updates:
+            update.is_own = group.is_own
+    loop.guards = tuple(guards)
+
+
+def _key(array: ir.Array) -> ir.Array:
+    """An array without what does not say where it is."""
+    return ir.Array(array.type, array.base, array.extents, array.strides, "")
+
+
+def _reached(
+    block: ir.Block,
+) -> Iterator[tuple[ir.Array | None, Indices | None, ir.Update | None]]:
+    """The elements that a block updates, its calls too: of which array (None: of some)."""
+    for statement in statements_in(block):
+        match statement:
+            case ir.Update(element):
+                yield element.array, element.indices, statement
+            case ir.Atomic(element=element):
+                yield element.array, element.indices, None
+            case ir.Call(callee, args):
+                given = dict(zip(callee.params, args, strict=True))
+                for array, _, _ in _reached(callee.body):
+                    yield None if array is None else _passed(array, given), None, None
+
+
+def _passed(array: ir.Array, given: dict[ir.Local, ir.Expr]) -> ir.Array | None:
+    """An array of a subroutine as its caller knows it."""
+
+    def outside(exprs: Sequence[ir.Expr]) -> tuple[ir.Expr, ...]:
+        return tuple(given[each.local] if isinstance(each, ir.Get) else each for each in exprs)
+
+    try:
+        strides = None if array.strides is None else outside(array.strides)
+        [base], extents = outside([array.base]), outside(array.extents)
+    except KeyError:  # a variable of its own
+        return None
+    return ir.Array(array.type, base, extents, strides, array.path)
+
+
+def _whole(
+    rounds: _Rounds, array: ir.Array, indices: Indices | None
+) -> tuple[ir.Array, Indices | None] | None:
+    """The array of all rounds that an array is, or is a part of, and the indices into that."""
+    while not rounds.is_constant(array.base, *array.extents, *(array.strides or ())):
+        if array.part_of is None:
+            return None
+        array, indices = array.part_of
+    return array, indices
+
+
+def _settle(rounds: _Rounds, group: Group) -> list[ir.Expr]:
+    """Find an axis along which each round has its own elements, and what has to hold for that."""
+    for axis in range(group.array.type.ndim):
+        found = _common(rounds, [None if each is None else each[axis] for each in group.indices])
+        if found is None:
+            continue
+        guards: list[ir.Expr] = []
+        if not all(each is not None and _is_direct(rounds, each[axis]) for each in group.indices):
+            if not isinstance(rounds.loop.step, ir.Const):
+                continue
+            guards += _never_negative(rounds.loop, found)
+        group.axis, group.range = axis, found
+        if group.array.strides is not None:
+            guards += _own_elements(group.array, axis)
+        return guards
+    return []
+
+
+def _common(rounds: _Rounds, indices: list[ir.Expr | None]) -> Range | None:
+    """The range of all indices of a round, if that of another round has none of them."""
+    ranges = [None if index is None else rounds.range(index) for index in indices]
+    first = ranges[0]
+    if first is None:
+        return None
+    low, high = first.low, first.high
+    for each in ranges:
+        if each is None or each.terms != first.terms:
+            return None
+        low, high = min(low, each.low), max(high, each.high)
+    made = Range(first.terms, low, high)
+    return made if _is_apart_from_others(rounds.loop, made) else None
+
+
+def _is_apart_from_others(loop: ir.Parallel, found: Range) -> bool:
+    """Whether a range of one round has no number of that of another round."""
+    apart = abs(dict(found.terms).get(ir.Get(loop.local), 0))
+    if isinstance(loop.step, ir.Const):
+        apart *= abs(int(loop.step.value))
+    return found.high - found.low < apart
+
+
+def _is_direct(rounds: _Rounds, index: ir.Expr | None) -> bool:
+    low = None if index is None else lower_bound(index, rounds.bounds)
+    return low is not None and low >= 0
+
+
+# -- guards -----------------------------------------------------------------------------
+
+
+def _op(name: str, *args: ir.Expr) -> ir.Expr:
+    return ir.Op(name, WEAK_INT, args)
+
+
+def _test(name: str, *args: ir.Expr) -> ir.Expr:
+    return ir.Op(name, WEAK_BOOL, args)
+
+
+def _total(exprs: Sequence[ir.Expr], name: str = "add") -> ir.Expr:
+    total, *others = exprs
+    for expr in others:
+        total = _op(name, total, expr)
+    return total
+
+
+def _every(tests: Sequence[ir.Expr], name: str = "and") -> ir.Expr:
+    every, *others = tests
+    for test in others:
+        every = _test(name, every, test)
+    return every
+
+
+def _bytes(array: ir.Array) -> ir.Expr:
+    """The size of an element."""
+    return ir.Const(WEAK_INT, array.type.element.bits // 8)
+
+
+def _never_negative(loop: ir.Parallel, found: Range) -> Iterator[ir.Expr]:
+    """That no index counts from the end: it would meet others. An index is least at an end."""
+    assert isinstance(loop.step, ir.Const)
+    one = ir.Const(WEAK_INT, 1 if loop.step.value > 0 else -1)
+    for end in (loop.start, _op("sub", loop.stop, one)):
+        parts: list[ir.Expr] = [ir.Const(WEAK_INT, found.low)]
+        for expr, count in found.terms:
+            number = end if expr == ir.Get(loop.local) else expr
+            parts.append(_op("mul", ir.Const(WEAK_INT, count), number))
+        yield _test("ge", _total(parts), ZERO)
+
+
+def _reaches(array: ir.Array) -> tuple[list[ir.Expr], list[ir.Expr]]:
+    """How far apart neighbours are along each axis, and how far the last is from the first."""
+    steps = [_op("abs", stride) for stride in array_strides(array)]
+    one = ir.Const(WEAK_INT, 1)
+    spans = [
+        _op("mul", step, _op("max", _op("sub", extent, one), ZERO))
+        for step, extent in zip(steps, array.extents, strict=True)
+    ]
+    return steps, spans
+
+
+def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
+    """That no two indices along an axis lead to one place, whatever the other indices are.
+
+    So it is where the stride along this axis, and each larger one, is larger than what all smaller
+    ones reach together. Of all ordinary views that is true.
+    """
+    steps, spans = _reaches(array)
+    for here, step in enumerate(steps):
+        smaller = [
+            _op("select", _test("le", steps[k], step), spans[k], ZERO)
+            for k in range(len(steps))
+            if k != here
+        ]
+        is_clear = _test("ge", step, _total([_bytes(array), *smaller]))
+        if here == axis:
+            yield is_clear
+            continue
+        is_within = _test("lt", step, steps[axis])
+        is_single = _test("eq", spans[here], ZERO)
+        yield _every([is_clear, is_within, is_single], "or")
+
+
+def _ends(array: ir.Array) -> tuple[ir.Expr, ir.Expr]:
+    """The addresses of the first byte of an array, and of the first one behind it."""
+    begin = _op("address", array.base)
+    if array.strides is None:
+        return begin, _op("add", begin, _total([_bytes(array), *array.extents], "mul"))
+    one = ir.Const(WEAK_INT, 1)
+    low = high = begin
+    for stride, extent in zip(array.strides, array.extents, strict=True):
+        reach = _op("mul", stride, _op("max", _op("sub", extent, one), ZERO))
+        low = _op("add", low, _op("min", reach, ZERO))
+        high = _op("add", high, _op("max", reach, ZERO))
+    return low, _op("add", high, _bytes(array))
+
+
+def _are_apart(rounds: _Rounds, one: Group, other: Group) -> ir.Expr:
+    """That the updates of two arrays do not meet in different rounds."""
+    (low, high), (other_low, other_high) = _ends(one.array), _ends(other.array)
+    ways = [_test("le", high, other_low), _test("le", other_high, low)]
+    if one.array.strides and other.array.strides:
+        ways.append(_are_interleaved(one.array, other.array))
+    low_both = min(one.range.low, other.range.low)
+    high_both = max(one.range.high, other.range.high)
+    both = Range(one.range.terms, low_both, high_both)
+    if (
+        one.axis == other.axis
+        and one.array.type.ndim == other.array.type.ndim
+        and one.range.terms == other.range.terms
+        and _is_apart_from_others(rounds.loop, both)
+    ):
+        ways.append(_are_the_same(one.array, other.array))
+    return _every(ways, "or")
+
+
+def _are_the_same(one: ir.Array, other: ir.Array) -> ir.Expr:
+    pairs = [(_op("address", one.base), _op("address", other.base))]
+    pairs += zip(array_strides(one), array_strides(other), strict=True)
+    return _every([_test("eq", *pair) for pair in pairs])
+
+
+def _are_interleaved(one: ir.Array, other: ir.Array) -> ir.Expr:
+    """That one lies in the gaps of the other, as columns of an array, or fields of records, do.
+
+    All strides are multiples of the least, and the elements lie apart in what is left.
+    """
+    steps = _reaches(one)[0] + _reaches(other)[0]
+    least = _total(steps, "min")
+    tests = [_test("eq", _op("fmod", step, least), ZERO) for step in steps]
+    apart = _op("sub", _op("address", other.base), _op("address", one.base))
+    place = _op("mod", apart, least)
+    tests.append(_test("ge", place, _bytes(one)))
+    tests.append(_test("le", _op("add", place, _bytes(other)), least))
+    return _every(tests)
