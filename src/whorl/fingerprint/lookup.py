@@ -25,6 +25,7 @@ __all__ = [
     "dict_place",
     "find",
     "instance_dict",
+    "is_special",
     "module_name",
     "module_vars",
     "mro",
@@ -142,6 +143,11 @@ def module_attribute(module: types.ModuleType, name: str) -> object:
     if found is ABSENT and str(stored.get("__name__", "")).partition(".")[0] == "whorl":
         found = getattr(module, name, ABSENT)
     return found
+
+
+def is_special(name: object) -> bool:
+    """Whether a name begins like those of the interpreter; one that is no text does not."""
+    return isinstance(name, str) and name.startswith("__")
 
 
 def module_vars(module: types.ModuleType) -> dict[str, Any]:

@@ -91,9 +91,11 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
         if len(items) <= _MOST_PARTS:
             yield from ((f"[{i}]", item) for i, item in enumerate(items))
     elif _is_all_attributes(kind):
-        for name, item in sorted((instance_dict(value) or {}).items()):
-            if type(find(kind, name)) is not functools.cached_property:
-                yield f".{name}", item
+        attributes = instance_dict(value) or {}
+        if all(type(name) is str for name in attributes):
+            for name, item in sorted(attributes.items()):
+                if type(find(kind, name)) is not functools.cached_property:
+                    yield f".{name}", item
 
 
 def _is_all_attributes(cls: type) -> bool:

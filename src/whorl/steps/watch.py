@@ -240,6 +240,11 @@ class Watch:
     def _cached_property(self, value: Any) -> None:
         self._test(f"{self._name(value)}.func is {self._name(value.func)}")
 
+    def _partial(self, value: Any) -> None:
+        for part in ("func", "args", "keywords"):  # which __setstate__ replaces
+            self._test(f"{self._name(value)}.{part} is {self._name(getattr(value, part))}")
+        self._attributes(value)
+
     def _attributes(self, value: Any) -> None:
         """Watch what is set on a function or wrapper."""
         if not value.__dict__:
@@ -365,7 +370,7 @@ _LOOKS: Final[Mapping[int, Callable[[Watch, Any], None]]] = {
     id(collections.defaultdict): Watch._default_dict,
     id(types.FunctionType): Watch._function,
     id(types.SimpleNamespace): lambda watch, value: watch._pairs(value.__dict__),
-    id(functools.partial): Watch._attributes,
+    id(functools.partial): Watch._partial,
     id(type(functools.lru_cache(len))): Watch._attributes,
     id(functools.cached_property): Watch._cached_property,
 }

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..asked import Mode, Sight
 from ..layout import layout_of, state_of
-from ..lookup import class_vars, derives, instance_dict, module_name, module_vars, qualname
+from ..lookup import (
+    class_vars,
+    derives,
+    instance_dict,
+    is_special,
+    module_name,
+    module_vars,
+    qualname,
+)
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
@@ -97,7 +105,7 @@ def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -
     parts: dict[str, object] = {}
     if Sight.ORDER in describer.sees:
         # Not of special names, which the interpreter and libraries set when they like.
-        parts[".__dict__"] = [n for n in stored if n in content and not n.startswith("__")]
+        parts[".__dict__"] = [n for n in stored if n in content and not is_special(n)]
     if Sight.DOCS in describer.sees:
         parts[".__doc__"] = stored.get("__doc__")
     if Sight.TYPES in describer.sees:
@@ -133,7 +141,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
         name: held
         for name, held in stored.items()
         if name not in _NOT_CONTENT
-        and not name.startswith("__pydantic_")
+        and not str(name).startswith("__pydantic_")
         and type(held) is not types.MemberDescriptorType
         and type(held) is not types.GetSetDescriptorType
     }

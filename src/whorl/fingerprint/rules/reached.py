@@ -23,7 +23,7 @@ from whorl.late import NamedTuple
 
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of, uses_of
-from ..lookup import ABSENT, derives, find, module_vars
+from ..lookup import ABSENT, derives, find, is_special, module_vars
 from ..names import known_module_name
 from ..refusal import Refused
 from ..uses import METHODS, Root, Step, Use
@@ -388,7 +388,7 @@ class Reached:
             return
         self.scopes.append(names.stored)
         into[names.path] = {
-            name: held for name, held in names.stored.items() if not name.startswith("__")
+            name: held for name, held in names.stored.items() if not is_special(name)
         }
 
     def _count_in_library(self, place: _InLibrary, into: dict[str, object]) -> None:
@@ -411,7 +411,7 @@ def _without_submodules(package: types.ModuleType) -> dict[str, object]:
     return {
         key: held
         for key, held in module_vars(package).items()
-        if not key.startswith("__")
+        if not is_special(key)
         and not (type(held) is types.ModuleType and held.__name__ == f"{name}.{key}")
     }
 
