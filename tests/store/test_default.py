@@ -64,7 +64,7 @@ def test_an_unsafe_directory_is_said_and_not_used(
     tmp_path.chmod(0o777)
     cache = open_cache(settings(WHORL_CACHE_DIR=tmp_path))
     assert isinstance(cache.store, NullStore)
-    assert "chmod go-w" in caplog.text
+    assert "chmod -R go-w" in caplog.text
     assert len(caplog.records) == 1
 
 

@@ -265,7 +265,7 @@ def test_a_directory_that_others_may_write_to_is_refused(tmp_path: Path, mode: i
     tmp_path.chmod(mode)
     with pytest.raises(whorl.UnsafeDirectory) as caught:
         DirectoryStore(tmp_path)
-    assert f"chmod go-w {tmp_path}" in str(caught.value)
+    assert f"chmod -R go-w {tmp_path}" in str(caught.value)
     assert "WHORL_CACHE_DIR" in caught.value.remedy
     tmp_path.chmod(0o700)
     assert DirectoryStore(tmp_path).put(entry_of(1)) == Stored()
@@ -287,7 +287,7 @@ def test_a_file_that_others_may_write_to_is_not_loaded(
     got = store.get(key_of(1))
     assert isinstance(got, Failed)
     assert got.ending is Ending.UNSAFE
-    assert "chmod go-w" in caplog.text
+    assert "chmod -R go-w" in caplog.text
     assert path_of(store, 1).exists()
     store.put(entry_of(1, b"ours"))
     assert code(store, 1) == b"ours"

@@ -92,6 +92,11 @@ class Damaged(Exception):
         return cls(damages.Damage.FOREIGN, "not a file")
 
     @classmethod
+    def not_a_directory(cls) -> Damaged:
+        """A file where a directory of entries should be."""
+        return cls(damages.Damage.FOREIGN, "not a directory")
+
+    @classmethod
     def unreadable(cls, detail: str = "") -> Damaged:
         """What is said in an entry makes no sense."""
         return cls(damages.Damage.UNREADABLE, detail)

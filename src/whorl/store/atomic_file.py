@@ -1,33 +1,39 @@
-"""Bytes in, a file that is there whole or not at all out."""
+"""Bytes in, a file that is there whole or not at all out; and the small files beside the entries.
+
+What is made here is for this user alone. The mode of a file is set when it was just made, never
+that of one that was there: it may be a device, or somebody's own file. Links are not followed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from itertools import count
 from typing import Final
 
-__all__ = ["append_small", "make_directory", "sync_directories", "write_file", "write_small"]
+from .safety import distrust
+
+__all__ = [
+    "append_small",
+    "close_quietly",
+    "make_directory",
+    "open_own",
+    "read_small",
+    "sync_directories",
+    "write_file",
+    "write_small",
+]
 
 _NUMBER: Final = count()
 _PROCESS: Final = os.urandom(4).hex()  # process numbers may meet on a shared file system
-_NEW: Final = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_BINARY", 0)
+_ATTEMPTS: Final = 3
+_ALWAYS: Final = (
+    getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
-
-_SMALL: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
-_APPENDED: Final = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_APPEND
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place must not hold us up
-)
+_NEW: Final = os.O_CREAT | os.O_EXCL | _ALWAYS
+_THERE: Final = _ALWAYS | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place must not hold us up
 
 
 def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool = False) -> None:
@@ -38,19 +44,10 @@ def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool =
     """
     temporary, file = _new_file(beside)
     try:
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(file, left) :]
-            if hasattr(os, "fchmod"):
-                os.fchmod(file, 0o600)  # whatever the umask has left of it
-            if sync:
-                os.fsync(file)
-        finally:
-            os.close(file)
+        _fill(file, data, sync=sync)
         os.replace(temporary, path)
     except BaseException:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, MemoryError):
             os.unlink(temporary)
         raise
     if sync:
@@ -62,7 +59,37 @@ def _new_file(directory: str) -> tuple[str, int]:
     while True:
         path = f"{directory}{os.sep}{_PROCESS}-{os.getpid()}-{next(_NUMBER)}"
         with contextlib.suppress(FileExistsError):  # left by a killed process of the same number
-            return path, os.open(path, _NEW, 0o600)
+            return path, os.open(path, os.O_WRONLY | _NEW, 0o600)
+
+
+def _fill(file: int, data: bytes | memoryview, *, sync: bool = False) -> None:
+    """Write all of a new file and close it; what closing says counts, as some disks are full then.
+
+    The file is closed in any case.
+    """
+    try:
+        _set_mode(file)
+        left = memoryview(data)
+        while left:
+            left = left[os.write(file, left) :]
+        if sync:
+            os.fsync(file)
+    except BaseException:
+        close_quietly(file)
+        raise
+    os.close(file)
+
+
+def _set_mode(file: int) -> None:
+    """Make a file that was just made this user's alone, whatever the umask has left of its mode."""
+    if hasattr(os, "fchmod"):
+        os.fchmod(file, 0o600)
+
+
+def close_quietly(file: int) -> None:
+    """Close a file of which everything is known: an error that is said now changes nothing."""
+    with contextlib.suppress(OSError, MemoryError):
+        os.close(file)
 
 
 def sync_directories(path: str, upto: str) -> None:
@@ -81,7 +108,7 @@ def _sync_directory(directory: str) -> None:
         try:
             os.fsync(file)
         finally:
-            os.close(file)
+            close_quietly(file)
 
 
 def make_directory(directory: str) -> None:
@@ -96,31 +123,81 @@ def make_directory(directory: str) -> None:
             make_directory(above)
         # If that is there and this still fails, it is a link that leads nowhere, or a place where
         # nothing can be.
-        with contextlib.suppress(FileExistsError):
+        try:
             os.mkdir(directory, 0o700)
+        except FileExistsError:
+            return
     with contextlib.suppress(OSError):
         os.chmod(directory, 0o700)  # whatever the umask has left of it
 
 
 def write_small(path: str, text: str) -> None:
     """Write a file of a few bytes, for this user alone, whose loss does no harm."""
-    file = os.open(path, _SMALL, 0o600)
+    _check_directory_of(path)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    file = os.open(path, os.O_WRONLY | _NEW, 0o600)
+    _fill(file, text.encode("utf-8", "backslashreplace"))
+
+
+def read_small(path: str, most: int) -> bytes:
+    """The first bytes of a file, no more than so many. Neither a link nor a pipe is waited for."""
+    file = os.open(path, os.O_RDONLY | _THERE)
     try:
-        if hasattr(os, "fchmod"):
-            os.fchmod(file, 0o600)
-        os.write(file, text.encode("utf-8", "backslashreplace"))
+        parts, left = [], most
+        while left > 0 and (part := os.read(file, left)):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
     finally:
-        os.close(file)
+        close_quietly(file)
 
 
 def append_small(path: str, data: bytes) -> int:
     """Append a few bytes in one write; the size of the file after that."""
-    file = os.open(path, _APPENDED, 0o600)
+    file = open_own(path, os.O_WRONLY | os.O_APPEND)
     try:
-        size = os.fstat(file).st_size
-        if not size and hasattr(os, "fchmod"):
-            os.fchmod(file, 0o600)
         os.write(file, data)
         return os.fstat(file).st_size
     finally:
-        os.close(file)
+        close_quietly(file)
+
+
+def open_own(path: str, flags: int) -> int:
+    """Open a file of the store's own bookkeeping; made for this user alone if it is not there.
+
+    What is no file, has a second name, or is in a directory that is not ours alone is a
+    `PermissionError`: others could have put it there to have us write somewhere else.
+    """
+    _check_directory_of(path)
+    for _ in range(_ATTEMPTS):
+        try:
+            file = os.open(path, flags | _THERE)
+        except FileNotFoundError:
+            try:
+                file = os.open(path, flags | _NEW, 0o600)
+            except FileExistsError:  # another process was faster
+                continue
+            return _checked(file, path, is_new=True)
+        return _checked(file, path, is_new=False)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def _checked(file: int, path: str, *, is_new: bool) -> int:
+    try:
+        if is_new:
+            _set_mode(file)
+        else:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+                raise PermissionError(errno.EPERM, "it is not a file of the store's own", path)
+    except BaseException:
+        close_quietly(file)
+        raise
+    return file
+
+
+def _check_directory_of(path: str) -> None:
+    reason = distrust(os.path.dirname(path))
+    if reason is not None:
+        raise PermissionError(errno.EPERM, reason, os.path.dirname(path))

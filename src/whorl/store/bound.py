@@ -12,7 +12,9 @@ keep up, at 40 bytes the others wait for it.
 
 Last use is the time of a file's last change, which a hit renews when it is older than
 `directory.RENEWED_EVERY`. First go entries of older formats; then those of toolchains that nothing
-has used for `DEAD_AFTER`; then all others. A file that a process has mapped stays with it.
+has used for `DEAD_AFTER`; then all others. Links are not followed: what they lead to is not ours.
+
+A disk may be full before the bound is reached. Then some of the entries go too: see `free`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -30,7 +33,7 @@ from whorl.artifacts.label import label_end, peek_label
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import importing, logger
 
-from .atomic_file import append_small, write_small
+from .atomic_file import append_small, read_small, write_small
 from .ending import Ending
 from .file_lock import locked
 from .stamp import last_used
@@ -47,6 +50,8 @@ WAIT: Final = 40
 ROOM: Final = 0.05
 PATIENCE: Final = 30.0  # seconds to wait for another's collection
 DEAD_AFTER: Final = 14 * 86400.0
+IN_VAIN_FOR: Final = 10.0  # seconds
+ANOTHER_FREED: Final = 0.04  # seconds: less than who waits for a lock sleeps
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
 QUARANTINED: Final = 32  # files kept for whoever wants to look
 _LABEL_PEEKED: Final = 1 << 20
@@ -67,6 +72,7 @@ class StoredFile(NamedTuple):
     used: float
     changed: float  # the same, as the file says it: it may lie in the future
     rank: int  # 0 an older format, 1 a dead toolchain, 2 alive
+    is_directory: bool = False  # of what was set aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Bound:
         self._bound = f"{self._home}{os.sep}bound"
         self._is_first = True
         self._hurried_until = 0.0
+        self._in_vain_until = 0.0
 
     def wrote(self, size: int) -> None:
         """Take note of bytes that were written, and collect if there are too many by now.
@@ -106,7 +113,7 @@ class Bound:
         if _chance() * self._unit < rest:
             units += 1
         is_first, self._is_first = self._is_first, False
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, MemoryError):
             if units:
                 total = append_small(self._written, b"." * min(units, UNITS))
                 if total >= COLLECT:
@@ -122,9 +129,33 @@ class Bound:
             return
         with self._alone(self._patience()) as alone:
             self._note(alone)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, MemoryError):
                 self._collect(self.max_size - size)
             yield
+
+    def free(self, size: int) -> bool:
+        """Make room for so many bytes on a disk that is full; whether another try is worth it.
+
+        What is larger than all that is here is not. If it was in vain, others have filled the
+        disk: for a while, nothing more is evicted.
+        """
+        begun = time.monotonic()
+        if begun < self._in_vain_until:
+            return False
+        with self._alone(self._patience()) as alone:
+            self._note(alone)
+            if time.monotonic() - begun >= ANOTHER_FREED:
+                return True  # whoever we have waited for has made room
+            there = sum(file.size for file in self.files())
+            if size >= there:
+                return False
+            self._in_vain_until = time.monotonic() + IN_VAIN_FOR
+            self._collect(min(there, self.max_size) - size)
+            return True
+
+    def freed(self) -> None:
+        """Take note that making room was not in vain."""
+        self._in_vain_until = 0.0
 
     def is_large(self, size: int) -> bool:
         """Whether it takes more than the room that a collection leaves."""
@@ -141,8 +172,7 @@ class Bound:
     def _was_wider(self) -> bool:
         """Whether nobody has collected yet, or the bound was wider then."""
         try:
-            with open(self._bound, "rb") as file:  # text would need a codec
-                return int(file.read(40)) > self.max_size
+            return int(read_small(self._bound, 40)) > self.max_size
         except (OSError, ValueError):
             return True
 
@@ -151,7 +181,7 @@ class Bound:
         with self._alone(self._patience() if patient else 0.0) as alone:
             if patient:
                 self._note(alone)
-            if alone and os.stat(self._written).st_size >= COLLECT:
+            if alone and os.lstat(self._written).st_size >= COLLECT:
                 self._collect(self.max_size)
 
     def collect(
@@ -180,7 +210,7 @@ class Bound:
             return
         try:
             lock = locked(f"{self._home}{os.sep}collecting", patience)
-        except (OSError, NotImplementedError):
+        except (OSError, MemoryError, NotImplementedError):
             yield True
             return
         if lock is None:
@@ -193,12 +223,12 @@ class Bound:
 
     def _collect(self, max_size: int, before: float | None = None) -> Collected:
         if max_size <= self.max_size:
-            with contextlib.suppress(OSError):  # what was counted so far is what we look at now
-                os.truncate(self._written, 0)
+            with contextlib.suppress(OSError, MemoryError):
+                os.unlink(self._written)  # what was counted so far is what we look at now
         collected = self._thinned(max_size, before, _remove)
         self._clean_up()
         if max_size <= self.max_size:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, MemoryError):
                 write_small(self._bound, str(self.max_size))
         if collected.removed:
             self._statistics.count(Ending.EVICTED, collected.removed)
@@ -244,6 +274,8 @@ class Bound:
                 continue
             rank = 2 if int(match[1]) == FORMAT else 0
             home = os.path.join(self.root, name)
+            if os.path.islink(home):
+                continue
             for part in ("entries", "groups"):
                 for file in _files_below(os.path.join(home, part), rank):
                     if _ENTRY_NAME.fullmatch(os.path.basename(file.path)):
@@ -272,7 +304,7 @@ class Bound:
         for directory in ("incoming", "leases"):
             for file in _files_below(f"{self._home}{os.sep}{directory}"):
                 if file.used < old:
-                    with contextlib.suppress(OSError):
+                    with contextlib.suppress(OSError, MemoryError):
                         os.unlink(file.path)
         self.trim_quarantine()
         _remove_empty(f"{self._home}{os.sep}groups")
@@ -282,11 +314,11 @@ class Bound:
         compact(Path(self.root, "statistics"))
 
     def trim_quarantine(self) -> None:
-        """Keep the last files that were set aside."""
-        aside = sorted(_files_below(f"{self.root}{os.sep}quarantine"), key=lambda file: file.used)
+        """Keep the last files and directories that were set aside."""
+        aside = sorted(_found_in(f"{self.root}{os.sep}quarantine"), key=lambda file: file.changed)
         for file in aside[:-QUARANTINED]:
-            with contextlib.suppress(OSError):
-                os.unlink(file.path)
+            with contextlib.suppress(OSError, MemoryError):
+                _remove_all(file.path)
 
 
 def _remove(file: StoredFile) -> bool | None:
@@ -297,15 +329,25 @@ def _remove(file: StoredFile) -> bool | None:
         os.unlink(file.path)
     except FileNotFoundError:
         return False
-    except OSError:
+    except (OSError, MemoryError):
         return None
     return True
 
 
+def _remove_all(path: str) -> None:
+    """Remove a file, or a directory with all that is in it; links are removed, not followed."""
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        os.unlink(path)
+        return
+    for name in os.listdir(path):
+        _remove_all(os.path.join(path, name))
+    os.rmdir(path)
+
+
 def _names(directory: str) -> list[str]:
     try:
-        return os.listdir(directory)
-    except OSError:
+        return [] if os.path.islink(directory) else os.listdir(directory)
+    except (OSError, MemoryError):
         return []
 
 
@@ -313,41 +355,41 @@ def _remove_empty(directory: str) -> None:
     """Remove the directories below one that have nothing in them."""
     for name in _names(directory):
         path = os.path.join(directory, name)
-        if os.path.isdir(path) and not os.path.islink(path):
-            _remove_empty(path)
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, MemoryError):
+            if stat.S_ISDIR(os.lstat(path).st_mode):
+                _remove_empty(path)
                 os.rmdir(path)
 
 
 def _files_below(directory: str, rank: int = 2) -> Iterator[StoredFile]:
-    try:
-        scan = os.scandir(directory)
-    except OSError:
-        return
-    now = time.time()
-    with scan:
-        for found in scan:
-            try:
-                if found.is_dir(follow_symlinks=False):
-                    yield from _files_below(found.path, rank)
-                    continue
-                status = found.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            changed = status.st_mtime
-            yield StoredFile(found.path, status.st_size, min(changed, now), changed, rank)
+    """Every file in a directory and in those below it."""
+    for found in _found_in(directory, rank):
+        if found.is_directory:
+            yield from _files_below(found.path, rank)
+        else:
+            yield found
+
+
+def _found_in(directory: str, rank: int = 2) -> list[StoredFile]:
+    """What is in a directory; nothing if it is a link, or cannot be read."""
+    found, now = [], time.time()
+    for name in _names(directory):
+        path = os.path.join(directory, name)
+        try:
+            status = os.lstat(path)
+        except (OSError, MemoryError):
+            continue
+        changed, is_directory = status.st_mtime, stat.S_ISDIR(status.st_mode)
+        used = min(changed, now)
+        found.append(StoredFile(path, status.st_size, used, changed, rank, is_directory))
+    return found
 
 
 def _toolchain(path: str) -> str:
     try:
-        with open(path, "rb", opener=_open_file) as file:
-            start = file.read(PAGE)
-            return peek_label(start + file.read(min(label_end(start), _LABEL_PEEKED))).toolchain
-    except (OSError, Damaged):
+        start = read_small(path, PAGE)
+        if label_end(start) > len(start):
+            start = read_small(path, min(label_end(start), _LABEL_PEEKED))
+        return peek_label(start).toolchain
+    except (OSError, MemoryError, Damaged):
         return ""
-
-
-def _open_file(path: str, flags: int) -> int:
-    """Open what is a file, without being held up by what is none."""
-    flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-    return os.open(path, flags)

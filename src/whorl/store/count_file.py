@@ -22,7 +22,7 @@ from whorl import settings
 from whorl.errors import BadSetting
 from whorl.lazy import importing, load
 
-from .atomic_file import append_small, make_directory
+from .atomic_file import append_small, close_quietly, make_directory
 from .statistics import Counts
 
 __all__ = ["flushed"]
@@ -42,7 +42,7 @@ def flushed(counts: Counts, before: Counts, directory: str | os.PathLike[str] | 
     new["day"] = int(time.time()) // DAY
     line = _text_of(new).encode("ascii") + b"\n"
     written = before
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, MemoryError):
         if directory is not None:
             size = _append(os.fspath(directory), line)
             if size >= COMPACT_AT:
@@ -54,8 +54,8 @@ def flushed(counts: Counts, before: Counts, directory: str | os.PathLike[str] | 
                 compact(Path(directory))
         written = counts.copied()
     if summary:
-        with contextlib.suppress(OSError):
-            append_small(summary, line)
+        with contextlib.suppress(OSError, MemoryError):
+            _append_to_summary(summary, line)
     return written
 
 
@@ -105,6 +105,16 @@ def _summary() -> str:
         return settings.current().summary.value
     except BadSetting:  # whoever reads it for the program has said so
         return ""
+
+
+def _append_to_summary(path: str, line: bytes) -> None:
+    """Append to what the user has named: a file, a link to one, a pipe that is read, a device."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        os.write(file, line)
+    finally:
+        close_quietly(file)
 
 
 def _append(directory: str, line: bytes) -> int:

@@ -29,26 +29,29 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import FORMAT, Damaged, Entry
-from whorl.artifacts.entry import names_of
+from whorl.artifacts.entry import HEAD, names_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import importing, logger, room
 from whorl.settings import DEFAULT_MAX_SIZE, absolute
 
 from .found import ABSENT, Absent, Found, check_key
-from .safety import check_directory, danger, is_private
+from .safety import check_directory, danger, distrust, is_private, unsafe_directory
 from .statistics import Statistics
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from whorl.artifacts import damage
+
     from . import bound as bounds
-    from . import listing, mapping, stamp, unusable, writing
+    from . import large_file, listing, stamp, unusable, writing
     from . import outcome as outcomes
     from .bound import Bound, Collected
 else:  # what a hit has no need of
     bounds = room("whorl.store.bound", globals())
+    damage = room("whorl.artifacts.damage", globals())
+    large_file = room("whorl.store.large_file", globals())
     listing = room("whorl.store.listing", globals())
-    mapping = room("whorl.store.mapping", globals())
     outcomes = room("whorl.store.outcome", globals())
     stamp = room("whorl.store.stamp", globals())
     unusable = room("whorl.store.unusable", globals())
@@ -59,7 +62,7 @@ __all__ = ["DirectoryStore"]
 log = logger("whorl.store")
 
 RENEWED_EVERY: Final = 3600.0  # seconds after which a hit renews the time of a file
-_READ: Final = (
+_FLAGS: Final = (
     os.O_RDONLY
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_NOFOLLOW", 0)
@@ -74,6 +77,7 @@ _USUAL: Final = 1 << 16  # bytes that hold most entries
 _LOOKED_AT: Final = 10_000
 _TRUSTED_FOR: Final = 5.0  # seconds
 _AT_ONCE: Final = 1 << 20  # up to here a file is read before its head is looked at
+_LARGE: Final = 1 << 22  # from here on it is worth asking for large pages of memory
 
 
 class DirectoryStore:
@@ -94,8 +98,9 @@ class DirectoryStore:
     """
 
     __slots__ = (
-        "__weakref__", "_bound", "_checked_until", "_entries", "_groups", "_home", "_looked_at",
-        "_private_until", "_said", "max_size", "place", "read_only", "statistics", "sync",
+        "__weakref__", "_bound", "_checked_until", "_entries", "_groups", "_looked_at",
+        "_private_until", "_safe_until", "_said", "home", "max_size", "place", "read_only",
+        "statistics", "sync",
     )  # fmt: skip
 
     def __init__(
@@ -109,14 +114,14 @@ class DirectoryStore:
     ) -> None:
         # Texts, not paths, and no more than a hit needs: every new process does this.
         self.place = absolute(os.fspath(root))
-        is_closed = check_directory(self.place)
         home = f"{self.place}{_VERSION}"
+        is_closed = check_directory(self.place, home)
         self.max_size = max_size
         self.read_only = read_only
         self.statistics = statistics or Statistics(
             None if read_only else f"{self.place}{os.sep}statistics"
         )
-        self._home = home
+        self.home = home  # where what this version keeps is
         self._entries = f"{home}{os.sep}entries{os.sep}"
         self._groups = f"{home}{os.sep}groups{os.sep}"
         self.sync = sync
@@ -127,6 +132,7 @@ class DirectoryStore:
         self._looked_at: dict[str, tuple[float, bytes] | None] = {}
         # Until when the directory is taken to be as it was seen, and nobody else can have entered.
         self._checked_until = 0.0 if is_closed is None else time.monotonic() + _TRUSTED_FOR
+        self._safe_until = {home: self._checked_until}  # directories inside that were looked at
         self._private_until = self._checked_until if is_closed else 0.0
 
     @property
@@ -145,12 +151,12 @@ class DirectoryStore:
     @property
     def leases(self) -> str:
         """Where it is written who is making what."""
-        return f"{self._home}{os.sep}leases"
+        return f"{self.home}{os.sep}leases"
 
     @property
     def incoming(self) -> str:
         """Where files are while they are written."""
-        return f"{self._home}{os.sep}incoming"
+        return f"{self.home}{os.sep}incoming"
 
     @property
     def bound(self) -> Bound:
@@ -168,7 +174,7 @@ class DirectoryStore:
         return f"DirectoryStore({self.place!r})"
 
     def path(self, key: StableDigest, under: StableDigest | None = None) -> str:
-        """Where the entry of a key is, if it is there: for mapping its payloads."""
+        """Where the entry of a key is, if it is there."""
         if under is None:
             return f"{self._entries}{key[:2]}{os.sep}{key[2:]}"
         return f"{self._groups}{under[:2]}{os.sep}{under[2:]}{os.sep}{key}"
@@ -184,10 +190,10 @@ class DirectoryStore:
         else:
             path = f"{self._groups}{under[:2]}{_SEP}{under[2:]}{_SEP}{key}"
         try:
-            file = os.open(path, _READ)
+            file = os.open(path, _FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             return self._unreadable(path, error)
         try:
             known = self._looked_at.get(path)
@@ -196,28 +202,57 @@ class DirectoryStore:
                     return Found(Entry.checked(os.read(file, _USUAL), key, under, known[1]))
                 except Damaged:  # or only a part of it: look more closely
                     os.lseek(file, 0, os.SEEK_SET)
+            directory = path.rpartition(_SEP)[0]
+            unsafe = self._distrusted(directory)
+            if unsafe is not None:
+                return unusable.distrusted(self, *unsafe)
             status = os.fstat(file)
             size = status.st_size
             if size > self.max_size:
                 return unusable.too_large()
-            contents: bytes | memoryview = os.read(file, size) if size <= _AT_ONCE else b""
-            if len(contents) != size or status.st_mode & _KIND != _REGULAR:
-                contents = _contents(file, status, self.place)
             names = names_of(key, under)
-            entry = Entry.checked(contents, key, under, names)
+            try:
+                entry = Entry.checked(_contents(file, status), key, under, names)
+            except Damaged as damaged:
+                return unusable.set_aside(self, path, status, damaged)
             return self._looked(path, status, names) or Found(entry)
-        except Damaged as damaged:
-            return unusable.set_aside(self, path, os.fstat(file), damaged)
-        except (OSError, MemoryError) as error:
+        except (OSError, MemoryError, ImportError) as error:
             return self._unreadable(path, error)
         finally:
-            os.close(file)
+            _close(file)
 
-    def _unreadable(self, path: str, error: OSError | MemoryError) -> outcomes.Failed | Absent:
+    def _unreadable(self, path: str, error: Exception) -> outcomes.Failed | Absent:
         try:
             return unusable.unreadable(self, path, error)
-        except (ImportError, OSError):  # no more files can be opened, nor that of a module
+        except (ImportError, OSError, MemoryError):  # no files can be opened, nor that of a module
             return ABSENT
+
+    # -- trust --------------------------------------------------------------------------
+
+    def check_inside(self, directory: str) -> None:
+        """Raise `UnsafeDirectory` if a directory of the store, or one above, may be another's."""
+        unsafe = self._distrusted(directory)
+        if unsafe is not None:
+            raise unsafe_directory(*unsafe, self.place)
+
+    def _distrusted(self, directory: str) -> tuple[str, str] | None:
+        """The directory on the way to this one that is not to be trusted, and why; None if all are.
+
+        Each is looked at every few seconds.
+        """
+        known, now, met = self._safe_until, time.monotonic(), []
+        while directory != self.place and known.get(directory, 0.0) <= now:
+            reason = distrust(directory)
+            if reason is not None:
+                return directory, reason
+            met.append(directory)
+            directory = directory.rpartition(_SEP)[0]
+        if len(known) >= _LOOKED_AT:
+            known.clear()
+        known.update(dict.fromkeys(met, now + _TRUSTED_FOR))
+        return None
+
+    # -- reading, where it is less usual ------------------------------------------------
 
     def _looked(self, path: str, status: os.stat_result, names: bytes) -> outcomes.Failed | None:
         """Look at the file itself, not at its content: who may have written it, when it was used.
@@ -246,7 +281,7 @@ class DirectoryStore:
 
     def _renew(self, path: str) -> None:
         if not self.read_only:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, MemoryError):
                 os.utime(path)
 
     def glance(self, key: StableDigest) -> Entry | None:
@@ -256,32 +291,46 @@ class DirectoryStore:
         """
         path = self.path(key)
         try:
-            file = os.open(path, _READ)
-        except OSError:
+            file = os.open(path, _FLAGS)
+        except (OSError, MemoryError):
             return None
         try:
             status = os.fstat(file)
             if status.st_size > _AT_ONCE or danger(status) is not None:
                 return None
+            if self._distrusted(path.rpartition(_SEP)[0]) is not None:
+                return None
             entry = Entry.checked(os.read(file, status.st_size), key)
-        except (Damaged, OSError, MemoryError):
+        except (Damaged, OSError, MemoryError, ImportError):
             return None
         finally:
-            os.close(file)
+            _close(file)
         if abs(time.time() - status.st_mtime) > RENEWED_EVERY:
             self._renew(path)
         return entry
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
         """The keys of a group, or those of no group, in no order."""
+        if under is not None:
+            check_key(under)
+        above = self._entries if under is None else self.path(under, under)
+        directory = os.path.dirname(above)
+        if not self._is_trusted(directory):
+            return iter(())
         if under is None:
-            return listing.keys_in_shards(self._entries)
-        check_key(under)
-        return listing.keys_in_group(os.path.dirname(self.path(under, under)))
+            return listing.keys_in_shards(directory)
+        return listing.keys_in_group(directory)
 
     def groups(self) -> Iterator[StableDigest]:
         """The groups that have entries."""
-        return listing.keys_in_groups(self._groups)
+        directory = os.path.dirname(self._groups)
+        return listing.keys_in_groups(directory) if self._is_trusted(directory) else iter(())
+
+    def _is_trusted(self, directory: str) -> bool:
+        try:
+            return self._distrusted(directory) is None
+        except (OSError, MemoryError):
+            return False
 
     def set_aside(
         self, key: StableDigest, under: StableDigest | None, damaged: Damaged
@@ -290,8 +339,10 @@ class DirectoryStore:
         check_key(key, under)
         path = self.path(key, under)
         try:
+            if self._distrusted(os.path.dirname(path)) is not None:
+                return ABSENT
             return unusable.set_aside(self, path, os.lstat(path), damaged)
-        except OSError:
+        except (OSError, MemoryError):
             return ABSENT
 
     # -- writing ------------------------------------------------------------------------
@@ -320,7 +371,7 @@ class DirectoryStore:
 
     def uses(self, toolchain: str) -> None:
         """Say that entries of a toolchain are in use: they are not the first to be evicted."""
-        stamp.keep_alive(self._home, toolchain)
+        stamp.keep_alive(self.home, toolchain)
 
     def say(self, topic: object, level: int, message: str, *words: object) -> None:
         """Log something once."""
@@ -329,8 +380,33 @@ class DirectoryStore:
             log.log(level, message, *words)
 
 
-def _contents(file: int, status: os.stat_result, root: str) -> bytes | memoryview:
-    """All of a file that is large, or of which not all was read; mapped where that is safe."""
-    if not stat.S_ISREG(status.st_mode):
+def _close(file: int) -> None:
+    """What was read has been checked: it is right, whatever is said now."""
+    try:  # noqa: SIM105  # hot
+        os.close(file)
+    except (OSError, MemoryError):
+        pass
+
+
+def _contents(file: int, status: os.stat_result) -> bytes | memoryview:
+    """All of a file, read."""
+    if status.st_mode & _KIND != _REGULAR:
         raise Damaged.not_a_file()
-    return mapping.contents(file, status.st_size, root)
+    size = status.st_size
+    if size > _AT_ONCE:  # not read if it cannot be an entry
+        damage.check_head(_read(file, HEAD), size)
+        os.lseek(file, 0, os.SEEK_SET)
+    found = large_file.contents(file, size) if size >= _LARGE else None
+    return _read(file, size) if found is None else found
+
+
+def _read(file: int, size: int) -> bytes:
+    """So many bytes, or as many as there are: the system may give fewer at once."""
+    data = os.read(file, size)
+    if len(data) == size:
+        return data
+    parts, left = [data], size - len(data)
+    while left > 0 and (part := os.read(file, left)):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)

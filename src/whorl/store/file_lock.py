@@ -13,6 +13,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from .atomic_file import close_quietly, open_own
+
 if TYPE_CHECKING:
     from typing import Protocol
 
@@ -66,29 +68,26 @@ if sys.platform != "win32":
             _held.discard(self)
             file, self.file = self.file, -1
             if file >= 0:
-                with contextlib.suppress(OSError):  # the program has closed it
+                with contextlib.suppress(OSError, MemoryError):  # the program has closed it
                     fcntl.flock(file, fcntl.LOCK_UN)  # a child may have the file open, too
-                    os.close(file)
+                close_quietly(file)
 
     _held: Final[set[_LockedFile]] = set()
 
     def _attempted(path: str) -> Lock | None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        file = os.open(path, flags, _OURS_ALONE)
+        file = open_own(path, os.O_RDWR)
         try:
-            if os.fstat(file).st_mode & 0o777 != _OURS_ALONE:  # a umask has a say in it, too
-                os.fchmod(file, _OURS_ALONE)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(file).st_nlink:
                 return _LockedFile(file)
         except OSError as error:
             if error.errno not in _CONTENTION:
-                os.close(file)
+                close_quietly(file)
                 raise
         except BaseException:  # a signal came between
-            os.close(file)
+            close_quietly(file)
             raise
-        os.close(file)  # another has it, or has just removed it
+        close_quietly(file)  # another has it, or has just removed it
         return None
 
     def _let_go_in_child() -> None:
@@ -96,8 +95,7 @@ if sys.platform != "win32":
         while _held:
             lock = _held.pop()
             file, lock.file = lock.file, -1
-            with contextlib.suppress(OSError):
-                os.close(file)
+            close_quietly(file)
 
     os.register_at_fork(after_in_child=_let_go_in_child)
 

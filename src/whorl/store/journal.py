@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from whorl.late import NamedTuple, dataclass
 
-from .atomic_file import append_small, make_directory
+from .atomic_file import append_small, make_directory, read_small
 from .directory import DirectoryStore
 from .medium import Store
 
@@ -130,8 +130,8 @@ class Journal:
 
     def note(self, miss: Miss) -> None:
         """Append a miss. If that cannot be, it is forgotten."""
-        with contextlib.suppress(OSError):
-            if self._append(_line(miss)) >= LONGEST and os.stat(self._path).st_size >= LONGEST:
+        with contextlib.suppress(OSError, MemoryError):
+            if self._append(_line(miss)) >= LONGEST and os.lstat(self._path).st_size >= LONGEST:
                 os.replace(self._path, self._old)
 
     def _append(self, line: bytes) -> int:
@@ -187,9 +187,8 @@ def _short(text: str) -> str:
 
 def _read(path: str) -> Iterator[Miss]:
     try:
-        with open(path, "rb", opener=_open) as file:
-            data = file.read(_READ_AT_MOST)
-    except OSError:
+        data = read_small(path, _READ_AT_MOST)
+    except (OSError, MemoryError):
         return
     for text in data.split(b"\n"):
         if not text:
@@ -198,8 +197,3 @@ def _read(path: str) -> Iterator[Miss]:
             plain = json.loads(text)
             if type(plain) is dict:
                 yield Miss.from_plain(plain)
-
-
-def _open(path: str, flags: int) -> int:
-    """Without being held up by what is no file."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))

@@ -13,13 +13,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from .atomic_file import make_directory, write_small
+from .atomic_file import make_directory, read_small, write_small
 from .file_lock import locked
 
 if TYPE_CHECKING:
     from .file_lock import Lock
 
 __all__ = ["HELD", "NO_LEASES", "Held", "Lease", "Leases", "NoLeases"]
+
+
+_LONGEST_NUMBER: Final = 20  # digits of a process number, and some
 
 
 class Held:
@@ -44,12 +47,12 @@ class Lease:
     def release(self, *, done: bool) -> None:
         """Let others have it. If the entry is made, nobody needs the file any more."""
         if done:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, MemoryError):
                 os.unlink(f"{self._path}.holder")
             if sys.platform != "win32":  # there, a file that is open cannot go
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, MemoryError):
                     os.unlink(self._path)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, MemoryError):
             self._lock.release()
 
 
@@ -82,18 +85,18 @@ class Leases:
             if not os.path.isdir(self._directory):
                 make_directory(self._directory)
             lock = locked(path)
-        except (OSError, NotImplementedError):
+        except (OSError, MemoryError, NotImplementedError):
             return NO_LEASES
         if lock is None:
             return HELD
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, MemoryError):
             write_small(f"{path}.holder", str(os.getpid()))
         return Lease(lock, path)
 
     def holder(self, name: str) -> str:
         """Who has the lease, as far as that is known."""
         try:
-            with open(f"{self._directory}{os.sep}{name}.holder", encoding="ascii") as file:
-                return f"process {int(file.read(20))}"
-        except (OSError, ValueError):
+            holder = read_small(f"{self._directory}{os.sep}{name}.holder", _LONGEST_NUMBER)
+            return f"process {int(holder)}"
+        except (OSError, MemoryError, ValueError):
             return "another process"

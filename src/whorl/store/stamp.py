@@ -27,8 +27,8 @@ def _stamp(home: str, toolchain: str) -> str:
 def last_used(home: str, toolchain: str) -> float:
     """When a toolchain was last said to be in use; at the beginning of time if never."""
     try:
-        return os.stat(_stamp(home, toolchain)).st_mtime
-    except OSError:
+        return os.lstat(_stamp(home, toolchain)).st_mtime
+    except (OSError, MemoryError):
         return 0.0
 
 
@@ -36,11 +36,11 @@ def keep_alive(home: str, toolchain: str) -> None:
     """Say that a toolchain is in use."""
     stamp = _stamp(home, toolchain)
     try:
-        if time.time() - os.stat(stamp).st_mtime > STAMP_EVERY:
-            os.utime(stamp)
+        if time.time() - os.lstat(stamp).st_mtime > STAMP_EVERY:
+            write_small(stamp, toolchain)
     except FileNotFoundError:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, MemoryError):
             make_directory(os.path.dirname(stamp))
             write_small(stamp, toolchain)
-    except OSError:
-        pass
+    except (OSError, MemoryError):
+        pass  # an old time costs no more than an eviction that comes too soon

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.late import dataclass, field, replace
 
-from .atomic_file import write_small
+from .atomic_file import read_small, write_small
 from .ending import Ending
 from .file_lock import locked
 
@@ -29,6 +29,7 @@ __all__ = ["ProgramTotals", "Totals", "compact"]
 
 _ABSURD: Final = 1 << 63
 COMPACT_FROM: Final = 1 << 16  # bytes of a file that is added up when somebody collects
+READ_AT_MOST: Final = 1 << 24  # bytes of a file: whorl adds up its own long before that
 _TAKEN: Final = ".taken.jsonl"
 DAYS_KEPT: Final = 730
 PROGRAMS_KEPT: Final = 1000  # in one line: those that were used most
@@ -95,7 +96,11 @@ class Totals:
     @classmethod
     def in_file(cls, path: Path) -> Totals:
         """The sums of a file that WHORL_SUMMARY named."""
-        return cls._sum(_lines(path))
+        try:
+            with path.open("rb") as file:  # a link will do: the user has named it
+                return cls._sum(_lines_of(file.read(READ_AT_MOST)))
+        except (OSError, MemoryError):
+            return cls()
 
     @classmethod
     def by_day(cls, directory: Path) -> dict[int, Totals]:
@@ -177,29 +182,32 @@ def _by_day(lines: Iterable[Mapping[str, Any]]) -> dict[int, Totals]:
 def _files(directory: Path) -> list[Path]:
     try:
         return sorted(path for path in directory.iterdir() if path.name.endswith(".jsonl"))
-    except OSError:
+    except (OSError, MemoryError):
         return []
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """What a file of a statistics directory says, if it is one and as far as it is read."""
     try:
-        texts = path.read_bytes().splitlines()
-    except OSError:
-        return []
-    found = []
-    for text in texts:
+        data = read_small(str(path), READ_AT_MOST)
+    except (OSError, MemoryError):
+        return
+    yield from _lines_of(data)
+
+
+def _lines_of(data: bytes) -> Iterator[dict[str, Any]]:
+    for text in data.splitlines():
         try:
             line = json.loads(text)
         except (ValueError, RecursionError):
             continue
         if type(line) is dict:
-            found.append(line)
-    return found
+            yield line
 
 
 def compact(directory: Path) -> None:
     """Replace the lines of long files by their sums, unless another process does."""
-    with contextlib.suppress(OSError, NotImplementedError):
+    with contextlib.suppress(OSError, MemoryError, NotImplementedError):
         lock = locked(f"{directory / 'compacting'}") if directory.is_dir() else None
         if lock is not None:
             try:
@@ -211,12 +219,13 @@ def compact(directory: Path) -> None:
 
 def _compact_file(path: Path) -> None:
     """What was taken out of use is a sum already: nobody appends to it."""
-    if path.name.endswith(_TAKEN) or path.stat().st_size < COMPACT_FROM:
+    if path.name.endswith(_TAKEN) or path.lstat().st_size < COMPACT_FROM:
         return
     taken = path.with_suffix(f".{os.getpid()}-{time.time_ns():x}{_TAKEN}")
     path.rename(taken)  # whoever appends from now on makes a new file
     time.sleep(0.01)  # ... and whoever had it open has written by now
-    lines = [json.dumps(line, separators=(",", ":")) for line in _summed(_lines(taken))]
+    found = [*_lines_of(read_small(str(taken), READ_AT_MOST))]  # an error leaves them as they are
+    lines = [json.dumps(line, separators=(",", ":")) for line in _summed(found)]
     summed = taken.with_suffix(".sum")
     write_small(str(summed), "\n".join(lines) + "\n")
     summed.replace(taken)  # at every moment there are the lines or their sum

@@ -8,15 +8,18 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import Damaged
+from whorl.errors import UnsafeDirectory
 
 from .atomic_file import make_directory
 from .ending import Ending
 from .outcome import Failed
+from .remedy import file_remedy
+from .safety import IS_LINK, unsafe_directory
 
 if TYPE_CHECKING:
     from .directory import DirectoryStore
 
-__all__ = ["set_aside", "too_large", "unreadable", "unsafe", "words"]
+__all__ = ["distrusted", "set_aside", "too_large", "unreadable", "unsafe", "words"]
 
 _WARNING: Final = 30  # as logging has it
 
@@ -26,26 +29,29 @@ def too_large() -> Failed:
     return Failed("it is larger than all of the store may be", Ending.UNREADABLE)
 
 
-def unreadable(store: DirectoryStore, path: str, error: OSError | MemoryError) -> Failed:
+def unreadable(store: DirectoryStore, path: str, error: Exception) -> Failed:
     """Why a file cannot be read just now; it is left where it is."""
     if isinstance(error, MemoryError):
         return Failed("there is not enough memory for it", Ending.UNREADABLE)
+    if not isinstance(error, OSError):
+        return Failed(str(error), Ending.UNREADABLE)
     reason = words(error)
     if error.errno == errno.ELOOP and os.path.islink(path):
-        return unsafe(store, path, "it is a symbolic link")
+        return unsafe(store, path, IS_LINK)
     store.say(error.errno, _WARNING, "cannot read %s: %s", path, reason)
     return Failed(reason, Ending.UNREADABLE)
 
 
 def unsafe(store: DirectoryStore, path: str, reason: str) -> Failed:
     """Why a file is not believed that may be somebody else's."""
-    store.say(
-        ("unsafe", reason),
-        _WARNING,
-        "%s is not loaded: %s. Remove it, or make it yours alone (chown, chmod go-w).",
-        path,
-        reason,
-    )
+    what_to_do = file_remedy(path, reason, store.place)
+    store.say(("unsafe", reason), _WARNING, "%s is not loaded: %s. %s", path, reason, what_to_do)
+    return Failed(reason, Ending.UNSAFE)
+
+
+def distrusted(store: DirectoryStore, directory: str, reason: str) -> Failed:
+    """Why nothing is read that is in a directory of the store which may be somebody else's."""
+    store.say("unsafe", _WARNING, "%s", unsafe_directory(directory, reason, store.place))
     return Failed(reason, Ending.UNSAFE)
 
 
@@ -61,16 +67,17 @@ def set_aside(store: DirectoryStore, path: str, status: os.stat_result, damaged:
         if not _is_same(os.lstat(path), status):
             return Failed(reason, Ending.DAMAGED)
         make_directory(aside)
+        store.check_inside(aside)
         os.rename(path, target)
         if not _is_same(os.lstat(target), status):  # the good one that came in between
             os.rename(target, path)
             return Failed(reason, Ending.DAMAGED)
     except FileNotFoundError:
         return Failed(reason, Ending.DAMAGED)
-    except OSError as error:
+    except (OSError, MemoryError, UnsafeDirectory) as error:
         store.say(
             ("damaged", path), _WARNING, "%s is damaged: %s; it cannot be moved: %s",
-            path, reason, words(error),
+            path, reason, words(error) if isinstance(error, OSError) else error,
         )  # fmt: skip
         return Failed(reason, Ending.DAMAGED)
     store.statistics.count(Ending.SET_ASIDE)

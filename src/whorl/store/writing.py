@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from typing import TYPE_CHECKING, Final
 
 from whorl.artifacts import Damaged, Entry
@@ -43,17 +44,29 @@ def put(store: DirectoryStore, entry: Entry) -> Stored | Skipped | Failed:
         return Skipped(reason)
     path = store.path(entry.key, entry.under)
     try:
-        if store.bound.is_large(len(entry.data)):
-            _make_directories(store, path)
-        with store.bound.room_for(len(entry.data)):
-            _write(store, path, entry.data)
+        try:
+            _put(store, path, entry.data)
+        except OSError as error:
+            if error.errno not in _FULL or not store.bound.free(len(entry.data)):
+                raise
+            _put(store, path, entry.data)
+            store.bound.freed()
+        store.bound.wrote(len(entry.data))
     except UnsafeDirectory as error:
         store.say("unsafe", _WARNING, "%s", error)
         return Failed(error.reason, Ending.UNSAFE)
     except OSError as error:
         return _not_stored(store, error)
-    store.bound.wrote(len(entry.data))
+    except MemoryError:
+        return Failed("there is not enough memory", Ending.NOT_STORED)
     return STORED
+
+
+def _put(store: DirectoryStore, path: str, data: bytes | memoryview) -> None:
+    if store.bound.is_large(len(data)):
+        _make_directories(store, path)
+    with store.bound.room_for(len(data)):
+        _write(store, path, data)
 
 
 def remove(
@@ -63,20 +76,29 @@ def remove(
     check_key(key, under)
     if store.read_only:
         return Failed("the store is read-only", Ending.NOT_WRITABLE)
+    path = store.path(key, under)
     try:
-        os.unlink(store.path(key, under))
-    except FileNotFoundError:
+        store.check_inside(os.path.dirname(path))
+        os.unlink(path)
+    except (FileNotFoundError, NotADirectoryError):
         return ABSENT
+    except UnsafeDirectory as error:
+        return Failed(error.reason, Ending.UNSAFE)
     except OSError as error:
         return Failed(words(error), Ending.NOT_WRITABLE)
+    except MemoryError:
+        return Failed("there is not enough memory", Ending.NOT_WRITABLE)
     return STORED
 
 
 def _write(store: DirectoryStore, path: str, data: bytes | memoryview) -> None:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
+            for directory in (store.incoming, os.path.dirname(path)):
+                store.check_inside(directory)
             write_file(path, data, store.incoming, sync=store.sync)
-        except FileNotFoundError:  # the first of its shard, or a collection was faster
+        except (FileNotFoundError, NotADirectoryError):
+            # The first of its shard; or a collection was faster; or a file is in the way.
             if attempt == _ATTEMPTS:
                 raise
             _make_directories(store, path)
@@ -90,13 +112,25 @@ def _write(store: DirectoryStore, path: str, data: bytes | memoryview) -> None:
             return
 
 
+def _set_files_aside(store: DirectoryStore, directory: str) -> None:
+    """Move what is no directory away from the place of one, or of one above it in the store."""
+    above = os.path.dirname(directory)
+    if above != store.place:
+        _set_files_aside(store, above)
+    with contextlib.suppress(FileNotFoundError):
+        status = os.lstat(directory)
+        if not stat.S_ISDIR(status.st_mode):
+            set_aside(store, directory, status, Damaged.not_a_directory())
+
+
 def _make_directories(store: DirectoryStore, path: str) -> None:
     make_directory(store.place)
-    check_directory(store.place)
+    check_directory(store.place, store.home)
     for directory in (store.incoming, os.path.dirname(path)):
+        _set_files_aside(store, directory)
         make_directory(directory)
     tag = f"{store.place}{os.sep}CACHEDIR.TAG"
-    if not os.path.exists(tag):
+    if not os.path.lexists(tag):
         with contextlib.suppress(OSError):
             write_file(tag, _TAG, store.incoming)
 
