@@ -47,10 +47,12 @@ def of_argument(function: Any, x: int) -> Any:
 @pytest.mark.parametrize("reads", [by_name, whole], ids=["by name", "whole"])
 def test_another_class_of_a_module(reads: Any) -> None:
     MODULE.__dict__["X"] = 1
+    ran = reads.stats()["ran"]
     try:
         assert reads() == 1
         MODULE.__class__ = Doubling
-        assert reads() == 2
+        assert reads() == reads.uncached()  # 2; from Python 3.14 on, code that is warm says 1
+        assert reads.stats()["ran"] == ran + 2
         MODULE.__class__ = types.ModuleType
         assert reads() == 1
     finally:

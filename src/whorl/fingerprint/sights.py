@@ -25,6 +25,7 @@ __all__ = ["sights_of", "written_in"]
 _BY_NAME: Final = {
     "vars": Sight.ORDER,
     "__dict__": Sight.ORDER,
+    "__code__": Sight.DOCS,  # a docstring is one of its constants
     "__doc__": Sight.DOCS,
     "getdoc": Sight.DOCS,
     "__annotations__": Sight.TYPES,

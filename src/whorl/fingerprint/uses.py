@@ -82,10 +82,14 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """All values that a piece of code uses; `assigned` are those that have a local name."""
+    """All values that a piece of code uses; `assigned` are those that have a local name.
+
+    `is_scope_taken`: the `__globals__` of something is taken of which nothing is known here.
+    """
 
     values: tuple[Use, ...]
     assigned: tuple[Use, ...]
+    is_scope_taken: bool = False
 
 
 GETTERS: Final = frozenset(("getattr", "hasattr", "getattr_static", "__getattribute__"))
@@ -93,6 +97,9 @@ GETTERS: Final = frozenset(("getattr", "hasattr", "getattr_static", "__getattrib
 
 METHODS: Final = frozenset(("get", "__getitem__", "__contains__", "__getattribute__"))
 """Names of methods that are given a name."""
+
+SCOPE: Final = "__globals__"
+"""The attribute of a function that leads to all names of its module."""
 
 _JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 _MOST_STEPS: Final = 16
@@ -153,6 +160,8 @@ class _Walk:
         self._ended: dict[_Symbol, None] = {}
         self._assigned: dict[_Variable, dict[_Symbol, None]] = {}
         self._circular: set[_Variable] = set()
+        self._may_be_others: set[_Variable] = set()
+        self._scope_owners: set[Root | _Variable | None] = set()
         self._numbers = 0
         captured = {name: _Variable(-1, name) for name in code.co_freevars}
         for name, variable in captured.items():
@@ -167,6 +176,8 @@ class _Walk:
             self._numbers += 1
             own = (*current.co_varnames, *current.co_cellvars)
             variables = {**free, **{name: _Variable(number, name) for name in own}}
+            count = current.co_argcount + current.co_kwonlyargcount
+            self._may_be_others |= {variables[name] for name in current.co_varnames[:count]}
             cells = frozenset((*current.co_cellvars, *current.co_freevars))
             _Stack(self, variables, cells).run(self._steps_of(current))
             inner = [const for const in current.co_consts if isinstance(const, types.CodeType)]
@@ -185,11 +196,17 @@ class _Walk:
 
     def assign(self, variable: _Variable | None, value: _Value) -> None:
         """A value gets a local name."""
-        if type(value) is _Symbol:
-            if variable is None or len(value.steps) > _MOST_STEPS:
-                self.end(value)
-            else:
-                self._assign(variable, value)
+        if type(value) is not _Symbol:
+            self._may_be_others |= set() if variable is None else {variable}
+        elif variable is None or len(value.steps) > _MOST_STEPS:
+            self.end(value)
+        else:
+            self._assign(variable, value)
+
+    def takes(self, owner: _Value, name: str | GlobalRead) -> None:
+        """An attribute is taken from a value."""
+        if name == SCOPE:
+            self._scope_owners.add(owner.root if type(owner) is _Symbol else None)
 
     def uses(self) -> Uses:
         """What was found, with local names replaced by what they stand for."""
@@ -200,7 +217,11 @@ class _Walk:
         assigned: dict[Use, None] = {}
         for variable in self._assigned:
             assigned.update(dict.fromkeys(self._held(variable, known, values)))
-        return Uses(tuple(values), tuple(assigned))
+        known_owners = self._assigned.keys() - self._may_be_others
+        is_scope_taken = any(
+            type(owner) is not Root and owner not in known_owners for owner in self._scope_owners
+        )
+        return Uses(tuple(values), tuple(assigned), is_scope_taken)
 
     def _meant(
         self, symbol: _Symbol, known: dict[_Variable, tuple[Use, ...]], values: dict[Use, None]
@@ -358,6 +379,7 @@ class _Stack:
 
     def load_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
+        self._walk.takes(owner, step.argval)
         value = owner.then(Step("attribute", step.argval)) if type(owner) is _Symbol else None
         is_method = step.opname == "LOAD_METHOD" or (
             sys.version_info >= (3, 12) and bool((step.arg or 0) & 1)
@@ -438,6 +460,7 @@ class _Stack:
             return _Getter(by, keys[0])
         if by is not None and name in GETTERS and len(given) > 1 and keys[1] is not None:
             owner = given[0]
+            self._walk.takes(owner, keys[1])
             if type(owner) is _Symbol:
                 for value in (function, *given[1:]):
                     self._walk.end(value)

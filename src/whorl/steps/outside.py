@@ -39,7 +39,7 @@ from whorl.late import dataclass
 
 from .watch import function_scope
 
-__all__ = ["HAVE_PATHS", "Kind", "Outside", "named_outside", "outside_reads"]
+__all__ = ["HAVE_PATHS", "SCOPES", "Kind", "Outside", "named_outside", "outside_reads"]
 
 HAVE_PATHS: Final = frozenset(
     ("pathlib", "importlib", "importlib_resources", "py", "tempfile", "upath", "zipfile")
@@ -89,6 +89,11 @@ MODULES: Final = Kind(
     "reads=[module], ignores=['USED']",
 )
 CLASSES: Final = Kind(MODULES.name, "Write the classes down in a tuple, and go through that")
+SCOPES: Final = Kind(
+    "names that are taken from a function or a frame",
+    "Import the module at the top of the file, and take the name from it",
+)
+PLACES: Final = Kind("where code stands in its file", "Pass it as an argument")
 
 _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (FILES, "builtins", "open"),
@@ -178,6 +183,10 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (MODULES, "importlib", "import_module reload"),
     (MODULES, "sys", "modules"),
     (MODULES, "runpy", "run_module run_path"),
+    (MODULES, "pkgutil", "resolve_name"),
+    (MODULES, "pydoc", "locate"),
+    (SCOPES, "inspect", "getmodule currentframe stack trace getclosurevars"),
+    (SCOPES, "sys", "_getframe _current_frames"),
 )  # fmt: skip
 
 _GIVEN_LESS: Final = {
@@ -201,8 +210,15 @@ _GIVEN_LESS: Final = {
 _NO_TIMES: Final = frozenset(("localtime", "usegmt", "isdst"))
 """Arguments by keyword that say something about a time and not which."""
 
-_ANYWHERE: Final = {"__subclasses__": CLASSES}
-"""Methods that are known by their names alone, whatever they are taken from."""
+_ANYWHERE: Final = {
+    "__subclasses__": CLASSES,
+    **dict.fromkeys(("f_globals", "f_locals", "f_builtins"), SCOPES),
+    **dict.fromkeys(
+        ("co_firstlineno", "co_filename", "co_lines", "co_positions", "co_linetable", "co_lnotab"),
+        PLACES,
+    ),
+}  # fmt: skip
+"""Attributes that are known by their names alone, whatever they are taken from."""
 
 _OF_PATHS: Final = frozenset(("read_text", "read_bytes"))
 _CALLED: Final = frozenset(

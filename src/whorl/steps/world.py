@@ -40,13 +40,15 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import DEFAULT_REMEDY, Refused
 from whorl.fingerprint.rules.builtin import dict_node
-from whorl.fingerprint.sights import sights_of
+from whorl.fingerprint.rules.reached import Reached
+from whorl.fingerprint.sights import sights_of, written_in
 from whorl.fingerprint.tokens import FORMAT, Node, is_flat, marshalled, unlabelled
+from whorl.fingerprint.uses import SCOPE
 from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
 from .declared import Declared
-from .outside import ENVIRONMENT, FILES, HAVE_PATHS, Outside, named_outside, outside_reads
+from .outside import ENVIRONMENT, FILES, HAVE_PATHS, SCOPES, Outside, named_outside, outside_reads
 from .reach import called
 from .spelling import spelled
 from .watch import Check, Watch
@@ -291,7 +293,7 @@ class _Survey:
             is_ignored=lambda name: self._is_ignored(name, function),
             is_users=lambda module: self._describer.home(module).kind == "user",
         )
-        for found in found_in:
+        for found in (*found_in, *self._unknown_scope(function)):
             if found.kind.name in self._said.kinds or found.name in self._said.ignores:
                 continue
             if self._is_told(found, function, graph):
@@ -305,6 +307,13 @@ class _Survey:
                 continue
             if not self._is_told(found, function, graph):
                 raise self._outside(found, f"{found.name} for {name!r}", function, graph, name)
+
+    def _unknown_scope(self, function: types.FunctionType) -> tuple[Outside, ...]:
+        """The `__globals__` that it takes from a function that cannot be told."""
+        if SCOPE not in written_in(function.__code__):
+            return ()
+        is_taken = Reached(function, self._describer).is_scope_taken
+        return (Outside(f".{SCOPE}", SCOPES),) if is_taken else ()
 
     def _outside(
         self,

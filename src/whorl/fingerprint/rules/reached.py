@@ -26,7 +26,7 @@ from ..bytecode import GlobalRead, ImportRead, reads_of, uses_of
 from ..lookup import ABSENT, derives, find, is_special, module_vars
 from ..names import known_module_name
 from ..refusal import Refused
-from ..uses import METHODS, Root, Step, Use
+from ..uses import METHODS, SCOPE, Root, Step, Use
 from .library import in_library, named_node, put_into, taken_from, unloaded_home
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Reached:
         self.lookups: list[Lookup] = []
         self.modules: dict[str, types.ModuleType] = {}  # that names were taken from, by path
         self.scopes: list[dict[str, Any]] = []  # that count whole
+        self.is_scope_taken = False  # of a function that cannot be told
         self._describer = describer
         self._scope = function.__globals__
         self._builtins = cast("Mapping[str, Any]", cast("Any", function).__builtins__)
@@ -90,6 +91,7 @@ class Reached:
         self._loaded: dict[str, object] = {}
         self._shows_locals = False
         uses = uses_of(function.__code__)
+        self.is_scope_taken = uses.is_scope_taken
         for read in self._reads.imports:
             self._library_import(read, function)
         for use in uses.values:
@@ -115,11 +117,18 @@ class Reached:
                 continue
             following = self._step(place, step)
             if following is place:
+                self._stopped(place, (step, *waiting))
                 break
             place = following
         is_module = not isinstance(place, _Held) or type(place.value) is types.ModuleType
         if not (has_local_name and is_module) or self._shows_locals:
             self._count(place, into)
+
+    def _stopped(self, place: _Place, steps: tuple[Step, ...]) -> None:
+        """There is no way on from a place by these steps."""
+        is_function = isinstance(place, _Held) and type(place.value) is types.FunctionType
+        if not is_function and not isinstance(place, _InLibrary):
+            self.is_scope_taken |= any(step.name == SCOPE for step in steps)
 
     def _root(self, root: Root) -> _Place | None:
         if root.kind == "import":
@@ -215,7 +224,7 @@ class Reached:
         if isinstance(place, _Names):
             return place
         value = place.value
-        if type(value) is types.FunctionType and name == "__globals__":
+        if type(value) is types.FunctionType and name == SCOPE:
             is_users = self._describer.home_of_globals(value.__globals__).kind == "user"
             self.globals[place.path] = value
             return (
