@@ -143,10 +143,12 @@ class NativeTables:
 
     def pack(self, kernel: NumericKernel, specialization: Specialization, device: str) -> None:
         """Let the calls of a specialization that are checked in Python be launched by a builtin."""
-        parts = self.parts.get(specialization)
-        if parts is None or specialization in self._packed or self.is_off:
+        if self.is_off:
             return
         try:
+            parts = self.parts.get(specialization)
+            if parts is None or specialization in self._packed:
+                return
             python = specialization.loaded[device]
             if isinstance(python, PlainLaunch):
                 python, parts = python.generated()

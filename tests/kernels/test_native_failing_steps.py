@@ -1,0 +1,289 @@
+"""Every step of the native set-up fails once: the program has its results, and one warning.
+
+A step is a call of a function, of Python's or of C's, that is made while a kernel becomes native:
+allocations, files, memory maps and reads of memory among them. Of the calls of one function from
+another the first fails, in every other place; with `WHORL_TEST_LONG=1` every single call does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whorl
+from tests.kernels.native_calls import is_native, needs_native
+from whorl.kernels import native, resuming, tables
+from whorl.kernels.native import NativeTables
+from whorl.kernels.resumption import Resumption
+from whorl.launch import callable as native_callable
+from whorl.launch import class_layout, failure, layout, routine
+from whorl.launch.callable import entry_header
+
+pytestmark = [
+    needs_native,
+    # What a step raises inside of a finalizer is for nobody.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+ENTRIES: set[CodeType] = {
+    function.__code__
+    for function in (
+        native._made_classes,
+        NativeTables.pack,
+        NativeTables.add,
+        NativeTables.drop,
+        Resumption._found_natively,
+    )
+}
+EVERY = os.environ.get("WHORL_TEST_LONG") == "1"
+
+
+LEFT_OUT = "whorl/lazy.py"  # an import that is never over would let forks wait
+
+
+class Injected(Exception):
+    """What a step fails with."""
+
+
+class Steps:
+    """Counts the steps of the set-up, and lets one of them fail."""
+
+    def __init__(
+        self,
+        failing: int | None = None,
+        error: BaseException | None = None,
+        entries: set[CodeType] = ENTRIES,
+    ) -> None:
+        self.entries = entries
+        self.failing = failing
+        self.error = error
+        self.has_failed = False
+        self.places: dict[object, int] = {}  # of each, its first step
+        self.count = 0
+        self._inside: FrameType | None = None
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if self._inside is None:
+            if event == "call" and frame.f_code in self.entries:
+                self._inside = frame
+            return
+        if event == "return" and frame is self._inside:
+            self._inside = None
+        if event not in ("call", "c_call") or frame.f_code.co_filename.endswith(LEFT_OUT):
+            return
+        self.count += 1
+        called = getattr(argument, "__name__", "") if event == "c_call" else frame.f_code.co_name
+        place = (frame.f_code.co_filename.partition(" ")[0], frame.f_code.co_name, called)
+        self.places.setdefault(self.count if EVERY else place, self.count)
+        if self.count == self.failing and self.error is not None:
+            self.has_failed = True
+            raise self.error
+
+    def __enter__(self) -> Steps:
+        sys.setprofile(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        sys.setprofile(None)
+
+
+class Thing:
+    def __init__(self) -> None:
+        self.x = np.arange(4.0)
+        self.n = 3
+
+
+def total(thing: Any, k: Any) -> float:
+    s = 0.0
+    for i in range(thing.x.size):
+        s += thing.x[i] * k
+    return float(s + thing.n)
+
+
+def paused(x: Any, stop: Any) -> None:
+    x[0] += 1
+    with whorl.checkpoint(7, yield_on=stop):
+        x[1] += 1
+
+
+class Program:
+    """A kernel, and calls of it with known results."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.kernel: Any = whorl.kernel(function)
+        self.thing = Thing()
+
+    def step(self, number: int) -> None:
+        assert self.kernel(self.thing, number) == 6.0 * number + 3
+
+
+class Resumed(Program):
+    """The same with checkpoints."""
+
+    def step(self, number: int) -> None:
+        x, stop = np.zeros(2), np.ones((), np.int32)
+        assert self.kernel(x, stop).checkpoint == 7
+        stop[()] = 0
+        assert not self.kernel.resume(x, stop, from_checkpoint=7).yielded
+        assert x.tolist() == [1, 2]
+
+
+PROGRAMS: dict[str, tuple[type[Program], Callable[..., Any]]] = {
+    "called": (Program, total),
+    "resumed": (Resumed, paused),
+}
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    classes, found = dict(native._classes), dict(routine._found)
+    made, reasons = dict(resuming._made), dict(failure._reasons)
+    yield
+    anew()
+    native._classes.update(classes)
+    routine._found.update(found)
+    resuming._made.update(made)
+    failure._reasons.update(reasons)
+
+
+def anew() -> None:
+    """Let everything be made again, as in a new process."""
+    layout.layout.cache_clear()
+    class_layout.class_layout.cache_clear()
+    native_callable.native_base.cache_clear()
+    tables.api_of_all.cache_clear()
+    for known in (native._classes, routine._found, resuming._made, failure._reasons):
+        known.clear()
+
+
+def program(name: str, steps: Steps) -> Program:
+    anew()
+    made = None
+    while made is None:  # what interrupts the making of a kernel has its way, too
+        with steps:
+            try:
+                cls, function = PROGRAMS[name]
+                made = cls(function)
+            except KeyboardInterrupt:
+                assert steps.error is not None
+    return made
+
+
+def steps_of(name: str) -> list[int]:
+    for _ in range(2):  # in the first one, things are compiled
+        steps = Steps()
+        made = program(name, steps)
+        for number in range(6):
+            with steps:
+                made.step(number)
+    with steps:
+        made.kernel.tables.drop(made.kernel)
+    assert len(steps.places) > 150
+    return sorted(steps.places.values())[:: 1 if EVERY else 2]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_whichever_step_fails_the_results_are_right_and_there_is_one_warning(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    off = 0
+    for failing in steps_of(name):
+        caplog.clear()
+        steps = Steps(failing, Injected(f"step {failing}"))
+        with caplog.at_level(logging.WARNING, "whorl.launch"):
+            made = program(name, steps)
+            for number in range(6):
+                with steps:
+                    made.step(number)
+            with steps:
+                made.kernel.tables.drop(made.kernel)
+            for number in range(3):
+                made.step(number)
+        warned = [record.getMessage() for record in caplog.records]
+        assert len(warned) <= 1, warned
+        if any(each.is_off for each in tables_of(made.kernel)) or None in native._classes.values():
+            assert f"Injected: step {failing} (" in warned[0]
+            off += 1
+    assert off > 50
+
+
+def test_at_whichever_step_new_tables_are_interrupted_what_calls_find_is_kept_alive() -> None:
+    shown = {NativeTables._show.__code__}
+    for failing in range(1, 200):
+        made = program("called", Steps())
+        for number in range(6):
+            made.step(number)
+        assert is_native(made.kernel)
+        steps = Steps(failing, KeyboardInterrupt(), shown)
+        for _ in range(5):  # another specialization gets a table too
+            with steps:
+                try:
+                    assert made.kernel(made.thing, 0.5) == 6.0
+                except KeyboardInterrupt:
+                    assert steps.has_failed
+        assert_kept(made.kernel)
+        made.step(7)
+        if not steps.has_failed:
+            break
+    assert 20 < failing < 199
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_at_whichever_step_it_is_interrupted_the_caller_knows_and_goes_on(name: str) -> None:
+    for failing in steps_of(name)[:: 1 if EVERY else 2]:
+        steps = Steps(failing, KeyboardInterrupt())
+        made = program(name, steps)
+        for number in range(6):
+            with steps:
+                try:
+                    made.step(number)
+                except KeyboardInterrupt:
+                    assert steps.has_failed
+        for called in called_natively(made.kernel):
+            assert_kept(called)
+        for number in range(3):
+            made.step(number)
+
+
+def called_natively(kernel: Any) -> list[Any]:
+    """A kernel, and its resumption if there is one."""
+    return [each for each in (kernel, kernel.resume) if hasattr(each, "tables")]
+
+
+def tables_of(kernel: Any) -> list[NativeTables]:
+    return [each.tables for each in called_natively(kernel)]
+
+
+def assert_kept(called: Any) -> None:
+    """The header that calls find is one that somebody holds."""
+    of = called.tables
+    classes = native._classes.get(called.family)
+    if classes is not None and isinstance(called, classes.native):
+        kept = [each.header.address for each in (*of._shown, *of._publishing)]
+        assert entry_header(called) in kept
+
+
+def test_what_interrupts_dropping_tables_leaves_none_that_could_be_found() -> None:
+    for failing in range(1, 60):
+        steps = Steps(None)
+        made = program("called", steps)
+        for number in range(6):
+            made.step(number)
+        assert is_native(made.kernel)
+        steps = Steps(failing, KeyboardInterrupt())
+        with steps:
+            try:
+                made.kernel.tables.drop(made.kernel)
+            except KeyboardInterrupt:
+                assert not is_native(made.kernel)
+        if not steps.has_failed:
+            break
+        made.step(5)
+    assert failing > 10
