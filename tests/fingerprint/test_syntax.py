@@ -71,6 +71,7 @@ def test_threads_get_their_trees_all_at_once() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # which is the point
 @pytest.mark.parametrize("locks", [syntax._lock, tree._compiling])
 def test_a_child_has_its_own_locks(locks: list[Any]) -> None:
     held, done = threading.Event(), threading.Event()
@@ -83,10 +84,12 @@ def test_a_child_has_its_own_locks(locks: list[Any]) -> None:
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if locks[0].acquire(timeout=5) else 1)
-    status = os.waitpid(child, 0)[1]
-    done.set()
-    thread.join()
+    try:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if locks[0].acquire(timeout=5) else 1)
+        status = os.waitpid(child, 0)[1]
+    finally:  # or the tests that come later would wait for the lock
+        done.set()
+        thread.join()
     assert status == 0
