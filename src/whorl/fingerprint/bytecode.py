@@ -40,15 +40,18 @@ __all__ = [
 
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
 _CELL_LOADS: Final = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"))
-_NAME_LOADS: Final = frozenset(
+# From Python 3.13 on, one instruction may load two names, or store one and load another.
+_LOCAL_LOADS: Final = frozenset(
     (
-        *_GLOBAL_LOADS, *_CELL_LOADS, "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW",
-        "LOAD_FAST_LOAD_FAST",
+        "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_LOAD_FAST",
+        "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "STORE_FAST_LOAD_FAST",
     )
 )  # fmt: skip
+_NAME_LOADS: Final = _GLOBAL_LOADS | _CELL_LOADS | _LOCAL_LOADS
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CALLS: Final = frozenset(("PRECALL", "CALL"))
 _CONSTANT_LOADS: Final = frozenset(dis.hasconst)
+_CONSTANT_TEXTS: Final = ("LOAD_CONST", "LOAD_COMMON_CONSTANT")  # the latter may be an empty one
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +171,8 @@ def _captured_reads(code: types.CodeType) -> tuple[GlobalRead, ...]:
     for inner in nested_codes(code):
         steps = _steps(inner)
         for i, step in enumerate(steps):
-            if step.opname in _CELL_LOADS or (inner is code and step.opname[:9] == "LOAD_FAST"):
-                # From Python 3.13 on, one instruction may load two names.
-                loaded = step.argval if type(step.argval) is tuple else (step.argval,)
+            if step.opname in _CELL_LOADS or (inner is code and step.opname in _LOCAL_LOADS):
+                loaded = _loaded_names(step)
                 after = _attributes_after(steps, i)
                 for name in names.intersection(loaded):
                     seen[GlobalRead(name, after if name == loaded[-1] else ())] = None
@@ -190,22 +192,30 @@ def _calls(code: types.CodeType) -> tuple[Call, ...]:
         for i, step in enumerate(steps):
             if step.opname not in _NAME_LOADS:
                 continue
-            # From Python 3.13 on, one instruction may load two names.
-            name = step.argval[-1] if type(step.argval) is tuple else step.argval
+            name = _loaded_names(step)[-1]
             read = GlobalRead(name, _attributes_after(steps, i))
             after = i + 1 + len(read.attributes)
             after += steps[after].opname == "PUSH_NULL"  # 3.13 has it there
             given = _given(steps[after:], inner)
             if given is None and steps[after].opname == "CONTAINS_OP" and i:
                 given = 1, (), _texts(steps[i - 1 : i])
-            elif given is None and "BINARY_SUBSCR" in (
-                s.opname for s in steps[after + 1 : after + 2]
-            ):
+            elif given is None and any(map(_is_subscript, steps[after + 1 : after + 2])):
                 given = 1, (), _texts(steps[after : after + 1])
             if given is not None:
                 is_local = step.opname not in _GLOBAL_LOADS and name not in code.co_freevars
                 found[Call(read, is_local, *given)] = None
     return tuple(found)
+
+
+def _loaded_names(step: dis.Instruction) -> tuple[str, ...]:
+    """The names that an instruction loads, the last one on top."""
+    names: tuple[str, ...] = step.argval if type(step.argval) is tuple else (step.argval,)
+    return names[1:] if step.opname == "STORE_FAST_LOAD_FAST" else names
+
+
+def _is_subscript(step: dis.Instruction) -> bool:
+    """Whether an instruction is `a[b]`; from Python 3.14 on, that is an operator."""
+    return step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]")
 
 
 def _given(
@@ -239,7 +249,12 @@ def _given(
 
 
 # Where anything else comes between, a text may be a part of what is given.
-_PLAIN_LOADS: Final = ("LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
+_PLAIN_LOADS: Final = frozenset(
+    (
+        "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT", "LOAD_DEREF", "LOAD_NAME",
+        *_LOCAL_LOADS,
+    )
+)  # fmt: skip
 _AROUND_CALLS: Final = ("KW_NAMES", "PRECALL", "CACHE")
 
 
@@ -247,7 +262,7 @@ def _texts(steps: list[dis.Instruction]) -> tuple[str, ...]:
     """The constant texts that are loaded, up to the first instruction that loads none."""
     texts: list[str] = []
     for step in steps:
-        if step.opname != "LOAD_CONST" or type(step.argval) is not str:
+        if step.opname not in _CONSTANT_TEXTS or type(step.argval) is not str:
             break
         texts.append(step.argval)
     return tuple(texts)
@@ -269,9 +284,8 @@ def _attributes_taken(code: types.CodeType) -> tuple[Taken, ...]:
         steps = _steps(inner)
         named: dict[int, tuple[GlobalRead, Scope]] = {}  # what is loaded, by its step
         for i, (step, following) in enumerate(pairwise(steps)):
-            if step.opname in _NAME_LOADS or step.opname[:9] == "LOAD_FAST":
-                # From Python 3.13 on, one instruction may load two names.
-                name = step.argval[-1] if type(step.argval) is tuple else step.argval
+            if step.opname in _NAME_LOADS:
+                name = _loaded_names(step)[-1]
                 named[i] = GlobalRead(name), _scope_of(step, name, inner, code)
             if step.opname not in _ATTRIBUTE_LOADS:
                 continue

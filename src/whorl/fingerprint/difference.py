@@ -16,10 +16,11 @@ from typing import Any, Final, cast
 
 from whorl.late import NamedTuple, dataclass
 
+from .annotations import Unevaluated, annotations_of
 from .asked import Mode
 from .describe import Describer
 from .graph import Graph
-from .lookup import ABSENT, class_vars, derives, module_name, qualname
+from .lookup import ABSENT, derives, module_name, qualname
 from .names import known_by_name
 from .rules.builtin import short, shortened
 from .source import code_digest
@@ -93,7 +94,7 @@ class Difference:
 
 def words(value: object) -> str:
     """A value for people, without running any code of its class."""
-    if value is NOTHING or type(value) is Code:
+    if value is NOTHING or type(value) in (Code, Unevaluated):
         return repr(value)
     kind = type(value)
     if derives(kind, type):
@@ -303,10 +304,7 @@ def _text(owner: object) -> Code:
 
 def _annotations(owner: object) -> Code:
     """The annotations of a function or class as text."""
-    if type(owner) is types.FunctionType:
-        said = owner.__annotations__
-    else:
-        said = class_vars(cast("type", owner)).get("__annotations__", {})
+    said = annotations_of(cast("types.FunctionType | type", owner))
     return Code(", ".join(f"{name}: {words(kind)}" for name, kind in said.items()))
 
 

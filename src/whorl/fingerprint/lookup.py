@@ -31,6 +31,7 @@ __all__ = [
     "mro",
     "qualname",
     "reads_plainly",
+    "reified",
     "type_name",
     "uncounted",
 ]
@@ -153,6 +154,26 @@ def is_special(name: object) -> bool:
 def module_vars(module: types.ModuleType) -> dict[str, Any]:
     """The module's globals."""
     return _module_dict_of(module)
+
+
+_LAZY: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 3.15 on
+
+
+def reified(value: Any) -> Any:
+    """What a lazy import stands for, which is imported for it; ABSENT if it cannot be found.
+
+    Anything else is as it is. The name in the module stays bound to the lazy import until the
+    program itself uses it.
+
+    >>> reified(3)
+    3
+    """
+    if _LAZY is None or type(value) is not _LAZY:
+        return value
+    try:
+        return value.resolve()
+    except ImportError:
+        return ABSENT
 
 
 def instance_dict(value: object) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar, cast
 
 from whorl.late import dataclass
 
+from .annotations import Unevaluated, annotations_of
 from .lookup import (
     ABSENT,
     FIELDS,
@@ -193,7 +194,7 @@ def declared_markers(cls: type) -> dict[str, Marker]:
 
 
 def _in_annotations(cls: type) -> Iterator[tuple[str, Marker]]:
-    for name, annotation in _annotations(cls):
+    for name, annotation in annotations_of(cls).items():
         marker = _said_in(annotation, cls)
         if type(marker) is Marker:
             yield name, marker
@@ -202,16 +203,11 @@ def _in_annotations(cls: type) -> Iterator[tuple[str, Marker]]:
 def unreadable_markers(cls: type) -> list[tuple[str, str]]:
     """Annotations kept as text that may hold a marker and whose names cannot be found."""
     return [
-        (name, annotation)
+        (name, str(annotation))
         for c in mro(cls)
-        for name, annotation in _annotations(c)
-        if type(annotation) is str and _said_in(annotation, c) is _UNKNOWN
+        for name, annotation in annotations_of(c).items()
+        if type(annotation) in (str, Unevaluated) and _said_in(annotation, c) is _UNKNOWN
     ]
-
-
-def _annotations(cls: type) -> list[tuple[str, object]]:
-    annotations = class_vars(cls).get("__annotations__", ABSENT)
-    return list(annotations.items()) if type(annotations) is dict else []
 
 
 class _Unknown:
@@ -223,6 +219,8 @@ _UNKNOWN: Final = _Unknown()
 
 def _said_in(annotation: object, cls: type) -> Marker | _Unknown | None:
     """The marker in an annotation. Text is read, never run: names are looked up, no calls made."""
+    if type(annotation) is Unevaluated:
+        return _said_in_unevaluated(annotation, cls)
     if type(annotation) is not str:
         return _marker_in(annotation)
     try:
@@ -230,6 +228,34 @@ def _said_in(annotation: object, cls: type) -> Marker | _Unknown | None:
     except SyntaxError:
         return None
     return _said_in_tree(tree, cls)
+
+
+def _said_in_unevaluated(annotation: Unevaluated, cls: type) -> Marker | _Unknown | None:
+    """The same where the type beside a marker is not defined, or is made by a call."""
+    match annotation.operation, annotation.operands:
+        case "or", (left, right):
+            return _said_in(left, cls) or _said_in(right, cls)
+        case "getitem", (around, inside):
+            parts = _parts_of(inside)
+            if around is typing.Annotated:
+                for part in parts[1:]:
+                    if type(part) is Marker:
+                        return part
+                    if type(part) is Unevaluated and part.operation in ("undefined", "."):
+                        return _UNKNOWN
+                return _said_in(parts[0], cls)
+            if type(around) is Unevaluated:
+                return _UNKNOWN if "Annotated" in repr(around) else None
+            if any(around is form for form in (*_FORMS, typing.Optional)):
+                found = (_said_in(part, cls) for part in parts)
+                return next((said for said in found if said is not None), None)
+    return None
+
+
+def _parts_of(inside: object) -> tuple[object, ...]:
+    if type(inside) is Unevaluated and inside.operation == "tuple":
+        return inside.operands
+    return inside if type(inside) is tuple else (inside,)
 
 
 def _said_in_tree(tree: ast.expr, cls: type) -> Marker | _Unknown | None:

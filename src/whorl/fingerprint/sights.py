@@ -17,7 +17,7 @@ from typing import Final
 from .asked import Sight
 from .bytecode import nested_codes
 from .graph import Graph
-from .lookup import ABSENT, module_vars
+from .lookup import ABSENT, module_vars, reified
 from .source import once_per_code
 
 __all__ = ["sights_of", "written_in"]
@@ -28,10 +28,12 @@ _BY_NAME: Final = {
     "__code__": Sight.DOCS,  # a docstring is one of its constants
     "__doc__": Sight.DOCS,
     "getdoc": Sight.DOCS,
+    "__annotate__": Sight.TYPES,
     "__annotations__": Sight.TYPES,
     "__attrs_attrs__": Sight.TYPES,
     "__dataclass_fields__": Sight.TYPES,
     "__signature__": Sight.TYPES,
+    "call_annotate_function": Sight.TYPES,
     "get_annotations": Sight.TYPES,
     "get_type_hints": Sight.TYPES,
     "getfullargspec": Sight.TYPES,
@@ -89,12 +91,14 @@ def _is_from(name: str, function: types.FunctionType) -> bool:
     """Whether a name is that of one of its modules: held under it, or taken from the module."""
     names = written_in(function.__code__)
     scope = function.__globals__ | _captured(function)
-    held = scope.get(name, ABSENT)
+    held = reified(scope.get(name, ABSENT))
     for module in _FROM_MODULES[name]:
         loaded = sys.modules.get(module)
         if module in names or (loaded is not None and module_vars(loaded).get(name) is held):
             return True
-        if loaded is not None and any(scope.get(each) is loaded for each in scope.keys() & names):
+        if loaded is not None and any(
+            reified(scope[each]) is loaded for each in scope.keys() & names
+        ):
             return True  # under another name
     return False
 

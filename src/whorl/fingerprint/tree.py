@@ -35,7 +35,8 @@ __all__ = ["FunctionNode", "Parsed", "from_index", "source_of", "tree_digest", "
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-_NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind"))
+# `is_lazy`, from Python 3.15 on, is never so inside of a function.
+_NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind", "is_lazy"))
 _AROUND: Final = frozenset(("decorator_list", "returns"))  # of the function itself
 _FILES_KEPT: Final = 1024
 

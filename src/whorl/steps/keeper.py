@@ -8,6 +8,7 @@ cannot be written to, unless copies were asked for.
 from __future__ import annotations
 
 import logging
+import re
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -242,8 +243,10 @@ class Written:
             return None
 
     def _say(self, message: str, level: int) -> None:
-        if message not in self._said:
-            self._said.add(message)
+        """Log what has not been logged yet; the address of an object makes no difference."""
+        known = re.sub(" at 0x[0-9a-fA-F]+", "", message)
+        if known not in self._said:
+            self._said.add(known)
             log.log(level, "%s", message)
 
 

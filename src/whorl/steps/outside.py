@@ -33,7 +33,15 @@ from whorl.fingerprint.bytecode import (
     nested_codes,
     reads_of,
 )
-from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_name, module_vars, mro
+from whorl.fingerprint.lookup import (
+    ABSENT,
+    class_vars,
+    derives,
+    module_name,
+    module_vars,
+    mro,
+    reified,
+)
 from whorl.fingerprint.sights import written_in
 from whorl.late import dataclass
 
@@ -414,7 +422,7 @@ class _Held:
 
     def globally(self, name: str) -> Any:
         """What a global or a builtin of this name is."""
-        return self._scope.get(name, self._builtins.get(name, ABSENT))
+        return reified(self._scope.get(name, self._builtins.get(name, ABSENT)))
 
     def called(self, call: Call) -> Any:
         """What the name stands for by which something is called."""
@@ -441,7 +449,7 @@ def _imported(imports: Iterable[ImportRead]) -> Iterator[tuple[str, Any]]:
         if read.level or not derives(type(module), types.ModuleType):
             continue
         for name in read.names:
-            yield name, module_vars(cast("types.ModuleType", module)).get(name, ABSENT)
+            yield name, reified(module_vars(cast("types.ModuleType", module)).get(name, ABSENT))
         if not read.names and not read.renamed:
             top = read.module.partition(".")[0]
             yield top, sys.modules.get(top, ABSENT)
@@ -487,7 +495,8 @@ def _last(value: Any, attributes: tuple[str, ...]) -> Any:
         if not derives(type(value), types.ModuleType):
             return ABSENT
         name = str(module_vars(value).get("__name__"))
-        value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}", ABSENT))
+        found = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}", ABSENT))
+        value = reified(found)
     return value
 
 
@@ -518,7 +527,8 @@ def _given_less(value: Any, call: Call) -> Iterator[Outside]:
         if not derives(type(value), types.ModuleType):
             return
         name = str(module_vars(value).get("__name__"))
-        value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+        found = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+        value = reified(found)
         if value is None:  # a part of a library that loads its parts when they are used
             dotted = ".".join((name, *attributes[i:]))
             if dotted in _GIVEN_LESS and given < _GIVEN_LESS[dotted][0]:
@@ -536,7 +546,8 @@ def _along(value: Any, attributes: tuple[str, ...]) -> Outside | None:
     for i, attribute in enumerate(attributes):
         if derives(type(value), types.ModuleType):
             name = str(module_vars(value).get("__name__"))
-            value = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+            found = module_vars(value).get(attribute, sys.modules.get(f"{name}.{attribute}"))
+            value = reified(found)
             if value is None:  # a part of a library that loads its parts when they are used
                 return _by_name(f"{name}.{attribute}", attributes[i + 1 :])
         elif derives(type(value), type):

@@ -28,6 +28,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
+from whorl.fingerprint.annotations import names_in_annotations
 from whorl.fingerprint.asked import Sight
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
@@ -295,8 +296,7 @@ class Watch:
             self._pairs(keywords)
         if Sight.DOCS in self._describer.sees:
             self._test(f"{name}.__doc__ is {self._name(function.__doc__)}")
-        if function.__annotations__:
-            self._test(f"{name}.__annotations__ is {self._name(function.__annotations__)}")
+        self._annotations(function)
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         for free, cell in cells:
             if self._is_ignored(free, function):
@@ -312,6 +312,21 @@ class Watch:
             self._pairs(registry)
         if self._describer.home_of_globals(function.__globals__).kind == "user":
             self._reads(function)
+
+    def _annotations(self, function: types.FunctionType) -> None:
+        """Watch annotations; where they are deferred, what evaluates them and the names in it."""
+        annotate: Any = getattr(function, "__annotate__", None)
+        if annotate is None:
+            held = function.__annotations__
+            if held:
+                self._test(f"{self._name(function)}.__annotations__ is {self._name(held)}")
+            return
+        self._test(f"{self._name(function)}.__annotate__ is {self._name(annotate)}")
+        scope, builtins = function_scope(function)
+        for name in names_in_annotations(function):
+            self._stored(scope, name, scope.get(name, ABSENT))
+            if name not in scope:
+                self._stored(builtins, name, builtins.get(name, ABSENT))
 
     def _reads(self, function: types.FunctionType) -> None:
         """Watch what a function takes from modules: the same steps as its fingerprint makes."""

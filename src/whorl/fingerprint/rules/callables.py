@@ -18,6 +18,7 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ..annotations import annotations_of
 from ..asked import Mode, Sight
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
 from ..names import known_module_name, resolve
@@ -87,13 +88,13 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
         ".__name__": code.co_name,
         ".__code__": Node(b"code of", (own.origin, own.digest), unlabelled),
         **captured,
-        ".__annotations__": annotations_node(function.__annotations__, describer),
+        ".__annotations__": annotations_node(function, describer),
         ".__globals__": None if reached is None else dict_node(reached.globals),
     }
     if Sight.DOCS in describer.sees:
         parts[".__doc__"] = function.__doc__
     if Sight.TYPES in describer.sees:
-        named = named_classes(function.__annotations__, function.__globals__, describer)
+        named = named_classes(function, function.__globals__, describer)
         parts[".__annotations__.values()"] = named
     return Node(b"function", [*parts.values()], [*parts].__getitem__)
 
@@ -133,9 +134,10 @@ def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
     return frozenset(("dispatch_cache", "cache_token", "method_cache"))
 
 
-def annotations_node(annotations: object, describer: Describer) -> Node | None:
+def annotations_node(owner: types.FunctionType | type, describer: Describer) -> Node | None:
     """The annotations of a function or class, with classes by name."""
-    if type(annotations) is not dict or not annotations:
+    annotations = annotations_of(owner)
+    if not annotations:
         return None
     digest = describer.digest_in(Mode.NAMES, annotations, ".__annotations__")
     return Node(b"annotations", (digest,), unlabelled)

@@ -23,6 +23,8 @@ from ..lookup import (
     module_name,
     module_vars,
     qualname,
+    reified,
+    type_name,
 )
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
@@ -48,6 +50,9 @@ _NOT_CONTENT: Final = frozenset(
         "__dataclass_fields__", "__signature__", "__attrs_props__", "__slotnames__",
     )
 )  # fmt: skip
+
+# Where a structure of ctypes has its fields: `_fields_` says so too, and these cannot be copied.
+_PLACES_OF_FIELDS: Final = ("_ctypes.CField", "ctypes.CField")
 
 _MADE_BY_DATACLASS: Final = frozenset(
     (
@@ -91,7 +96,7 @@ def _class(cls: Any, describer: Describer) -> Node:
         ".__qualname__": f"{name}:{qualname(cls)}",
         ".__class__": type(cls),
         ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
-        ".__annotations__": annotations_node(class_vars(cls).get("__annotations__"), describer),
+        ".__annotations__": annotations_node(cls, describer),
         **_looked_at(cls, content, describer),
         "": dict_node(content),
     }
@@ -109,8 +114,7 @@ def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -
     if Sight.DOCS in describer.sees:
         parts[".__doc__"] = stored.get("__doc__")
     if Sight.TYPES in describer.sees:
-        named = stored.get("__annotations__")
-        parts[".__annotations__.values()"] = named_classes(named, home_scope(cls), describer)
+        parts[".__annotations__.values()"] = named_classes(cls, home_scope(cls), describer)
     return parts
 
 
@@ -144,6 +148,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
         and not str(name).startswith("__pydantic_")
         and type(held) is not types.MemberDescriptorType
         and type(held) is not types.GetSetDescriptorType
+        and type_name(type(held)) not in _PLACES_OF_FIELDS
     }
     registered = _registered(cls)
     if registered:
@@ -267,6 +272,7 @@ _MODULE_BOOKKEEPING: Final = frozenset(
     (
         "__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__name__",
         "__package__", "__path__", "__spec__", "__annotations__", "__warningregistry__",
+        "__annotate__", "__conditional_annotations__", "__lazy_modules__",
     )
 )  # fmt: skip
 
@@ -281,7 +287,7 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
     if describer.mode is not Mode.CODE:
         return code_leaf(value, describer)
     left_out = _MODULE_BOOKKEEPING - ({"__doc__"} if Sight.DOCS in describer.sees else set())
-    held = {key: inner for key, inner in stored.items() if key not in left_out}
+    held = {key: reified(inner) for key, inner in stored.items() if key not in left_out}
     parts = [known_module_name(name), type(value), dict_node(held)]
     if Sight.ORDER in describer.sees:  # less modules, which are put there when they are loaded
         parts.append([key for key, inner in held.items() if type(inner) is not types.ModuleType])

@@ -7,9 +7,11 @@ import types
 import typing
 from typing import TYPE_CHECKING, Any, Final
 
+from ..annotations import Unevaluated
 from ..asked import Mode
 from ..lookup import class_vars, derives, instance_dict, type_name
 from ..names import known_module_name
+from ..source import code_digest
 from ..tokens import Node
 from .rule import Rule
 
@@ -78,7 +80,27 @@ def _lazy_alias(value: Any, describer: Describer) -> Node:
     return Node(b"type alias", (value.__name__, value.__value__, *value.__type_params__))
 
 
+def _unevaluated(value: Unevaluated, describer: Describer) -> Node:
+    """An annotation that only the user's code could evaluate.
+
+    A function in it counts by its own code: its annotations may lead back to it.
+    """
+    return Node(b"unevaluated", (value.operation, *map(_operand, value.operands)))
+
+
+def _operand(value: Any) -> object:
+    if type(value) is types.FunctionType:
+        own = code_digest(value.__code__)
+        return Node(b"named in an annotation", (value.__qualname__, own.origin, own.digest))
+    if type(value) is tuple or type(value) is list:
+        return type(value)(map(_operand, value))
+    if type(value) is dict:
+        return {name: _operand(each) for name, each in value.items()}
+    return value
+
+
 RULES: Final[dict[type, Rule]] = {
+    Unevaluated: _unevaluated,
     types.GenericAlias: _alias,
     types.UnionType: _alias,
     type(typing.List[int]): _alias,  # noqa: UP006 - the class of the old spelling is meant

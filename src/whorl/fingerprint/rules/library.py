@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..boundary import USER, Home
 from ..bytecode import ImportRead, reads_of
-from ..lookup import ABSENT, derives, module_name, module_vars
+from ..lookup import ABSENT, derives, module_name, module_vars, reified
 from ..names import known_module_name
 from ..tokens import Node, is_leaf, unlabelled
 
@@ -38,7 +38,7 @@ def in_library(
     for attribute in attributes:
         if type(value) is not types.ModuleType:
             break
-        place, value = f"{place}.{attribute}", module_vars(value).get(attribute, ABSENT)
+        place, value = f"{place}.{attribute}", reified(module_vars(value).get(attribute, ABSENT))
     if is_leaf(type(value)) or is_users(value, describer):
         return place, value
     return path, module
@@ -60,17 +60,18 @@ def taken_from(
     """
     value: object = module
     for attribute in way:
-        value = module_vars(value).get(attribute) if type(value) is types.ModuleType else None
+        held = module_vars(value).get(attribute) if type(value) is types.ModuleType else None
+        value = reified(held)
     if type(value) is not types.ModuleType:
         return {}
     stored = module_vars(value)
     if describer.home(str(stored.get("__name__", ""))).kind == "user":
         return {}  # all of it counts
     with_numbers = not way and "__getattr__" not in stored
-    held = {".".join((path, *way, name)): stored[name] for name in names if name in stored}
+    taken = {".".join((path, *way, name)): stored[name] for name in names if name in stored}
     return {
         place: found
-        for place, found in held.items()
+        for place, found in taken.items()
         if is_users(found, describer) or (with_numbers and is_leaf(type(found)))
     }
 

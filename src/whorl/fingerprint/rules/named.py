@@ -9,6 +9,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ..annotations import Unevaluated, annotations_of
 from ..bytecode import reads_of
 from ..lookup import ABSENT, class_vars, derives, find, module_name, module_vars, mro
 from ..syntax import syntax_tree
@@ -34,13 +35,36 @@ def home_scope(cls: type) -> Mapping[str, Any]:
 
 
 def named_classes(
-    annotations: object, scope: Mapping[str, Any], describer: Describer
-) -> tuple[type, ...]:
-    """The user's classes that are named in the annotations of a function or class."""
-    if type(annotations) is not dict:
-        return ()
-    found = (cls for said in annotations.values() for cls in _named(said, scope))
-    return _users(found, describer)
+    owner: types.FunctionType | type, scope: Mapping[str, Any], describer: Describer
+) -> tuple[type | types.FunctionType, ...]:
+    """The user's classes that are named in the annotations of a function or class.
+
+    And the functions that are called there when somebody evaluates them.
+    """
+    said = annotations_of(owner).values()
+    classes = _users((cls for each in said for cls in _named(each, scope)), describer)
+    return classes + tuple(
+        part
+        for each in said
+        for part in _inside(each)
+        if type(part) is types.FunctionType
+        and describer.home_of_globals(part.__globals__).kind == "user"
+    )
+
+
+def _inside(said: object) -> Iterator[object]:
+    """The operands of what is not evaluated, and theirs."""
+    waiting = [said]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is Unevaluated:
+            waiting += reversed(part.operands)
+        elif type(part) is tuple or type(part) is list:
+            waiting += reversed(part)
+        elif type(part) is dict:
+            waiting += reversed(part.values())
+        else:
+            yield part
 
 
 def classes_in(
@@ -62,8 +86,8 @@ def classes_in(
         found[id(cls)] = cls
         if is_made and "__pydantic_fields__" not in class_vars(cls):  # which says it itself
             for base in mro(cls):
-                said = class_vars(base).get("__annotations__")
-                waiting += named_classes(said, home_scope(base), describer)
+                named = named_classes(base, home_scope(base), describer)
+                waiting += [each for each in named if not isinstance(each, types.FunctionType)]
     return tuple(found.values())
 
 
@@ -78,6 +102,11 @@ def _named(annotation: object, scope: Mapping[str, Any]) -> Iterator[type]:
     read: set[str] = set()
     while waiting:
         part: Any = waiting.pop()
+        if type(part) is Unevaluated:
+            is_named = part.operation in ("undefined", ".")  # by texts that are not annotations
+            inner = [each for each in _inside(part) if not (is_named and type(each) is str)]
+            waiting += reversed(inner)
+            continue
         if derives(type(part), type):
             yield part
         if type(part) is typing.ForwardRef:

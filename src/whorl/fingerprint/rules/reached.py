@@ -23,7 +23,7 @@ from whorl.late import NamedTuple
 
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of, uses_of
-from ..lookup import ABSENT, derives, find, is_special, module_vars
+from ..lookup import ABSENT, derives, find, is_special, module_vars, reified
 from ..names import known_module_name
 from ..refusal import Refused
 from ..uses import METHODS, SCOPE, Root, Step, Use
@@ -143,9 +143,8 @@ class Reached:
         return self._entered(_Held(root.name, self._global(root.name)))
 
     def _global(self, name: str) -> object:
-        value = self._scope.get(name, ABSENT)
-        self.lookups.append(Lookup(name, self._scope, name, value))
-        if value is ABSENT:
+        value = self._looked_up(name, self._scope, name)
+        if name not in self._scope:
             value = self._builtins.get(name, ABSENT)
             self.lookups.append(Lookup(name, self._builtins, name, value))
         if name == "__name__" and type(value) is str:
@@ -216,7 +215,12 @@ class Reached:
     def _looked_up(self, path: str, stored: dict[str, Any], name: str) -> object:
         value = stored.get(name, ABSENT)
         self.lookups.append(Lookup(path, stored, name, value))
-        return value
+        try:
+            return reified(value)  # a lazy import is loaded now
+        except (RecursionError, MemoryError):
+            raise
+        except Exception as error:
+            raise _failed(path, error) from error
 
     def _attribute(self, place: _Place, name: str) -> _Place:
         if isinstance(place, _InLibrary):
@@ -318,10 +322,7 @@ class Reached:
         except (RecursionError, MemoryError):
             raise
         except Exception as error:
-            raise Refused(
-                f"it imports {name!r}, which fails with {type(error).__name__}: {error}",
-                "Mend the module, so that it can be imported.",
-            ) from error
+            raise _failed(name, error) from error
         self._loaded[name] = module
         self.lookups.append(Lookup(f"import {name}", sys.modules, name, module))
         return module
@@ -397,7 +398,7 @@ class Reached:
             return
         self.scopes.append(names.stored)
         into[names.path] = {
-            name: held for name, held in names.stored.items() if not is_special(name)
+            name: reified(held) for name, held in names.stored.items() if not is_special(name)
         }
 
     def _count_in_library(self, place: _InLibrary, into: dict[str, object]) -> None:
@@ -406,7 +407,7 @@ class Reached:
         last = cast("object", place.module)
         for attribute in place.attributes:
             if type(last) is types.ModuleType:
-                last = module_vars(last).get(attribute, ABSENT)
+                last = reified(module_vars(last).get(attribute, ABSENT))
         if type(last) is types.ModuleType:
             self._may_take(place.path, last, self._reads.attributes)
         if type(value) is types.ModuleType:  # it, or one in it, may go by a local name
@@ -419,10 +420,18 @@ def _without_submodules(package: types.ModuleType) -> dict[str, object]:
     name = package.__name__
     return {
         key: held
-        for key, held in module_vars(package).items()
+        for key, stored in module_vars(package).items()
+        for held in (reified(stored),)
         if not is_special(key)
         and not (type(held) is types.ModuleType and held.__name__ == f"{name}.{key}")
     }
+
+
+def _failed(name: str, error: Exception) -> Refused:
+    return Refused(
+        f"it imports {name!r}, which fails with {type(error).__name__}: {error}",
+        "Mend the module, so that it can be imported.",
+    )
 
 
 def _getters() -> tuple[object, ...]:
