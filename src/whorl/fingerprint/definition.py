@@ -15,7 +15,7 @@ import sys
 import types
 import weakref
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from whorl.late import NamedTuple
 from whorl.lazy import load
@@ -70,7 +70,8 @@ _definitions: Final[dict[str, tuple[weakref.ref[Definition], ...]]] = {}  # by f
 
 
 def text_at_definition(code: types.CodeType) -> Text | None:
-    """The text that a code object is known to be from; None if nobody keeps its definition.
+    """The text that a code object is known to be from; None if nobody keeps its definition, and
+    it is from no cell of a notebook that has a magic at its top.
 
     >>> text_at_definition(text_at_definition.__code__) is None
     True
@@ -79,6 +80,9 @@ def text_at_definition(code: types.CodeType) -> Text | None:
         definition = reference()
         if definition is not None and id(code) in definition.codes:
             return definition.text
+    if code.co_filename[:1] == "<" and "IPython" in sys.modules:
+        cell = load("whorl.fingerprint.cells").cell_of(code)
+        return None if cell is None else cast("Text | None", cell.text)
     return None
 
 

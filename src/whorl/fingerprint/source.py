@@ -39,6 +39,7 @@ __all__ = [
     "constant",
     "digest_in",
     "once_per_code",
+    "place_of_code",
     "raw_bytes",
 ]
 
@@ -302,6 +303,20 @@ def _found(
     """What nobody remembers."""
     found: CodeDigest = load("whorl.fingerprint.tree").from_index(code, text, parsed)
     return found
+
+
+def place_of_code(code: types.CodeType) -> tuple[str, int]:
+    """Where code begins, for people: the name of its file without folders, or its cell; the line.
+
+    >>> place_of_code(place_of_code.__code__)[0]
+    'source.py'
+    """
+    cell = None
+    if "IPython" in sys.modules:
+        cell = load("whorl.fingerprint.cells").cell_of(code)
+    if cell is None:
+        return os.path.basename(code.co_filename), code.co_firstlineno  # noqa: PTH119  # sooner
+    return cell.name, code.co_firstlineno + cell.lines_before
 
 
 _known: Final[_Known] = {}

@@ -35,6 +35,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
+from whorl.frames import show_users_frames
 from whorl.late import NamedTuple, dataclass, make, replace
 from whorl.lazy import importing, room
 from whorl.locks import RLock
@@ -250,8 +251,12 @@ class Kernel:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and call."""
-        launch, values, _, _ = self._prepared(*args, **kwargs)
-        return launch(*values)
+        try:
+            launch, values, _, _ = self._prepared(*args, **kwargs)
+            return launch(*values)
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def _prepared(
         self, /, *args: Any, **kwargs: Any

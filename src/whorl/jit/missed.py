@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import types
 from typing import Final
 
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.store.journal import Difference, Miss
 
 from .explain import ARCHITECTURE, EDITED, FOLLOWED, Explanation
@@ -43,7 +42,8 @@ def _line(path: str, code: types.CodeType) -> str:
     written = [line.strip() for line in code_digest(code).written]
     below = next((i for i, text in enumerate(written) if _DEFINITION.match(text)), 0)
     text = written[below] if written else ""
-    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno + below}: `{text}`"  # noqa: PTH119  # a text is sooner
+    file, line = place_of_code(code)
+    return f"{file}:{line + below}: `{text}`"
 
 
 def _cause(why: Explanation) -> str:

@@ -11,7 +11,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from whorl.fingerprint.digest import hash_hex
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.jit.target import Target
 from whorl.late import dataclass
 from whorl.lazy import importing, room
@@ -91,7 +91,8 @@ class KernelCompiler:
 def _first_line(code: types.CodeType) -> str:
     """Where a function begins, for people: file, number, text."""
     text = "".join(code_digest(code).written[:1]).strip()
-    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: `{text}`"
+    file, line = place_of_code(code)
+    return f"{file}:{line}: `{text}`"
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 import numpy as np
 
 from whorl.fingerprint.lookup import uncounted
+from whorl.frames import show_users_frames
 from whorl.jit import Kernel, Target
 from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.listening import audits, listeners
@@ -113,7 +114,11 @@ class NumericKernel(Kernel):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and run."""
-        return self.call_in_python(*args, **kwargs)
+        try:
+            return self.call_in_python(*args, **kwargs)
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         """The way of a call that is not, or not yet, taken natively."""
@@ -210,7 +215,11 @@ class NumericKernel(Kernel):
 
         # From now on the attribute is an object that can become native.
         made = self.__dict__.setdefault("resume", resumption_of(self))
-        return made(*args, from_checkpoint=from_checkpoint, **kwargs)
+        try:
+            return made(*args, from_checkpoint=from_checkpoint, **kwargs)
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def make_native(
         self, called: Any, tables: NativeTables, number: int, args: tuple[Any, ...]

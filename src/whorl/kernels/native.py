@@ -17,6 +17,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from whorl.frames import show_users_frames
 from whorl.late import NamedTuple, dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.lazy import logger, room
@@ -297,7 +298,11 @@ class _Slow:
         if kernel is None:  # it is being collected, and something in its cycle still calls it
             make, *made_of = self._made_of
             kernel = make(*made_of)
-        return kernel.call_in_python(*args, **kwargs)
+        try:
+            return kernel.call_in_python(*args, **kwargs)
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
 
 # -- what drops all tables --------------------------------------------------------------

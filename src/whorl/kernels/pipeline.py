@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import types
 import zlib
-from pathlib import PurePath
 
 from whorl.artifacts import Artifact
 from whorl.errors import KernelError
+from whorl.fingerprint.source import place_of_code
 from whorl.launch import Unlinkable, link
 from whorl.reads import Inputs
 from whorl.reads.trace import Path, Plain
@@ -71,14 +71,9 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
 
 
 def _too_deep(function: types.FunctionType) -> KernelError:
-    code = function.__code__
-    return KernelError(
-        f"{function.__qualname__} is nested too deeply",
-        "Split long chains of operators, or of if and elif.",
-        PurePath(code.co_filename).name,
-        code.co_firstlineno,
-        1,
-    )
+    file, line = place_of_code(function.__code__)
+    what = f"{function.__qualname__} is nested too deeply"
+    return KernelError(what, "Split long chains of operators, or of if and elif.", file, line, 1)
 
 
 def _plain_result(result: ir.Result) -> Plain:

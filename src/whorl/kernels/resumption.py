@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
+from whorl.frames import show_users_frames
 from whorl.lazy import importing
 from whorl.settings import current
 
@@ -40,7 +41,11 @@ class Resumption:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile if need be, and run from a checkpoint on."""
-        return self.call_in_python(*args, **kwargs)
+        try:
+            return self.call_in_python(*args, **kwargs)
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         """The way of a call that is not, or not yet, taken natively."""

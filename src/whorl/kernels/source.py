@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
-import contextlib
+import importlib.util
+import marshal
 import os
-import stat
+import struct
+import sys
 import types
 from collections.abc import Mapping
-from pathlib import PurePath
-from typing import NoReturn
+from pathlib import Path, PurePath
+from typing import Final, NoReturn
 
 from whorl.errors import KernelError
+from whorl.fingerprint.bytecode import nested_codes
 from whorl.fingerprint.private_names import mangle
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import code_digest, place_of_code, raw_bytes
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 from whorl.late import dataclass, field
@@ -55,7 +58,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The file's name, without its folders."""
+        """The file's name, without its folders, or that of the cell."""
         return PurePath(self.filename).name
 
     def refuse(
@@ -91,16 +94,15 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
             found = found._replace(lines=(0, len(found.file)))  # there are no more lines than that
     if tree is None:
         what, remedy = _why_not(function)
-        raise KernelError(
-            what,
-            remedy,
-            PurePath(code.co_filename).name,
-            code.co_firstlineno,
-            1,
-            notes=tuple(f"called from {call}" for call in called_from),
-        )
+        file, line = place_of_code(code)
+        notes = tuple(f"called from {call}" for call in called_from)
+        if file[:1] == "<":  # a place that nobody can go to
+            raise KernelError(what, remedy, notes=notes)
+        raise KernelError(what, remedy, file, line, 1, notes=notes)
     written = mangle(tree, code)
-    return Source(tree, found.written, code.co_filename, begin, called_from, written)
+    file, first = place_of_code(code)
+    begin += first - code.co_firstlineno
+    return Source(tree, found.written, file, begin, called_from, written)
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:
@@ -111,19 +113,52 @@ def _why_not(function: types.FunctionType) -> tuple[str, str]:
             f"{name} is not in its file as it runs: pytest has rewritten its assertions",
             "Put it into a module of its own, or PYTEST_DONT_REWRITE into the module's docstring.",
         )
-    if PurePath(function.__code__.co_filename).suffix == ".py":
-        with contextlib.suppress(OSError):
-            file = function.__code__.co_filename
-            if stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116  # a text is sooner
-                return (
-                    f"{name} as it runs is not in its file: that was edited since it was imported",
-                    "Start the program again, or import the module again (importlib.reload).",
-                )
+    file = function.__code__.co_filename
+    if PurePath(file).suffix == ".py" and os.path.isfile(file):  # noqa: PTH113  # a text is sooner
+        outdated = _outdated_bytecode(function.__code__)
+        if outdated is not None:
+            return (
+                f"{name} as it runs is not in its file: Python has loaded it from {outdated}, "
+                "which is of another text",
+                f"Remove {outdated}, and start the program again.",
+            )
+        return (
+            f"{name} as it runs is not in its file: that was edited since it was imported",
+            "Start the program again, or import the module again (importlib.reload).",
+        )
+    if "IPython" in sys.modules and file != "<stdin>":
+        return (
+            f"the source of {name} is not found",
+            "Define it in a cell of its own, without a magic such as %%timeit at its top.",
+        )
     return (
         f"the source of {name} is not found",
         "Define it in a file or in a notebook: what is typed at Python's prompt, or given to "
         "python -c or exec(), has no source.",
     )
+
+
+def _outdated_bytecode(code: types.CodeType) -> str | None:
+    """The file beside the source that code was loaded from and would be again, if there is one."""
+    try:
+        place = importlib.util.cache_from_source(code.co_filename)
+        content, source = Path(place).read_bytes(), Path(code.co_filename).stat()
+        flags, modified, size = struct.unpack("<4x3I", content[:_HEADER])
+        whole = marshal.loads(content[_HEADER:])
+    except (OSError, ValueError, EOFError, TypeError, NotImplementedError, struct.error):
+        return None
+    is_believed = (modified, size) == (int(source.st_mtime) & _WORD, source.st_size & _WORD)
+    if flags:
+        is_believed = not flags & _CHECKED
+    if not is_believed or not isinstance(whole, types.CodeType):
+        return None
+    wanted = raw_bytes(code)
+    return place if any(raw_bytes(each) == wanted for each in nested_codes(whole)) else None
+
+
+_HEADER: Final = 16  # bytes: a number, flags, then the time and size of the source, or its hash
+_CHECKED: Final = 0b10  # in the flags: the hash is compared with that of the source
+_WORD: Final = 0xFFFFFFFF
 
 
 def _parsed(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda | None:

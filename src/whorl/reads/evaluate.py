@@ -24,12 +24,11 @@ import string
 import textwrap
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from pathlib import PurePath
 from typing import Any, Final, NoReturn
 
 from whorl.errors import NotStatic
 from whorl.fingerprint.private_names import mangle
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 
@@ -617,8 +616,9 @@ class Evaluator:
         self, node: ast.AST, scope: _Scope, reason: str, cause: BaseException | None = None
     ) -> NoReturn:
         code = scope.code.function.__code__
-        number = scope.shift + getattr(node, "lineno", 1)
-        at = f"{PurePath(code.co_filename).name}:{number}"
+        file, first = place_of_code(code)
+        number = scope.shift + getattr(node, "lineno", 1) + first - code.co_firstlineno
+        at = f"{file}:{number}"
         raise NotStatic(at, f"`{ast.unparse(node)}`", reason) from cause
 
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.tokens import dumps
+from whorl.frames import show_users_frames
 from whorl.jit.explain import Explanation
 from whorl.jit.listening import emit, listeners
 from whorl.lazy import importing
@@ -93,32 +94,36 @@ class CachedFunction(Generic[P, R]):
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result: recalled, found or made. Hot: see `bench/steps.py`."""
-        results = self._results
-        if results.epoch is not _epoch[0]:
-            results.begin_again()
-        if results.is_off:
-            return cast("R", results.counted(lambda: self.function(*args, **kwargs)))
-        if self._key is None:
-            values = self._bind(*args, **kwargs)
-            if self._select is not None:
-                values = self._select(values)
-        else:
-            values = (self._key(*args, **kwargs),)
-        # The same as `results.memo`, sooner where there is little to look at.
-        if results.has_declared or not self._are_leaves(values):
-            memo: object = results.memo(values)
-        else:
-            memo = dumps(values, 2)
-            if len(memo) > SHORT:
-                memo = results.memo(values)
-        row = results.rows.get(memo)
-        if row is not None and row[0]():
-            results.recalled += 1
-            if listeners:
-                emit("recalled", results.name)
-            kept = row[1]
-            return cast("R", kept.held if kept.constant else kept.value())
-        return self._obtain(args, kwargs)
+        try:
+            results = self._results
+            if results.epoch is not _epoch[0]:
+                results.begin_again()
+            if results.is_off:
+                return cast("R", results.counted(lambda: self.function(*args, **kwargs)))
+            if self._key is None:
+                values = self._bind(*args, **kwargs)
+                if self._select is not None:
+                    values = self._select(values)
+            else:
+                values = (self._key(*args, **kwargs),)
+            # The same as `results.memo`, sooner where there is little to look at.
+            if results.has_declared or not self._are_leaves(values):
+                memo: object = results.memo(values)
+            else:
+                memo = dumps(values, 2)
+                if len(memo) > SHORT:
+                    memo = results.memo(values)
+            row = results.rows.get(memo)
+            if row is not None and row[0]():
+                results.recalled += 1
+                if listeners:
+                    emit("recalled", results.name)
+                kept = row[1]
+                return cast("R", kept.held if kept.constant else kept.value())
+            return self._obtain(args, kwargs)
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def _obtain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         results, run = self._results, functools.partial(self.function, *args, **kwargs)
@@ -184,7 +189,11 @@ class BoundCached(Generic[R_co]):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> R_co:
         """The result of the method."""
-        return self.__func__(self.__self__, *args, **kwargs)
+        try:
+            return self.__func__(self.__self__, *args, **kwargs)
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__func__, name)

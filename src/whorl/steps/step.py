@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overlo
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.lookup import find
 from whorl.fingerprint.markers import exclude
+from whorl.frames import show_users_frames
 from whorl.jit.explain import Explanation
 from whorl.jit.listening import emit, listeners
 from whorl.store import Cache, Store
@@ -302,25 +303,31 @@ class CachedStep(Step[In, Out]):
 
     def __call__(self, value: In, /) -> Out:
         """What the step makes of a value, or has made of it before."""
-        results = self._results
-        if results.epoch is not results.now():
-            results.begin_again()
-        if results.is_off:
-            return cast("Out", results.counted(lambda: self.step(value)))
-        counted = (value if self._key is None else self._key(value),)
-        memo = results.memo(counted)
-        row = results.rows.get(memo)
-        if row is not None and row[0]():
-            results.recalled += 1
-            if listeners:
-                emit("recalled", results.name)
-            return cast("Out", row[1].value())
         try:
-            request = self._request(value)
-        except Unsteady as error:
-            return cast("Out", results.unkept(error, lambda: self.step(value)))
-        kept = results.find(request, memo) or results.make(request, memo, lambda: self.step(value))
-        return cast("Out", kept.value())
+            results = self._results
+            if results.epoch is not results.now():
+                results.begin_again()
+            if results.is_off:
+                return cast("Out", results.counted(lambda: self.step(value)))
+            counted = (value if self._key is None else self._key(value),)
+            memo = results.memo(counted)
+            row = results.rows.get(memo)
+            if row is not None and row[0]():
+                results.recalled += 1
+                if listeners:
+                    emit("recalled", results.name)
+                return cast("Out", row[1].value())
+            try:
+                request = self._request(value)
+            except Unsteady as error:
+                return cast("Out", results.unkept(error, lambda: self.step(value)))
+            kept = results.find(request, memo) or results.make(
+                request, memo, lambda: self.step(value)
+            )
+            return cast("Out", kept.value())
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def _request(self, value: In) -> Request:
         if self._key is None:

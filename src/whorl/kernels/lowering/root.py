@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from pathlib import PurePath
 from typing import Final
 
 from whorl.errors import KernelError
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.kernels import ir
 from whorl.kernels.source import source_tree
 from whorl.kernels.types import is_scalar_value
@@ -43,14 +42,14 @@ class Lowered:
 def _coroutine(function: types.FunctionType) -> KernelError:
     """The error about an async def, at the line that has these words."""
     code = function.__code__
-    number = code.co_firstlineno
+    file, number = place_of_code(code)
     lines = code_digest(code).written
     below = next((i for i, line in enumerate(lines) if line.lstrip().startswith("async")), 0)
     text = lines[below].rstrip("\n") if lines else ""
     return KernelError(
         f"{function.__qualname__} is a coroutine, which cannot be a kernel",
         "Write def.",
-        PurePath(code.co_filename).name,
+        file,
         number + below,
         len(text) - len(text.lstrip()) + 1,
         text,
