@@ -35,9 +35,8 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
-from whorl.frames import show_users_frames
 from whorl.late import NamedTuple, dataclass, make, replace
-from whorl.lazy import importing, room
+from whorl.lazy import importing, load, room
 from whorl.locks import RLock
 from whorl.reads.both import Facts, Rows, both_facts
 from whorl.reads.fact import own_module
@@ -255,7 +254,7 @@ class Kernel:
             launch, values, _, _ = self._prepared(*args, **kwargs)
             return launch(*values)
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
     def _prepared(

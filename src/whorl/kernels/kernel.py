@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 import numpy as np
 
 from whorl.fingerprint.lookup import uncounted
-from whorl.frames import show_users_frames
 from whorl.jit import Kernel, Target
 from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.listening import audits, listeners
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.late import NamedTuple
-from whorl.lazy import importing, room
+from whorl.lazy import importing, load, room
 from whorl.settings import Settings, current
 from whorl.store import Cache
 
@@ -117,7 +116,7 @@ class NumericKernel(Kernel):
         try:
             return self.call_in_python(*args, **kwargs)
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -218,7 +217,7 @@ class NumericKernel(Kernel):
         try:
             return made(*args, from_checkpoint=from_checkpoint, **kwargs)
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
     def make_native(

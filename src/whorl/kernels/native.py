@@ -17,10 +17,9 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from whorl.frames import show_users_frames
 from whorl.late import NamedTuple, dataclass
 from whorl.launch.callable import entry_header, make_native, native_base, set_entry
-from whorl.lazy import logger, room
+from whorl.lazy import load, logger, room
 from whorl.settings import Settings, on_change
 
 from .plain_launch import PlainLaunch
@@ -301,7 +300,7 @@ class _Slow:
         try:
             return kernel.call_in_python(*args, **kwargs)
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
 

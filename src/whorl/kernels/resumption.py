@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
-from whorl.frames import show_users_frames
-from whorl.lazy import importing
+from whorl.lazy import importing, load
 from whorl.settings import current
 
 from .labels import labels_of, number_of
@@ -44,7 +43,7 @@ class Resumption:
         try:
             return self.call_in_python(*args, **kwargs)
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:

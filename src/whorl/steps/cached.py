@@ -13,10 +13,9 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.tokens import dumps
-from whorl.frames import show_users_frames
 from whorl.jit.explain import Explanation
 from whorl.jit.listening import emit, listeners
-from whorl.lazy import importing
+from whorl.lazy import importing, load
 from whorl.store import Cache, Store
 
 from .arguments import PLAIN, SHORT, Arguments
@@ -122,7 +121,7 @@ class CachedFunction(Generic[P, R]):
                 return cast("R", kept.held if kept.constant else kept.value())
             return self._obtain(args, kwargs)
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
     def _obtain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
@@ -192,7 +191,7 @@ class BoundCached(Generic[R_co]):
         try:
             return self.__func__(self.__self__, *args, **kwargs)
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
     def __getattr__(self, name: str) -> Any:

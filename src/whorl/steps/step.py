@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overlo
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.lookup import find
 from whorl.fingerprint.markers import exclude
-from whorl.frames import show_users_frames
 from whorl.jit.explain import Explanation
 from whorl.jit.listening import emit, listeners
+from whorl.lazy import load
 from whorl.store import Cache, Store
 
 from .arguments import PLAIN, Arguments
@@ -326,7 +326,7 @@ class CachedStep(Step[In, Out]):
             )
             return cast("Out", kept.value())
         except Exception as error:
-            show_users_frames(error)
+            load("whorl.frames").show_users_frames(error)
             raise
 
     def _request(self, value: In) -> Request:
