@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import hmac
 import json
 import math
 import pickle
@@ -291,19 +290,6 @@ def test_where_no_key_can_be_kept_there_is_one_for_this_process(tmp_path: Path) 
     assert make(1) == make(1) == Plain(1)
     written = encoded(Plain(1))
     assert read(written.record, {n: bytes(p) for n, p in written.payloads.items()}) == Plain(1)
-
-
-def test_a_key_that_others_could_have_written_is_not_used(tmp_path: Path) -> None:
-    place = tmp_path / "cache"
-    whorl.configure(cache_dir=place)
-    encoded(Plain(1))
-    file = place / "signing.key"
-    file.chmod(0o666)
-    from whorl.steps import signature
-
-    signature._keys.clear()
-    signed = signature.signed(b"x", b"y")
-    assert signed != hmac.new(file.read_bytes(), b"x\0y", "sha256").hexdigest()
 
 
 class Exploit:

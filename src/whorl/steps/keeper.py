@@ -170,7 +170,7 @@ class Written:
             self._say(f"a result of {self._name} is not kept: {made.why_not}", logging.WARNING)
             return Kept(made.value, is_shared=False)
         try:
-            written = encoded(made.value, self._serializer)
+            written = encoded(made.value, self._serializer, place=f"{self._group}/{key}")
             entry = self._entry(key, written, made)
             kept = self._kept(entry)
         except Exception as error:  # whatever it is, the result is there and is returned
@@ -190,13 +190,14 @@ class Written:
         return Entry.made(label, written.payloads, written.record)
 
     def _kept(self, entry: Entry) -> Kept:
-        record, scope = entry.record, self._scope()
+        record, scope, place = entry.record, self._scope(), f"{entry.under}/{entry.key}"
 
         def again() -> Any:
             try:
                 return decoded(
-                    record, entry.payload, scope, self._serializer, writable=self._writable
-                )
+                    record, entry.payload, scope, self._serializer,
+                    writable=self._writable, place=place,
+                )  # fmt: skip
             except KeyError as error:
                 raise NotRestored(f"it has no payload {error}") from error
 

@@ -25,7 +25,8 @@ and that still have these fields: reading an entry imports nothing.
 
 Everything else goes through pickle: instances of other classes, subclasses of builtins, values
 that hold one mutable object twice or themselves. Reading a pickle can execute anything, so it
-is only read when its signature is ours: see `signature`.
+is only read when its signature is ours, and was made for the key that it is found under: see
+`signature`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from whorl.lazy import importing
 from .plain_reader import NotRestored, Reader
 from .plain_types import NotPlain
 from .plain_writer import Writer
-from .signature import is_signed, signed
+from .signature import UnusableKey, is_signed, signed
 
 __all__ = [
     "Encoded",
@@ -92,19 +93,21 @@ class Encoded:
     payloads: Mapping[str, bytes | memoryview]
 
 
-def encoded(value: object, serializer: Serializer | None = None) -> Encoded:
+def encoded(value: object, serializer: Serializer | None = None, *, place: str = "") -> Encoded:
     """A result, written down. `NotKept` if it cannot be.
+
+    `place` is what it is kept under: whatever has to be signed is good there alone.
 
     >>> encoded((1, -0.0)).record
     ['plain', {'t': [1, -0.0]}, True]
     """
     if serializer is not None:
-        return _by_serializer(value, serializer)
+        return _by_serializer(value, serializer, place)
     writer = Writer()
     try:
         written = writer.write(value)
     except (NotPlain, RecursionError):
-        return _by_pickle(value)
+        return _by_pickle(value, place)
     payloads = {"arrays": writer.joined()} if writer.arrays else {}
     return Encoded(["plain", written, not writer.is_mutable], payloads)
 
@@ -116,6 +119,7 @@ def decoded(
     serializer: Serializer | None = None,
     *,
     writable: bool = False,
+    place: str = "",
 ) -> Any:
     """The result that was written down. `NotRestored` if there is none for this program.
 
@@ -130,9 +134,9 @@ def decoded(
             case ["plain", written, bool()]:
                 return Reader(payload, scope, writable).read(written)
             case ["pickle", str(main), str(signature)] if serializer is None:
-                return _from_pickle(payload("pickle"), main, signature, scope)
+                return _from_pickle(payload("pickle"), main, signature, scope, place)
             case ["serializer", str(kind), str(signature)] if serializer is not None:
-                return _from_serializer(payload("data"), kind, signature, serializer)
+                return _from_serializer(payload("data"), kind, signature, serializer, place)
     except _UNREADABLE as error:
         raise NotRestored(f"it cannot be read: {error}") from error
     raise NotRestored("it was written down in another way")
@@ -153,7 +157,7 @@ def is_constant(record: object) -> bool:
 # -- other ways ---------------------------------------------------------------------------
 
 
-def _by_pickle(value: object) -> Encoded:
+def _by_pickle(value: object, place: str) -> Encoded:
     with importing:
         from .pickled import main_name, pickled
 
@@ -162,21 +166,29 @@ def _by_pickle(value: object) -> Encoded:
     except Exception as error:
         raise NotKept(f"it is neither plain data nor can it be pickled: {error}") from error
     main = main_name()
-    return Encoded(["pickle", main, signed(_purpose(main), data)], {"pickle": data})
+    return Encoded(["pickle", main, signed(("pickle", place, main), data)], {"pickle": data})
 
 
-def _purpose(main: str) -> bytes:
-    return b"pickle " + main.encode("utf-8", "surrogatepass")
+def _check_signature(about: tuple[str, ...], data: memoryview, signature: str) -> None:
+    try:
+        is_ours = is_signed(about, data, signature)
+    except UnusableKey as error:
+        raise NotRestored(str(error)) from error
+    if not is_ours:
+        raise NotRestored("it was not signed with our key, or for something else")
 
 
 def _from_pickle(
-    data: memoryview, main: str, signature: str, scope: Mapping[str, Mapping[str, Any]]
+    data: memoryview,
+    main: str,
+    signature: str,
+    scope: Mapping[str, Mapping[str, Any]],
+    place: str,
 ) -> Any:
     with importing:
         from .pickled import unpickled
 
-    if not is_signed(_purpose(main), data, signature):
-        raise NotRestored("it is a pickle that was not signed with our key")
+    _check_signature(("pickle", place, main), data, signature)
     try:
         return unpickled(data, main, scope)
     except Exception as error:
@@ -196,7 +208,7 @@ def serializer_name(serializer: Serializer) -> str:
     return f"{known_module_name(module_name(named))}.{qualname(named)}"
 
 
-def _by_serializer(value: object, serializer: Serializer) -> Encoded:
+def _by_serializer(value: object, serializer: Serializer, place: str) -> Encoded:
     name = serializer_name(serializer)
     try:
         written = serializer.dumps(value)
@@ -209,15 +221,17 @@ def _by_serializer(value: object, serializer: Serializer) -> Encoded:
     else:
         raise NotKept(f"{name}.dumps returned {type(written).__name__}, not bytes")
     purpose = f"{name} {kind}"
-    return Encoded(["serializer", purpose, signed(purpose.encode(), data)], {"data": data})
+    signature = signed(("serializer", place, purpose), data)
+    return Encoded(["serializer", purpose, signature], {"data": data})
 
 
-def _from_serializer(data: memoryview, kind: str, signature: str, serializer: Serializer) -> Any:
+def _from_serializer(
+    data: memoryview, kind: str, signature: str, serializer: Serializer, place: str
+) -> Any:
     name, _, form = kind.rpartition(" ")
     if name != serializer_name(serializer):
         raise NotRestored(f"it was written by {name}")
-    if not is_signed(kind.encode(), data, signature):
-        raise NotRestored("it was not signed with our key")
+    _check_signature(("serializer", place, kind), data, signature)
     raw = bytes(data)
     try:
         return serializer.loads(raw.decode("utf-8", "surrogatepass") if form == "text" else raw)

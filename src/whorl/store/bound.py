@@ -205,7 +205,7 @@ class Bound:
     @contextlib.contextmanager
     def _alone(self, patience: float) -> Iterator[bool]:
         """The right to collect, if it can be had; where files cannot be locked it always can."""
-        if not os.path.isdir(self._home):  # nothing to collect, and nothing to make for that
+        if not _is_directory(self._home):  # nothing to collect, and nothing to make for that
             yield True
             return
         try:
@@ -268,13 +268,17 @@ class Bound:
 
     def files(self) -> Iterator[StoredFile]:
         """Every entry of this format and of older ones."""
-        for name in _names(self.root):
+        try:
+            names = os.listdir(self.root)  # which may be a link
+        except (OSError, MemoryError):
+            return
+        for name in names:
             match = _FORMAT_DIRECTORY.fullmatch(name)
             if match is None or int(match[1]) > FORMAT:
                 continue
             rank = 2 if int(match[1]) == FORMAT else 0
             home = os.path.join(self.root, name)
-            if os.path.islink(home):
+            if not _is_directory(home):
                 continue
             for part in ("entries", "groups"):
                 for file in _files_below(os.path.join(home, part), rank):
@@ -346,18 +350,26 @@ def _remove_all(path: str) -> None:
 
 def _names(directory: str) -> list[str]:
     try:
-        return [] if os.path.islink(directory) else os.listdir(directory)
+        return os.listdir(directory) if _is_directory(directory) else []
     except (OSError, MemoryError):
         return []
+
+
+def _is_directory(path: str) -> bool:
+    """Whether it is one itself: a link to one leads to what is not ours."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, MemoryError):
+        return False
 
 
 def _remove_empty(directory: str) -> None:
     """Remove the directories below one that have nothing in them."""
     for name in _names(directory):
         path = os.path.join(directory, name)
-        with contextlib.suppress(OSError, MemoryError):
-            if stat.S_ISDIR(os.lstat(path).st_mode):
-                _remove_empty(path)
+        if _is_directory(path):
+            _remove_empty(path)
+            with contextlib.suppress(OSError, MemoryError):
                 os.rmdir(path)
 
 
