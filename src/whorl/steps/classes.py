@@ -1,7 +1,8 @@
 """A value in, the user's classes that it is made of out.
 
 A function may call the methods of what it is given, so the code of these classes is part of what
-it reads. Classes of paths are told as well: whoever is given a path may open it. The walk follows
+it reads. Classes of paths are told as well: whoever is given a path may open it; and those whose
+methods go by settings of the process (`ambient`). The walk follows
 what a fingerprint counts: excluded fields are not entered.
 """
 
@@ -18,6 +19,8 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.tokens import LEAVES, Node
 from whorl.fingerprint.walk import walk
 from whorl.late import NamedTuple
+
+from .ambient import AMBIENT_CLASSES
 
 __all__ = ["ClassFinder"]
 
@@ -72,7 +75,8 @@ class ClassFinder:
         describer = self._describer
         said = describer._said(cls)
         is_users = describer.home(module_name(cls)).kind == "user"
-        counts = (is_users or _is_path(cls)) and not isinstance(said, Marker)
+        is_ambient = (module_name(cls), qualname(cls)) in AMBIENT_CLASSES
+        counts = (is_users or is_ambient or _is_path(cls)) and not isinstance(said, Marker)
         layout = None if said is not None else describer.plain_layout(cls)
         children: Children = self._described
         if layout is not None and not layout.markers:

@@ -47,7 +47,7 @@ from whorl.late import dataclass
 
 from .watch import function_scope
 
-__all__ = ["HAVE_PATHS", "SCOPES", "Kind", "Outside", "named_outside", "outside_reads"]
+__all__ = ["HASHES", "HAVE_PATHS", "SCOPES", "Kind", "Outside", "named_outside", "outside_reads"]
 
 HAVE_PATHS: Final = frozenset(
     ("pathlib", "importlib", "importlib_resources", "py", "tempfile", "upath", "zipfile")
@@ -101,6 +101,13 @@ SCOPES: Final = Kind(
     "names that are taken from a function or a frame",
     "Import the module at the top of the file, and take the name from it",
 )
+HASHES: Final = Kind(
+    "the hash seed of the process",
+    "Use a digest that is the same in every process (hashlib, zlib.crc32, whorl.fingerprint)",
+)
+LOCALE: Final = Kind("the locale", "Pass what counts of it as an argument")
+ZONE: Final = Kind("the time zone", "Pass what counts of it as an argument")
+SETTINGS: Final = Kind("settings of the process", "Pass it as an argument")
 PLACES: Final = Kind("where code stands in its file", "Pass it as an argument")
 
 _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
@@ -187,6 +194,20 @@ _TABLE: Final[tuple[tuple[Kind, str, str], ...]] = (
     (PROCESS, "getpass", "getuser getpass"),
     (PROCESS, "platform", "node uname"),
     (PROCESS, "builtins", "input"),
+    (HASHES, "builtins", "hash"),
+    (
+        LOCALE, "locale",
+        "getlocale localeconv setlocale getpreferredencoding getdefaultlocale getencoding strcoll "
+        "strxfrm format_string currency str atof atoi delocalize localize nl_langinfo",
+    ),
+    (ZONE, "time", "mktime tzname"),
+    (
+        SETTINGS, "sys",
+        "getrecursionlimit getswitchinterval get_int_max_str_digits getfilesystemencoding path "
+        "flags warnoptions",
+    ),
+    (SETTINGS, "warnings", "filters"),
+    (SETTINGS, "numpy", "geterr"),
     (MODULES, "builtins", "__import__"),
     (MODULES, "importlib", "import_module reload"),
     (MODULES, "sys", "modules"),
@@ -550,6 +571,8 @@ def _along(value: Any, attributes: tuple[str, ...]) -> Outside | None:
             value = reified(found)
             if value is None:  # a part of a library that loads its parts when they are used
                 return _by_name(f"{name}.{attribute}", attributes[i + 1 :])
+            if not callable(value) and attribute in _BY_MODULE.get(name, {}):
+                return _by_name(name, (attribute,))  # a list that may be another by now
         elif derives(type(value), type):
             return _of_class(value, attribute)
         else:

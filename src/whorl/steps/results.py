@@ -485,7 +485,7 @@ def _changes(old: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ..
     return tuple(Change(name, old.get(name, "absent"), now.get(name, "absent")) for name in differ)
 
 
-_IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:", "declared:")
+_IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:", "declared:", "setting:")
 
 
 def group_of(name: str) -> StableDigest:

@@ -206,6 +206,10 @@ class Watch:
         """Watch files and variables that were declared by something that was met."""
         self._test(f"{self._name(declared)}.now() == {self._name(now)}")
 
+    def stays(self, ask: Callable[[], object], now: object) -> None:
+        """Watch that a question has the same answer."""
+        self._test(f"{self._name(ask)}() == {self._name(now)}")
+
     def is_named(self, cls: type) -> None:
         """Watch that a class is what its name leads to, if it is."""
         module, dotted = module_name(cls), qualname(cls)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from whorl.artifacts import Part
@@ -23,6 +23,7 @@ from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
 from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import StableDigest, hash_hex
+from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.graph import Graph
 from whorl.fingerprint.lookup import (
     ABSENT,
@@ -47,8 +48,18 @@ from whorl.fingerprint.uses import SCOPE
 from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
+from .ambient import ambient_of
 from .declared import Declared
-from .outside import ENVIRONMENT, FILES, HAVE_PATHS, SCOPES, Outside, named_outside, outside_reads
+from .outside import (
+    ENVIRONMENT,
+    FILES,
+    HASHES,
+    HAVE_PATHS,
+    SCOPES,
+    Outside,
+    named_outside,
+    outside_reads,
+)
 from .reach import called
 from .spelling import spelled
 from .watch import Check, Watch
@@ -197,8 +208,26 @@ class _Survey:
         for function in called(graph):
             self._check_outside(function, graph)
         python = sys.implementation.cache_tag  # what builtins do is up to the version
-        parts = (FORMAT, python, self._said.boundary.parts(), graph.tokens)
+        settings = self._settings(graph)
+        parts = (FORMAT, python, self._said.boundary.parts(), graph.tokens, *settings)
         return StableDigest(hash_hex(marshalled(parts)))
+
+    def _settings(self, graph: Graph) -> list[str]:
+        """Settings of the process that its results depend on, in words of digests."""
+        functions = [
+            cast("types.FunctionType", function)
+            for function in graph.reached(types.FunctionType)
+            if graph.node_of(function).tag == b"function"
+        ]
+        counted: list[str] = []
+        for ambient in ambient_of(_packages(graph), functions):
+            if ambient.name not in self._said.ignores:
+                now = ambient.now()
+                self.watch.stays(ambient.now, now)
+                self.met[f"setting:{ambient.name}"] = now
+                self.names[f"setting:{ambient.name}"] = ambient.name
+                counted += (ambient.name, str(fingerprint(now)))
+        return counted
 
     def _describe(self, value: object) -> Node:
         if id(value) in self._ignored:
@@ -298,6 +327,8 @@ class _Survey:
                 continue
             if self._is_told(found, function, graph):
                 continue
+            if found.kind is HASHES and function.__code__.co_name == "__hash__":
+                continue  # which says where in a set, and nothing about what is in it
             if found.method and self._is_method(found.method) and not self._has_paths(graph):
                 continue  # whose code is looked into by itself
             name = next((text for used, text in named if used == found), "NAME")
@@ -353,13 +384,7 @@ class _Survey:
 
     def _has_paths(self, graph: Graph) -> bool:
         """Whether anything was met that is a path, or that could make one."""
-        if any(_package_of(value) in HAVE_PATHS for value in graph.derived(object)):
-            return True
-        return any(
-            imported.module.partition(".")[0] in HAVE_PATHS
-            for function in graph.reached(types.FunctionType)
-            for imported in reads_of(cast("types.FunctionType", function).__code__).imports
-        )
+        return not HAVE_PATHS.isdisjoint(_packages(graph))
 
     def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
         if type(held) is not Node:
@@ -471,6 +496,14 @@ class _Survey:
         if not derives(type(root), type) or number == "0":
             return path
         return f"value[0].__globals__['{qualname(cast('type', root))}']{rest}"
+
+
+def _packages(graph: Graph) -> Iterator[str]:
+    """The packages that a walk over code has met: those of values, and those it imports."""
+    yield from map(_package_of, graph.derived(object))
+    for function in graph.reached(types.FunctionType):
+        for imported in reads_of(cast("types.FunctionType", function).__code__).imports:
+            yield imported.module.partition(".")[0]
 
 
 def _package_of(value: object) -> str:
