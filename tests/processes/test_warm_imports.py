@@ -46,6 +46,7 @@ WARM = """
     whorl.store.safety whorl.store.statistics
     xxhash xxhash.version xxhash._xxhash
     __future__ _json atexit errno mmap
+    ctypes._layout
 """
 """What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms.
 

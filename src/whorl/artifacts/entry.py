@@ -284,7 +284,7 @@ class _Usual:
     """How JSON is read if nobody has said anything else: what a scanner asks its decoder for."""
 
     strict = True
-    object_hook = object_pairs_hook = None
+    object_hook = object_pairs_hook = array_hook = None  # the last one from Python 3.15 on
     parse_float = parse_constant = float
     parse_int = int
 
