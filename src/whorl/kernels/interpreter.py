@@ -28,6 +28,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 import numpy as np
 
 from whorl.errors import KernelError, NoCheckpoints, UnknownCheckpoint
+from whorl.reads.world import bound
 
 from . import graph, language
 from .graph import GraphStatus
@@ -110,7 +111,7 @@ def _outside(function: types.FunctionType) -> Callable[[str], Any]:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
     def look(name: str) -> Any:
-        return cells[name].cell_contents if name in cells else function.__globals__[name]
+        return cells[name].cell_contents if name in cells else bound(function.__globals__, name)
 
     return look
 

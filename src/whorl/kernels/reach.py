@@ -17,6 +17,7 @@ import numpy as np
 
 from whorl.fingerprint.lookup import ABSENT, find, module_attribute
 from whorl.late import dataclass, field
+from whorl.reads.world import bound
 
 from . import graph
 
@@ -78,7 +79,7 @@ class _Walk:
         for inner in _codes_in(code):
             for name in inner.co_names:
                 self._names.setdefault(name)
-                self.object(function.__globals__.get(name, ABSENT))
+                self.object(_global(function.__globals__, name))
         for cell in function.__closure__ or ():
             try:
                 self.object(cell.cell_contents)
@@ -132,6 +133,14 @@ def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _codes_in(constant)
+
+
+def _global(scope: dict[str, Any], name: str) -> Any:
+    """What a function has under a name; ABSENT also where an import fails, as the call will say."""
+    try:
+        return bound(scope, name) if name in scope else ABSENT
+    except Exception:
+        return ABSENT
 
 
 def _stored(holder: Any, name: str) -> Any:

@@ -39,7 +39,7 @@ from .fact import own_module
 from .operations import item
 from .replay import Replay, is_as_the_code
 from .trace import Aspect, Path, Read, Shape, Step
-from .world import file_state, operation, other_modules, variable_now
+from .world import LAZY_IMPORT, bound, file_state, operation, other_modules, variable_now
 
 __all__ = ["compiled_replay", "replay_source"]
 
@@ -78,11 +78,13 @@ def compiled_replay(
 _SCOPE: Final[dict[str, Any]] = {
     "BUILTINS": vars(builtins),
     "FunctionType": types.FunctionType,
+    "LAZY_IMPORT": LAZY_IMPORT,
     "LAYOUT": facts_of.LAYOUT_FLAGS,
     "MODULES": sys.modules,
     "SEQUENCES": frozenset(facts_of.SEQUENCES),
     "SIMPLE": facts_of.SIMPLE,
     "alias_fact": aspects.alias_fact,
+    "bound": bound,
     "file_state": file_state,
     "getattr": getattr,
     "HOLDERS": frozenset((dict, list, tuple)),  # looking for an item of these inserts none
@@ -178,10 +180,15 @@ class _Source:
         return self._variables[place]
 
     def _global(self, scope: str, name: str) -> str:
+        known = f"{scope}[{name!r}]"
         if hasattr(builtins, name):
-            hidden = f"{scope}[{name!r}] if {name!r} in {scope}"
-            return self.assign(f"{hidden} else BUILTINS[{name!r}]")
-        return self.assign(f"{scope}[{name!r}]")
+            known = f"{known} if {name!r} in {scope} else BUILTINS[{name!r}]"
+        found = self.assign(known)
+        if LAZY_IMPORT is not None:
+            self.lines.append(
+                f"if type({found}) is LAZY_IMPORT: {found} = bound({scope}, {name!r})"
+            )
+        return found
 
     def _step(self, before: str, step: Step, *, is_argument: bool = False) -> str:
         if step.operation == "attr" and _is_plain(step.name):

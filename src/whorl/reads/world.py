@@ -26,9 +26,12 @@ from .trace import Path, Plain, Shape, Step
 
 __all__ = [
     "ABSENT",
+    "LAZY_IMPORT",
     "Declared",
     "Variables",
     "World",
+    "bound",
+    "failed_import",
     "file_state",
     "function_behind",
     "global_path",
@@ -158,7 +161,37 @@ def _cell(value: Any, name: str) -> Any:
 
 def _global(value: Any, name: str) -> Any:
     scope = function_behind(value).__globals__
-    return scope[name] if name in scope else _BUILTINS[name]
+    return bound(scope, name) if name in scope else _BUILTINS[name]
+
+
+LAZY_IMPORT: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 3.15 on
+
+
+def bound(scope: Any, name: str) -> Any:
+    """What a name of a module is bound to: a lazy import is done now, as Python does it.
+
+    >>> bound({"n": 3}, "n")
+    3
+    """
+    found = scope[name]
+    if type(found) is LAZY_IMPORT:
+        imported = found.resolve()
+        if scope.get(name) is found:
+            scope[name] = imported
+        return imported
+    return found
+
+
+def failed_import(scope: Any, name: str) -> Exception | None:
+    """Why a lazy import cannot be done; None if it can, and for all else.
+
+    >>> failed_import({"n": 3}, "n")
+    """
+    try:
+        _ = bound(scope, name) if name in scope else None
+    except Exception as error:
+        return error
+    return None
 
 
 def _default(value: Any, name: str) -> Any:
@@ -204,7 +237,14 @@ def _global_root(world: World, name: str) -> Any:
     scope = scope_of(world.function, module)
     if scope is None:
         return ABSENT
-    return scope[name] if name in scope else _BUILTINS.get(name, ABSENT)
+    if name not in scope:
+        return _BUILTINS.get(name, ABSENT)
+    try:
+        return bound(scope, name)
+    except RecursionError:
+        raise
+    except Exception:  # of a module that is imported now
+        return ABSENT
 
 
 def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | None:

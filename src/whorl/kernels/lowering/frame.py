@@ -14,6 +14,7 @@ from whorl.kernels.types import ArrayType, Scalar
 from whorl.late import dataclass, field
 from whorl.reads import CodeView, Inputs, Path
 from whorl.reads.view import AbsentRead, View
+from whorl.reads.world import failed_import
 
 from .operands import Closure, Items, Named, Operand, Place, Unset
 
@@ -179,7 +180,10 @@ class Frame:
         try:
             return self.place(self.code.glob(name))
         except AbsentRead:
-            self.refuse(node, f"the name {name!r} is not defined")
+            error = failed_import(self.code.function.__globals__, name)
+            if error is None:
+                self.refuse(node, f"the name {name!r} is not defined")
+            self.refuse(node, f"the lazy import of {name!r} fails: {type(error).__name__}: {error}")
 
     def captured(self, node: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
         """What a function that is defined here uses of the names here and around."""
