@@ -354,15 +354,34 @@ _MATH: Final = "import math\nfrom p import $m"
 
 
 def _library(name: str, expression: str, holder: str, *, head: str = _MATH, body: str = "",
-             kernel: bool = False) -> Route:  # fmt: skip
-    return Route(f"library: {name}", expression, holder, head, body, alone=True, kernel=kernel)
+             kernel: bool = False, assigned: str = "") -> Route:  # fmt: skip
+    return Route(f"library: {name}", expression, holder, head, body, alone=True, kernel=kernel,
+                 assigned=assigned)  # fmt: skip
 
 
 _SQRT: Final = f"import math\n\n\n{_MINE}\n\n\nmath.sqrt = mine$i"
 _OTHERS: Final = "(math.exp, math.cos, math.sin, math.tan, math.atan)[int($v) % 5]"
 
 _LIBRARIES: Final = (
-    _library("function replaced", "math.sqrt(4.0)", _SQRT, kernel=True),
+    _library("function replaced", "math.sqrt(4.0)", kernel=True,
+             holder=f"{_SQRT}\n\n\ndef later$i(y):\n    return y * 0 + 61",
+             assigned="import math, p.$m; math.sqrt = p.$m.later$i"),
+    _library("a function, replaced later", "math.floor(4.5)", _CONSTANT,
+             assigned="import math; math.floor = (lambda n: lambda y: y * 0 + n)($v)"),
+    _library("a function, replaced later by its own", "round(math.sqrt(1.0) * 1000)", _CONSTANT,
+             assigned=f"import math; math.sqrt = {_OTHERS}"),
+    _library("a method, replaced later", "int(fractions.Fraction(7, 2).limit_denominator(1))",
+             _CONSTANT, head="import fractions",
+             assigned="import fractions; fractions.Fraction.limit_denominator = (lambda n: lambda s, y: n)($v)"),
+    _library("a method of a global instance, replaced later", "int(HALF$i.limit_denominator(1))",
+             _CONSTANT, head="import fractions\nHALF$i = fractions.Fraction(7, 2)",
+             assigned="import fractions; fractions.Fraction.limit_denominator = (lambda n: lambda s, y: n)($v)"),
+    _library("a method of an imported class, replaced later", "int(Fraction(7, 2).limit_denominator(1))",
+             _CONSTANT, head="from fractions import Fraction",
+             assigned="import fractions; fractions.Fraction.limit_denominator = (lambda n: lambda s, y: n)($v)"),
+    _library("a dict, changed later", "json.encoder.ESCAPE_DCT.get('zork', 0)", _CONSTANT,
+             head="import json.encoder",
+             assigned="import json.encoder; json.encoder.ESCAPE_DCT['zork'] = $v"),
     _library("function replaced, imported name", "sqrt(4.0)", _SQRT, kernel=True,
              head="from p import $m\nfrom math import sqrt"),
     _library("function replaced, local import", "math.sqrt(4.0)", _SQRT, head=_MODULE,
@@ -411,8 +430,8 @@ _LIBRARIES: Final = (
     _library("a builtin replaced", "abs(3)", f"import builtins\n\n\n{_MINE}\n\n\n"
              "builtins.abs = mine$i", head=_MODULE),
     _library("a new builtin", "zork + 0", "import builtins\n\nbuiltins.zork = $v", head=_MODULE),
-    _library("code of a function", "textwrap.shorten('n' * 5, 9, placeholder='')",
-             "import textwrap\n\n\ndef mine(text, width, **rest):\n    return text * $v\n\n\n"
+    _library("code of a function", "len(textwrap.shorten('n' * 5, 9, placeholder=''))",
+             "import textwrap\n\n\ndef mine(text, width, **rest):\n    return text * int($v)\n\n\n"
              "textwrap.shorten.__code__ = mine.__code__",
              head="import textwrap\nfrom p import $m"),
 )  # fmt: skip
@@ -473,46 +492,13 @@ WRAPPERS: Final = {
 }  # fmt: skip
 
 KNOWN: Final[dict[str, str]] = {
-    "item of __dict__": "what a module holds is reached through its __dict__, unseen",
-    "get of __dict__": "what a module holds is reached through its __dict__, unseen",
-    "loop over __dict__": "what a module holds is reached through its __dict__, unseen",
-    "copy of __dict__": "what a module holds is reached through its __dict__, unseen",
-    "format_map of __dict__": "what a module holds is reached through its __dict__, unseen",
-    "percent format of __dict__": "what a module holds is reached through its __dict__, unseen",
-    "__getattribute__": "what a module holds is reached through its __dict__, unseen",
-    "item of __globals__": "what a module holds is reached through its __dict__, unseen",
-    "__globals__ of an imported function": "what a module holds is reached through its __dict__, unseen",
     "resolve_name with a colon": "what a module holds is reached through its __dict__, unseen",
     "resolve_name with a dot": "what a module holds is reached through its __dict__, unseen",
-    "get of vars": "a module counts whole",
-    "getattr": "a module counts whole",
-    "getattr with a default": "a module counts whole",
-    "item of vars": "a module counts whole",
-    "item of globals": "a module counts whole",
-    "local dotted import": "a module counts whole",
-    "local import as": "a module counts whole",
-    "local import of a module": "a module counts whole",
-    "local name of a module": "a module counts whole",
-    "library: a list": "what is put into a library does not count",
-    "library: a method on a class": "what is put into a library does not count",
-    "library: a method on a class, of a global instance": "what is put into a library does not count",
-    "library: a new method on a class of NumPy": "what is put into a library does not count",
-    "library: a partial": "what is put into a library does not count",
-    "library: an attribute of a class": "what is put into a library does not count",
-    "library: an entry of a dict": "what is put into a library does not count",
-    "library: an object of mine": "what is put into a library does not count",
-    "library: another function of the library": "what is put into a library does not count",
-    "library: another function, in a kernel": "what is put into a library does not count",
-    "library: functions swapped": "what is put into a library does not count",
-    "library: function replaced, getattr": "what is put into a library does not count",
-    "library: code of a function": "what is put into a library does not count",
     "__name__ of a function": "an assigned name does not count",
     "__qualname__ of a function": "an assigned name does not count",
     "__module__ of a function": "an assigned name does not count",
     "__name__ of a class": "an assigned name does not count",
     "__qualname__ of a class": "an assigned name does not count",
     "__module__ of a class": "an assigned name does not count",
-    "partial that is given state": "in one process",
-    "docstring": "an assigned docstring counts when the other one changes",
 }
 """Routes that are known to fail, with the reason why. Left out unless they are wanted."""

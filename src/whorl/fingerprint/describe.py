@@ -351,6 +351,11 @@ class Describer:
         if not module:
             return USER
         loaded = sys.modules.get(module)
+        while (
+            loaded is None and "." in module
+        ):  # one that was taken away, or never was: `numpy.rec`
+            module = module.rpartition(".")[0]
+            loaded = sys.modules.get(module)
         file = None
         if loaded is not None and derives(type(loaded), types.ModuleType):
             file = module_vars(loaded).get("__file__")

@@ -31,6 +31,7 @@ __all__ = [
     "dtype_text",
     "import_name",
     "importable",
+    "is_heap_class",
     "is_started",
     "known_by_name",
     "known_module_name",
@@ -111,10 +112,11 @@ def known_by_name(cls: type) -> bool:
     Classes of the interpreter are known by name although some, such as that of None, are
     found nowhere under it.
     """
-    return importable(cls) or not _is_heap_class(cls)
+    return importable(cls) or not is_heap_class(cls)
 
 
-def _is_heap_class(cls: type) -> bool:
+def is_heap_class(cls: type) -> bool:
+    """Whether a class was made at run time, so that attributes of it can be set."""
     return bool(type.__dict__["__flags__"].__get__(cls) & _HEAP_CLASS)
 
 

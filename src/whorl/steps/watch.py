@@ -25,7 +25,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from whorl.fingerprint.annotations import names_in_annotations
@@ -45,7 +45,7 @@ from whorl.fingerprint.lookup import (
     mro,
     qualname,
 )
-from whorl.fingerprint.names import known_by_name, resolve
+from whorl.fingerprint.names import is_heap_class, known_by_name, resolve
 from whorl.fingerprint.rules.reached import Reached
 from whorl.fingerprint.tokens import LEAVES
 
@@ -161,6 +161,7 @@ class Watch:
         self._describer = describer
         self._is_ignored = is_ignored
         self._tests: dict[str, None] = {}  # each is true as long as nothing has changed
+        self._of_libraries: dict[int, type] = {}
         self._names: dict[int, str] = {}
         self._scope: dict[str, Any] = {
             "same_items": same_items,
@@ -223,6 +224,25 @@ class Watch:
             holder = place[part]
             self._test(f"{self._name(place)}[{part!r}] is {self._name(holder)}")
 
+    def names_used(self, names: Iterable[str]) -> None:
+        """Watch what the classes of libraries that were met have under these names.
+
+        Anybody can put a method there; what no code that was met names makes no difference.
+        """
+        for name in names:
+            for cls in self._of_libraries.values():
+                self._looked_up(cls, name)
+
+    def _looked_up(self, cls: type, name: str) -> None:
+        if find(cls, name) is ABSENT:
+            return  # who takes it raises, and nothing is kept
+        for base in mro(cls):
+            stored = class_vars(base)
+            if name in stored or is_heap_class(base):
+                self._stored(stored, name, stored.get(name, ABSENT))
+            if name in stored:
+                return
+
     def _items(self, value: Any) -> None:
         self._test(f"same_items({self._name(value)}, {self._name((*value,))})")
 
@@ -259,7 +279,7 @@ class Watch:
             self._pairs(value.__dict__)
 
     def _class(self, cls: type) -> None:
-        if self._describer.home(module_name(cls)).kind != "user" and known_by_name(cls):
+        if self._of_library(cls):
             return
         self._pairs(class_vars(cls))
         self._test(f"type({self._name(cls)}) is {self._name(type(cls))}")
@@ -269,6 +289,13 @@ class Watch:
                 self._pairs(instance_dict(member) or {})
         if derives(type(cls), abc.ABCMeta):  # a number that grows with every register()
             self._test(f"registrations() == {abc.get_cache_token()}")
+
+    def _of_library(self, cls: type) -> bool:
+        """Whether a class is known by its name and the version of its library."""
+        is_known = self._describer.home(module_name(cls)).kind != "user" and known_by_name(cls)
+        if is_known and is_heap_class(cls):  # others cannot be changed
+            self._of_libraries[id(cls)] = cls
+        return is_known
 
     def _instance(self, value: object) -> None:
         layout = self._describer.plain_layout(type(value))
@@ -338,6 +365,8 @@ class Watch:
         for lookup in reached.lookups:
             if not self._leads_through_ignored(lookup.path, function):
                 self._stored(lookup.holder, lookup.name, lookup.value)
+                if derives(type(lookup.value), type):
+                    self._of_library(cast("type", lookup.value))
         for path, module in reached.modules.items():
             if not self._leads_through_ignored(path, function):
                 self._test(f"type({self._name(module)}) is {self._name(types.ModuleType)}")

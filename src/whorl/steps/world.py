@@ -205,8 +205,12 @@ class _Survey:
         self._roots = roots
         graph = Graph(roots, self._describe, self._blame)
         self.sights = sights_of(graph)
+        names: dict[str, None] = {}
         for function in called(graph):
             self._check_outside(function, graph)
+            if graph.node_of(function).tag == b"function":
+                names.update(dict.fromkeys(reads_of(function.__code__).attributes))
+        self.watch.names_used(names)
         python = sys.implementation.cache_tag  # what builtins do is up to the version
         settings = self._settings(graph)
         parts = (FORMAT, python, self._said.boundary.parts(), graph.tokens, *settings)
@@ -239,7 +243,7 @@ class _Survey:
             node = self._describer(value)
             if node.tag == b"class":
                 node = self._class(cast("type", value), node)
-        if not seen and node.tag != b"named":
+        if not seen and (node.tag != b"named" or derives(type(value), type)):
             self.watch.see(value)
         if find(type(value), "__whorl_told__") is not ABSENT:
             node = self._telling(value, node)

@@ -26,7 +26,7 @@ from ..refusal import Refused
 from ..source import code_digest
 from ..tokens import Node, unlabelled
 from .builtin import dict_content, dict_node
-from .library import named_node
+from .library import has_code_of_others, named_node
 from .named import named_classes
 from .reached import Reached
 from .rule import Rule
@@ -77,7 +77,7 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
         ".__dict__": _beside(function, describer),
     }
     if home.kind != "user":
-        if resolve(module, code.co_qualname) is function:
+        if resolve(module, code.co_qualname) is function and not has_code_of_others(function):
             return named_node(home, module, code.co_qualname)
         name = named_node(home, module, code.co_qualname)
         own = code_digest(code)

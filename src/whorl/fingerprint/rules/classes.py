@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..asked import Mode, Sight
+from ..boundary import Home
 from ..layout import layout_of, state_of
 from ..lookup import (
     class_vars,
@@ -31,7 +32,7 @@ from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
 from .builtin import NAMED_CLASSES, dict_node
 from .callables import annotations_node, code_leaf
-from .library import named_node
+from .library import named_node, put_into_class
 from .named import classes_in, home_scope, named_classes
 from .rule import Kind
 
@@ -85,7 +86,7 @@ def _class(cls: Any, describer: Describer) -> Node:
     if cls in NAMED_CLASSES:
         return _by_name(cls, describer)
     if home.kind != "user" and known_by_name(cls):
-        return named_node(home, module, qualname(cls))
+        return _of_library(cls, home, describer)
     if describer.mode is Mode.OWN_CODE and known_by_name(cls):
         return _by_name(cls, describer)
     if describer.mode is Mode.DATA:
@@ -102,6 +103,15 @@ def _class(cls: Any, describer: Describer) -> Node:
     }
     labels = [*parts]
     return Node(b"class", [*parts.values()], labels.__getitem__)
+
+
+def _of_library(cls: type, home: Home, describer: Describer) -> Node:
+    """A class of a library, and what the user has put into it."""
+    named = named_node(home, module_name(cls), qualname(cls))
+    found = put_into_class(cls, describer) if describer.mode is Mode.CODE else {}
+    if not found:
+        return named
+    return Node(b"patched", (named, dict_node(found)), unlabelled)
 
 
 def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -> dict[str, object]:

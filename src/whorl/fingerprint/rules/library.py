@@ -1,4 +1,9 @@
-"""What belongs to a library counts by name and version; what was put into one by what it is."""
+"""What belongs to a library counts by name and version; what was put into one by what it is.
+
+Anybody can set an attribute of a module or class: `math.sqrt = mine`, `np.zork = 3`,
+`Fraction.go = method`. Whether something is the library's own is decided by the thing that is
+found, since nobody knows what the library had there.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,37 @@ import functools
 import importlib.util
 import sys
 import types
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..boundary import USER, Home
 from ..bytecode import ImportRead, reads_of
-from ..lookup import ABSENT, derives, module_name, module_vars, reified
-from ..names import known_module_name
+from ..lookup import (
+    ABSENT,
+    class_name,
+    class_vars,
+    derives,
+    find,
+    instance_dict,
+    module_name,
+    module_vars,
+    mro,
+    qualname,
+    reified,
+)
+from ..names import is_heap_class, known_module_name
 from ..tokens import Node, is_leaf, unlabelled
 
 if TYPE_CHECKING:
     from ..describe import Describer
 
-__all__ = ["in_library", "is_users", "named_node", "put_into", "taken_from", "unloaded_home"]
+__all__ = [
+    "has_code_of_others", "in_library", "is_users", "named_node", "put", "put_into",
+    "put_into_class", "taken_from", "unloaded_home",
+]  # fmt: skip
+
+_CONTAINERS: Final = (list, tuple, dict, set, frozenset)
+_DEEP: Final = 8  # levels of data that are looked through
 
 
 def named_node(home: Home, module: str, dotted: str) -> Node:
@@ -29,19 +53,23 @@ def named_node(home: Home, module: str, dotted: str) -> Node:
 def in_library(
     path: str, module: types.ModuleType, attributes: tuple[str, ...], describer: Describer
 ) -> tuple[str, object]:
-    """An installed module, by its version; or what is read there if that is not the version's.
-
-    A number or a text can be set by anybody (`np.zork = 3`), and a function or class in it can be
-    the user's, put in the place of the library's own.
-    """
-    place, value = path, cast("object", module)
+    """An installed module, by its version; or what is read there if that is not the version's."""
+    place, name, holder, value = path, "", module, cast("object", module)
     for attribute in attributes:
-        if type(value) is not types.ModuleType:
+        if type(value) is types.ModuleType:
+            holder, name = value, attribute
+            value = reified(module_vars(value).get(attribute, ABSENT))
+        elif derives(type(value), type) and not is_users(value, describer):
+            held = find(cast("type", value), attribute)
+            if is_leaf(type(held)) or is_users(held, describer):
+                return f"{place}.{attribute}", held
             break
-        place, value = f"{place}.{attribute}", reified(module_vars(value).get(attribute, ABSENT))
-    if is_leaf(type(value)) or is_users(value, describer):
-        return place, value
-    return path, module
+        else:
+            break
+        place = f"{place}.{attribute}"
+    if not is_leaf(type(value)):
+        value = put(name, value, _home(holder, describer), describer)
+    return (path, module) if value is ABSENT else (place, value)
 
 
 def taken_from(
@@ -60,39 +88,30 @@ def taken_from(
     """
     value: object = module
     for attribute in way:
-        held = module_vars(value).get(attribute) if type(value) is types.ModuleType else None
-        value = reified(held)
+        taken = module_vars(value).get(attribute) if type(value) is types.ModuleType else None
+        value = reified(taken)
     if type(value) is not types.ModuleType:
         return {}
     stored = module_vars(value)
-    if describer.home(str(stored.get("__name__", ""))).kind == "user":
+    home = _home(value, describer)
+    if home.kind == "user":
         return {}  # all of it counts
     with_numbers = not way and "__getattr__" not in stored
-    taken = {".".join((path, *way, name)): stored[name] for name in names if name in stored}
-    return {
-        place: found
-        for place, found in taken.items()
-        if is_users(found, describer) or (with_numbers and is_leaf(type(found)))
+    held = {name: stored[name] for name in names if name in stored}
+    counted = {
+        name: found if with_numbers and is_leaf(type(found)) else put(name, found, home, describer)
+        for name, found in held.items()
+        if not _is_container(found)  # some of the names are those of other things
     }
-
-
-def is_users(value: object, describer: Describer) -> bool:
-    """Whether a function or class is of the user's own, also in a method or partial."""
-    if type(value) is types.FunctionType:
-        return describer.home_of_globals(value.__globals__).kind == "user"
-    if type(value) is types.MethodType:
-        return is_users(value.__func__, describer)
-    if type(value) is functools.partial:
-        return is_users(value.func, describer)
-    return derives(type(value), type) and (
-        describer.home(module_name(cast("type", value))).kind == "user"
-    )
+    return {
+        ".".join((path, *way, name)): each for name, each in counted.items() if each is not ABSENT
+    }
 
 
 def put_into(
     name: str, read: ImportRead, function: types.FunctionType, describer: Describer
 ) -> dict[str, object]:
-    """The user's functions and classes that a function takes from a library that it imports.
+    """What a function takes from a library that it imports and that is not the version's.
 
     Not numbers: whether the module has been loaded by now must not make a difference.
     """
@@ -100,10 +119,136 @@ def put_into(
     if type(module) is not types.ModuleType:
         return {}
     names = read.names or reads_of(function.__code__).attributes
-    held = {wanted: module_vars(module).get(wanted) for wanted in names}
-    return {
-        f"{name}.{wanted}": value for wanted, value in held.items() if is_users(value, describer)
+    held = {wanted: module_vars(module).get(wanted, ABSENT) for wanted in names}
+    home = _home(module, describer)
+    counted = {
+        f"{name}.{wanted}": put(wanted, value, home, describer)
+        for wanted, value in held.items()
+        if not _is_container(value)
     }
+    return {place: each for place, each in counted.items() if each is not ABSENT}
+
+
+# -- whose it is ------------------------------------------------------------------------
+
+
+def put(name: str, value: object, home: Home, describer: Describer) -> object:
+    """What counts of a thing that a library holds under a name; ABSENT if it is the version's.
+
+    The version's are its modules, its functions and classes of that name, and objects of its own
+    classes. All else was put there: what is the user's and plain data count by what they are,
+    functions and classes of libraries by their own names.
+    """
+    if is_users(value, describer) or _is_plain(value, describer):
+        return value
+    cls = type(value)
+    if derives(cls, type):
+        if put_into_class(cast("type", value), describer):
+            return value
+        names = module_name(cast("type", value)), qualname(cast("type", value))
+    elif cls is types.FunctionType:
+        function = cast("types.FunctionType", value)
+        if has_code_of_others(function):
+            return value
+        names = str(function.__globals__.get("__name__", "")), function.__name__
+    elif cls is types.BuiltinFunctionType or qualname(cls) in ("ufunc", "_ArrayFunctionDispatcher"):
+        owner = getattr(value, "__self__", None)
+        of_module = type(owner) is types.ModuleType
+        module = module_vars(cast("types.ModuleType", owner)).get("__name__") if of_module else ""
+        names = str(module or module_name(cls)), str(getattr(value, "__name__", ""))
+    else:
+        return ABSENT
+    own = describer.home(names[0])
+    if own == home and names[1].rpartition(".")[2] == name:
+        return ABSENT
+    return Node(b"put", (*named_node(own, *names).values,), unlabelled)
+
+
+def put_into_class(cls: type, describer: Describer) -> dict[str, object]:
+    """The user's functions, classes and objects that were put into a library's class or a base."""
+    found: dict[str, object] = {}
+    for base in mro(cls):
+        if is_heap_class(base) and describer.home(module_name(base)).kind != "user":
+            for name, held in class_vars(base).items():
+                if name in found or not is_users(held, describer):
+                    continue
+                if not _is_made_for(base, held):
+                    found[name] = held
+    return found
+
+
+def _is_made_for(cls: type, held: object) -> bool:
+    """Whether a method was written by what made the class: attrs, or `namedtuple`."""
+    inner = _WRAPPED[type(held)](held) if type(held) in _WRAPPED else held
+    if type(inner) is not types.FunctionType:
+        return False
+    is_of_attrs = inner.__code__.co_filename.startswith("<attrs generated")
+    return is_of_attrs or inner.__globals__.get("__name__") == f"namedtuple_{class_name(cls)}"
+
+
+def is_users(value: object, describer: Describer) -> bool:
+    """Whether a function, a class or an object is of the user's own, also inside of a wrapper."""
+    cls = type(value)
+    if cls is types.FunctionType:
+        scope = cast("types.FunctionType", value).__globals__
+        return describer.home_of_globals(scope).kind == "user"
+    inner = _WRAPPED.get(cls)
+    if inner is not None:
+        return is_users(inner(value), describer)
+    if derives(cls, type):
+        return describer.home(module_name(cast("type", value))).kind == "user"
+    return is_heap_class(cls) and describer.home(module_name(cls)).kind == "user"
+
+
+def _lru_cached(value: Any) -> object:
+    return (instance_dict(value) or {}).get("__wrapped__")
+
+
+_WRAPPED: Final[dict[type, Callable[[Any], object]]] = {
+    types.MethodType: lambda value: value.__func__,
+    functools.partial: lambda value: value.func,
+    staticmethod: lambda value: value.__func__,
+    classmethod: lambda value: value.__func__,
+    property: lambda value: value.fget,
+    functools.cached_property: lambda value: value.func,
+    type(functools.lru_cache(len)): _lru_cached,
+}
+
+
+def _is_container(value: object) -> bool:
+    return any(type(value) is cls for cls in _CONTAINERS)
+
+
+def _is_plain(value: object, describer: Describer, deep: int = _DEEP) -> bool:
+    """Whether something is data that anybody may have put there, and that can be written down.
+
+    Objects of a library's own classes are not, unless they are values, such as arrays.
+    """
+    cls = type(value)
+    if is_leaf(cls):
+        return deep < _DEEP  # by itself it is the caller's to decide
+    if cls is functools.partial:
+        given = cast("functools.partial[object]", value)
+        parts: Iterable[object] = (*given.args, *given.keywords.values())
+    elif cls is dict:
+        held = cast("dict[object, object]", value)
+        parts = (*held, *held.values())
+    elif _is_container(value):
+        parts = cast("Iterable[object]", value)
+    else:
+        return qualname(cls) == "ndarray" or is_users(value, describer)
+    return deep > 0 and all(_is_plain(part, describer, deep - 1) for part in parts)
+
+
+def has_code_of_others(function: types.FunctionType) -> bool:
+    """Whether a library's function was given code of another file."""
+    file = function.__globals__.get("__file__")
+    written = function.__code__.co_filename
+    return type(file) is str and written != file and not written.startswith("<")
+
+
+def _home(module: types.ModuleType, describer: Describer) -> Home:
+    return describer.home(str(module_vars(module).get("__name__", "")))
 
 
 def unloaded_home(name: str, describer: Describer) -> Home:

@@ -251,9 +251,12 @@ class Reached:
             return _InLibrary(place.path, place.module, place.attributes)
         value: object = place.module
         for attribute in (*place.attributes, name):
-            if type(value) is not types.ModuleType:
+            if derives(type(value), type):  # something may have been put into a class
+                value = find(cast("type", value), attribute)
+            elif type(value) is types.ModuleType:
+                value = self._looked_up(place.path, module_vars(value), attribute)
+            else:
                 return place
-            value = self._looked_up(place.path, module_vars(value), attribute)
         return _InLibrary(place.path, place.module, (*place.attributes, name))
 
     def _item(self, place: _Place, name: str) -> _Place:
