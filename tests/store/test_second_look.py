@@ -175,20 +175,26 @@ def test_where_flock_is_not_implemented_work_is_done_without_a_lease(
     assert made.how is Ending.UNLOCKED
 
 
-def test_hits_of_a_forked_worker_that_ends_are_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_hits_of_a_worker_that_ends_are_counted(tmp_path: Path, method: str) -> None:
     program = (
         "import multiprocessing, sys\n"
         "from pathlib import Path\n"
-        "from tests.store.test_second_look import cache_at\n"
-        "from tests.store.entries import key_of\n"
-        "def work():\n"
-        "    cache = work.cache = cache_at(Path(sys.argv[1]))\n"
+        "def work(place):\n"
+        "    from tests.store.test_second_look import cache_at\n"
+        "    from tests.store.entries import key_of\n"
+        "    cache = work.cache = cache_at(Path(place))\n"
         "    for _ in range(10): cache.get(key_of(1))\n"
-        "child = multiprocessing.get_context('fork').Process(target=work)\n"
-        "child.start(); child.join(); sys.exit(child.exitcode)\n"
+        "if __name__ == '__main__':\n"
+        f"    start = multiprocessing.get_context({method!r}).Process\n"
+        "    child = start(target=work, args=(sys.argv[1],))\n"
+        "    child.start(); child.join(); sys.exit(child.exitcode)\n"
     )
+    (tmp_path / "program.py").write_text(program)
     DirectoryStore(tmp_path).put(entry_of(1))
-    subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=env, check=True)
     assert Totals.of(tmp_path / "statistics").hits == 10
 
 

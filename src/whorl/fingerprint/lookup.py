@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSENT",
     "FIELDS",
+    "LAZY_IMPORT",
     "class_name",
     "class_vars",
     "derives",
@@ -156,7 +157,7 @@ def module_vars(module: types.ModuleType) -> dict[str, Any]:
     return _module_dict_of(module)
 
 
-_LAZY: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 3.15 on
+LAZY_IMPORT: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 3.15 on
 
 
 def reified(value: Any) -> Any:
@@ -168,7 +169,7 @@ def reified(value: Any) -> Any:
     >>> reified(3)
     3
     """
-    if _LAZY is None or type(value) is not _LAZY:
+    if LAZY_IMPORT is None or type(value) is not LAZY_IMPORT:
         return value
     try:
         return value.resolve()

@@ -30,6 +30,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from whorl.fingerprint.lookup import LAZY_IMPORT
 from whorl.settings import raw_environment
 
 from . import aspects
@@ -39,7 +40,7 @@ from .fact import own_module
 from .operations import item
 from .replay import Replay, is_as_the_code
 from .trace import Aspect, Path, Read, Shape, Step
-from .world import LAZY_IMPORT, bound, file_state, operation, other_modules, variable_now
+from .world import bound, file_state, operation, other_modules, variable_now
 
 __all__ = ["compiled_replay", "replay_source"]
 

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from whorl.fingerprint.lookup import module_vars
+from whorl.fingerprint.lookup import LAZY_IMPORT, module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass, setters
@@ -26,7 +26,6 @@ from .trace import Path, Plain, Shape, Step
 
 __all__ = [
     "ABSENT",
-    "LAZY_IMPORT",
     "Declared",
     "Variables",
     "World",
@@ -162,9 +161,6 @@ def _cell(value: Any, name: str) -> Any:
 def _global(value: Any, name: str) -> Any:
     scope = function_behind(value).__globals__
     return bound(scope, name) if name in scope else _BUILTINS[name]
-
-
-LAZY_IMPORT: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 3.15 on
 
 
 def bound(scope: Any, name: str) -> Any:

@@ -213,7 +213,16 @@ def _join_multiprocessing() -> None:
         )
 
 
+def _join_as_worker() -> None:
+    """The same for a process of multiprocessing that imports this itself, as fork servers have."""
+    process = sys.modules.get("multiprocessing.process")
+    util = sys.modules.get("multiprocessing.util")
+    if process is not None and util is not None and process.parent_process() is not None:
+        util.Finalize(None, _flush_all, exitpriority=0)
+
+
 _joined: Final[list[bool]] = []
 atexit.register(_flush_all)
+_join_as_worker()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_join_multiprocessing, after_in_child=_forget_all)
