@@ -209,9 +209,22 @@ def _may_be_local(frame: Frame, node: ast.expr) -> bool:
 # -- following --------------------------------------------------------------------------
 
 
+_WRITTEN_OUT: Final = "Write the items out, or use an array that is passed in."
 _INSTEAD_OF_MAKING: Final[dict[type, str]] = {
-    reversed: "Count down: range(n - 1, -1, -1).",
+    range: "Write it in the for statement: for i in range(...).",
+    reversed: "Count down: for i in range(n - 1, -1, -1).",
     super: "Name the class whose method is meant: Base.method(self, ...).",
+    slice: "Write the slice where it is used: x[a:b].",
+    complex: "Use two floats.",
+    list: _WRITTEN_OUT,
+    tuple: _WRITTEN_OUT,
+    set: _WRITTEN_OUT,
+    frozenset: _WRITTEN_OUT,
+    dict: "Use arrays, or parameters of their own.",
+    map: "Write a loop.",
+    filter: "Write a loop.",
+    np.ndarray: "Make the array outside and pass it in.",
+    np.float16: "Use np.float32 or np.float64.",
 }
 
 
@@ -221,9 +234,7 @@ def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
         frame.refuse(
             node,
             f"{value.__name__} objects are not made in a kernel",
-            _INSTEAD_OF_MAKING.get(
-                value, "Make it outside and pass it in; tuples can be made and returned."
-            ),
+            _instead_of_making(node, value),
         )
     if not callable(value):
         frame.refuse(node, f"{describe(callee)} cannot be called")
@@ -242,6 +253,15 @@ def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
     return inline(frame, node, code, behind, positional, named)
 
 
+def _instead_of_making(node: ast.Call, cls: type) -> str:
+    """What to write in place of an object that would be made."""
+    if cls in _INSTEAD_OF_MAKING:
+        return _INSTEAD_OF_MAKING[cls]
+    if cls is str:
+        return f"If it is known at compile time: whorl.static({ast.unparse(node)})."
+    return "Make it outside and pass it in; tuples can be made and returned."
+
+
 def _instead_of(node: ast.Call, value: object) -> str:
     """What to write in place of the call of something that cannot be followed."""
     owner = getattr(value, "__self__", None)
@@ -257,7 +277,10 @@ def _instead_of(node: ast.Call, value: object) -> str:
         return "Count with range(...)."
     if isinstance(owner, np.ndarray) or (getattr(value, "__module__", "") or "") == "numpy":
         return "Write a loop over the elements, or compute it outside and pass the result in."
-    return "Kernels call Python functions, math.* and NumPy's functions of numbers."
+    wrapped = getattr(value, "__wrapped__", None)
+    if isinstance(wrapped, types.FunctionType):
+        return f"Call the function that is wrapped: {ast.unparse(node.func)}.__wrapped__(...)."
+    return "Write a Python function that does it, or compute it outside and pass the result in."
 
 
 def _unwrapped(
