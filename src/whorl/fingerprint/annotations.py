@@ -28,6 +28,7 @@ from .lookup import (
     class_vars,
     derives,
     find,
+    lazy_submodule,
     module_attribute,
     module_vars,
     qualname,
@@ -371,8 +372,11 @@ def _evaluated(operation: str, *operands: Any) -> object:
 def _attribute(holder: object, name: str) -> object:
     """What a module or class holds, or ABSENT where finding that out would run code."""
     if derives(type(holder), types.ModuleType):
-        found = reified(module_attribute(cast("types.ModuleType", holder), name))
-        if found is ABSENT and _is_library(cast("types.ModuleType", holder)):
+        module = cast("types.ModuleType", holder)
+        found = reified(module_attribute(module, name))
+        if found is ABSENT:
+            found = lazy_submodule(module_vars(module), name)
+        if found is ABSENT and _is_library(module):
             found = getattr(holder, name, ABSENT)  # many load a part of theirs when it is needed
         return found
     if derives(type(holder), type):

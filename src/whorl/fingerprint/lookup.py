@@ -7,6 +7,7 @@ overridden `__class__`. Everything here goes through the descriptors of `type` a
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -27,6 +28,7 @@ __all__ = [
     "find",
     "instance_dict",
     "is_special",
+    "lazy_submodule",
     "module_name",
     "module_vars",
     "mro",
@@ -173,6 +175,26 @@ def reified(value: Any) -> Any:
         return value
     try:
         return value.resolve()
+    except ImportError:
+        return ABSENT
+
+
+def lazy_submodule(stored: Mapping[str, Any], name: str) -> object:
+    """A module that `lazy import package.name` has promised, loaded now; ABSENT if none has.
+
+    Python looks for it when the attribute of the package is asked for.
+
+    >>> import email
+    >>> lazy_submodule(vars(email), "nothing")
+    ABSENT
+    """
+    full = f"{stored.get('__name__')}.{name}"
+    if "__path__" not in stored or full not in getattr(sys, "lazy_modules", ()):
+        return ABSENT
+    import importlib
+
+    try:
+        return importlib.import_module(full)
     except ImportError:
         return ABSENT
 

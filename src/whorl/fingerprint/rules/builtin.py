@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import collections
 import gc
+import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -268,6 +270,14 @@ RULES: Final[dict[type, Rule]] = {
     ByIdentity: _by_identity,
     object: _object,
 }
+
+if sys.version_info >= (3, 15):
+
+    def _frozen_dict(value: builtins.frozendict[Any, Any], describer: Describer) -> Node:
+        content = dict(builtins.frozendict.items(value))
+        return Node(b"frozendict", (dict_content(content, describer),), unlabelled)
+
+    RULES[builtins.frozendict] = _frozen_dict
 
 ABSENT_NODE: Final = Node(b"absent")
 RULES[type(ABSENT)] = lambda v, d: ABSENT_NODE

@@ -25,7 +25,6 @@ from ..lookup import (
     module_vars,
     qualname,
     reified,
-    type_name,
 )
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
@@ -51,9 +50,6 @@ _NOT_CONTENT: Final = frozenset(
         "__dataclass_fields__", "__signature__", "__attrs_props__", "__slotnames__",
     )
 )  # fmt: skip
-
-# Where a structure of ctypes has its fields: `_fields_` says so too, and these cannot be copied.
-_PLACES_OF_FIELDS: Final = ("_ctypes.CField", "ctypes.CField")
 
 _MADE_BY_DATACLASS: Final = frozenset(
     (
@@ -158,7 +154,6 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
         and not str(name).startswith("__pydantic_")
         and type(held) is not types.MemberDescriptorType
         and type(held) is not types.GetSetDescriptorType
-        and type_name(type(held)) not in _PLACES_OF_FIELDS
     }
     registered = _registered(cls)
     if registered:

@@ -23,7 +23,7 @@ from whorl.late import NamedTuple
 
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of, uses_of
-from ..lookup import ABSENT, derives, find, is_special, module_vars, reified
+from ..lookup import ABSENT, derives, find, is_special, lazy_submodule, module_vars, reified
 from ..names import known_module_name
 from ..refusal import Refused
 from ..uses import METHODS, SCOPE, Root, Step, Use
@@ -216,7 +216,7 @@ class Reached:
         value = stored.get(name, ABSENT)
         self.lookups.append(Lookup(path, stored, name, value))
         try:
-            return reified(value)  # a lazy import is loaded now
+            return lazy_submodule(stored, name) if value is ABSENT else reified(value)
         except (RecursionError, MemoryError):
             raise
         except Exception as error:
@@ -240,7 +240,7 @@ class Reached:
         if name == "__dict__":
             return _Names(place.path, stored, value)
         path = f"{place.path}.{name}"
-        if name not in stored:
+        if name not in stored and lazy_submodule(stored, name) is ABSENT:
             self.lookups.append(Lookup(path, stored, name, ABSENT))
             if "__getattr__" in stored or find(types.ModuleType, name) is not ABSENT:
                 return place

@@ -67,7 +67,7 @@ def _is_structure_sequence(cls: type) -> bool:
 
 
 def _is_c_field(cls: type) -> bool:
-    return type_name(cls) == "_ctypes.CField"
+    return type_name(cls) in ("_ctypes.CField", "ctypes.CField")  # the latter since Python 3.14
 
 
 def _c_field(value: Any, describer: Describer) -> Node:

@@ -78,5 +78,12 @@ KINDS: Final[tuple[Kind, ...]] = (
         lambda cls: _is_of(cls, "torch", "Tensor") or _is_of(cls, "torch", "UntypedStorage"),
         _refuse("its content belongs to torch; an array of it (`tensor.numpy()`) has one"),
     ),
+    (
+        lambda cls: (
+            _is_of(cls, "concurrent.interpreters", "Interpreter")
+            or _is_of(cls, "concurrent.interpreters._queues", "Queue")
+        ),
+        _refuse("it is an interpreter, or leads to one, that runs beside this one"),
+    ),
     (_is_mock, _refuse("a mock makes up its attributes as they are asked for")),
 )

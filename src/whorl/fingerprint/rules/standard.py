@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import builtins
 import datetime
 import decimal
 import io
@@ -10,13 +11,14 @@ import logging
 import operator
 import pathlib
 import re
+import sys
 import uuid
 import zoneinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from ..class_table import ClassTable
 from ..lookup import class_vars, derives, instance_dict, qualname
-from ..names import known_module_name
+from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..tokens import Node
 from .rule import Rule
@@ -102,6 +104,17 @@ def _reduced_arguments(value: Any, describer: Describer) -> Node:
     return Node(qualname(type(value)).encode(), ((*first, *arguments), keywords))
 
 
+def _sentinel(value: Any, describer: Describer) -> Node:
+    """A sentinel of Python 3.15 by the name that leads to it; no other is the same."""
+    module, name = value.__module__, value.__name__
+    if type(module) is not str or resolve(module, name) is not value:
+        raise Refused(
+            f"a sentinel that is not {module}.{name} is nothing but its identity",
+            f"Make it at the top of its module, and call it {name!r} there.",
+        )
+    return Node(b"sentinel", (known_module_name(module), name))
+
+
 WHOLE: Final = (logging.Logger,)
 
 OWNED_NAMES: Final[ClassTable[frozenset[str]]] = ClassTable(
@@ -135,3 +148,5 @@ RULES: Final[dict[type, Rule]] = {
     operator.methodcaller: _reduced_arguments,
     **dict.fromkeys(_PATHS, _path),
 }
+if sys.version_info >= (3, 15):
+    RULES[builtins.sentinel] = _sentinel
