@@ -22,6 +22,8 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
+from whorl.lazy import importing
+
 from .digest import LEAVES
 from .lookup import (
     ABSENT,
@@ -278,13 +280,15 @@ def _terms(annotate: types.FunctionType) -> dict[str, object] | None:
     made = types.FunctionType(code, names, closure=tuple(cells))
     try:
         return cast("dict[str, object]", made(_FAKE_GLOBALS))
+    except (RecursionError, MemoryError):
+        raise
     except Exception:  # a term that is compared, written out, counted
         return None
 
 
 def _loops(code: types.CodeType) -> bool:
-    import opcode
-
+    with importing:
+        import opcode
     return opcode.opmap["FOR_ITER"] in code.co_code[::2]
 
 
@@ -390,7 +394,8 @@ def _attribute(holder: object, name: str) -> object:
 
 
 def _is_library(module: types.ModuleType) -> bool:
-    from .boundary import DEFAULT_BOUNDARY
+    with importing:
+        from .boundary import DEFAULT_BOUNDARY
 
     stored = module_vars(module)
     name, file = stored.get("__name__"), stored.get("__file__")
@@ -407,6 +412,8 @@ def _item(generic: object, key: object) -> object:
         return ABSENT
     try:
         return cast("Any", generic)[key]
+    except (RecursionError, MemoryError):
+        raise
     except Exception:  # there is no such type
         return ABSENT
 
@@ -417,6 +424,8 @@ def _either(left: object, right: object) -> object:
         return ABSENT
     try:
         return operator.or_(cast("Any", left), right)
+    except (RecursionError, MemoryError):
+        raise
     except Exception:  # there is no such type
         return ABSENT
 

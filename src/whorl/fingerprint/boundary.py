@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import csv
 import functools
+import os
 import re
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Final, Literal
 
@@ -124,7 +124,16 @@ def _is_standard(path: Path) -> bool:
 
 @functools.cache
 def _standard_folders() -> tuple[Path, ...]:
-    return tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")})
+    """Where Python has its own modules, and where an environment would have them.
+
+    As `sysconfig` says. That stays half made for good if it is asked for the first time where the
+    stack ends, from Python 3.13 on.
+    """
+    own = Path(os.__file__).parent
+    folders = {own}
+    if own.is_relative_to(sys.base_prefix):
+        folders.add(Path(sys.exec_prefix) / own.relative_to(sys.base_prefix))
+    return tuple(folders)
 
 
 @functools.cache

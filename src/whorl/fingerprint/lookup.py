@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from whorl.late import Described
+from whorl.lazy import importing
 
 if TYPE_CHECKING:
     C = TypeVar("C", bound=type)
@@ -191,8 +192,8 @@ def lazy_submodule(stored: Mapping[str, Any], name: str) -> object:
     full = f"{stored.get('__name__')}.{name}"
     if "__path__" not in stored or full not in getattr(sys, "lazy_modules", ()):
         return ABSENT
-    import importlib
-
+    with importing:
+        import importlib
     try:
         return importlib.import_module(full)
     except ImportError:
