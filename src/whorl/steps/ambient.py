@@ -16,6 +16,7 @@ from typing import Final
 from whorl.fingerprint.bytecode import nested_codes
 from whorl.fingerprint.source import once_per_code
 from whorl.late import NamedTuple
+from whorl.lazy import importing
 
 __all__ = ["AMBIENT_CLASSES", "Ambient", "ambient_of"]
 
@@ -32,8 +33,8 @@ class Ambient(NamedTuple):
 
 def _decimal_context() -> object:
     """What the results of decimals depend on in this thread."""
-    from decimal import getcontext
-
+    with importing:
+        from decimal import getcontext
     context = getcontext()
     raised = sorted(signal.__name__ for signal, is_on in context.traps.items() if is_on)
     rules = context.prec, context.rounding, context.Emin, context.Emax
@@ -42,8 +43,8 @@ def _decimal_context() -> object:
 
 def _print_options() -> object:
     """What the text of an array depends on."""
-    from numpy import get_printoptions
-
+    with importing:
+        from numpy import get_printoptions
     return get_printoptions()
 
 
