@@ -45,8 +45,8 @@ class Marked:
 
 
 def words_of(value: object, size: int | None = None) -> list[int]:
-    """The words of an object's memory."""
-    size = sys.getsizeof(value) if size is None else size
+    """The words of an object's memory. What the collector has before it does not count."""
+    size = type(value).__sizeof__(value) if size is None else size
     count = min(size, 512) // 8
     return list((ctypes.c_int64 * count).from_address(id(value)))
 

@@ -17,6 +17,7 @@ import numpy as np
 from whorl.late import dataclass
 from whorl.lazy import importing
 
+from .canary import check_layout
 from .class_layout import Marked, NotKnown, class_layout, offset_of, words_of
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def layout() -> Layout:
         none=_none(),
         base_size=of_classes.base_size,
     )
-    _check(found)
+    check_layout(found)
     return found
 
 
@@ -193,9 +194,6 @@ def _version_offset() -> int:
     return 4 * places.pop()
 
 
-_FLAGS = 0x001 | 0x002 | 0x004 | 0x100 | 0x400
-
-
 def _array_offset(part: str) -> int:
     """Where a part of an array is: by an array of which every part is known."""
     array: Any = np.zeros((3, 5, 7), np.float32)[::2, 1:, ::3]
@@ -232,24 +230,3 @@ def _array_offset(part: str) -> int:
     if len(places) != 1:
         raise NotKnown(f"the {part} of an array is not found in it")
     return places[0] * 8
-
-
-def _check(found: Layout) -> None:
-    """Read other objects through the offsets, and compare."""
-    for array in (np.arange(4, dtype=np.int16), np.zeros((2, 0), order="F"), np.array(3.5)):
-        at = id(array)
-        ndim = ctypes.c_int32.from_address(at + found.array_ndim).value
-        shape = ctypes.c_int64.from_address(at + found.array_shape).value
-        flags = ctypes.c_int32.from_address(at + found.array_flags).value
-        same = (
-            ctypes.c_int64.from_address(at + found.type).value == id(np.ndarray)
-            and ndim == array.ndim
-            and ctypes.c_int64.from_address(at + found.array_data).value == array.ctypes.data
-            and ctypes.c_int64.from_address(at + found.array_dtype).value == id(array.dtype)
-            and flags & _FLAGS == array.flags.num & _FLAGS
-            and (not ndim or tuple((ctypes.c_int64 * ndim).from_address(shape)) == array.shape)
-        )
-        if not same:
-            raise NotKnown("an array is not laid out as others are")
-    if ctypes.c_double.from_address(id(-0.25) + found.float_value).value != -0.25:
-        raise NotKnown("a float is not laid out as others are")

@@ -1,0 +1,314 @@
+"""A layout in, nothing out if objects of known content are read right by it; `NotKnown` if not.
+
+The launcher reads memory by a layout, and an interpreter that nobody has seen yet may keep things
+elsewhere. So before a layout is used, other objects than those it was found in are read by it, as
+the launcher does, and compared with what Python says of them. Every address is read through a pipe:
+the system refuses to copy what is not memory, where a plain load would end the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from .class_layout import NotKnown
+
+if TYPE_CHECKING:
+    from .layout import Layout
+
+__all__ = ["check_layout"]
+
+_MANAGED_DICT, _INLINE_VALUES = 1 << 4, 1 << 2  # flags of a class
+_ARRAY_FLAGS: Final = 0x001 | 0x002 | 0x004 | 0x100 | 0x400
+_NAMES: Final = tuple(sys.intern(f"whorl_canary_{i}") for i in range(3))
+_MOST: Final = 1 << 12  # bytes that are read at once: a pipe holds them
+
+
+class _Memory:
+    """This process's memory. What cannot be read is `NotKnown`."""
+
+    def __init__(self) -> None:
+        self._reads, self._writes = os.pipe()
+        library = ctypes.CDLL(None)
+        self._write = library.write
+        self._write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+        self._write.restype = ctypes.c_ssize_t
+
+    def close(self) -> None:
+        os.close(self._reads)
+        os.close(self._writes)
+
+    def bytes(self, address: int, size: int) -> bytes:
+        if not 0 < address < 1 << 63 or not 0 <= size <= _MOST:
+            raise NotKnown("an address is none")
+        found = self._write(self._writes, address, size) if size else 0
+        if found < 0:
+            raise NotKnown("an address is not one of memory")
+        content = os.read(self._reads, found) if found else b""
+        if found != size:
+            raise NotKnown("memory ends where it should not")
+        return content
+
+    def words(self, address: int, count: int) -> tuple[int, ...]:
+        return struct.unpack(f"<{count}q", self.bytes(address, 8 * count))
+
+    def word(self, address: int) -> int:
+        return self.words(address, 1)[0]
+
+    def half(self, address: int) -> int:
+        return int.from_bytes(self.bytes(address, 4), "little", signed=True)
+
+    def byte(self, address: int) -> int:
+        return self.bytes(address, 1)[0]
+
+
+def check_layout(at: Layout) -> None:
+    """See that objects are read right by a layout; `NotKnown` says what is not."""
+    memory = _Memory()
+    try:
+        for what, is_right in _CHECKS.items():
+            try:
+                is_known = is_right(at, memory)
+            except NotKnown as reason:
+                raise NotKnown(f"{what} cannot be read: {reason}") from None
+            if not is_known:
+                raise NotKnown(f"{what} is not laid out as others are")
+    finally:
+        memory.close()
+
+
+class _Sample:
+    """Instances of it have known attributes."""
+
+
+class _Slotted:
+    __slots__ = _NAMES
+
+
+def _one(first: object = None, /) -> None: ...
+
+
+def _two(first: object = 1, second: object = 2, /) -> int:
+    return 2
+
+
+def _objects(at: Layout, memory: _Memory) -> bool:
+    every: tuple[object, ...] = (_Slotted(), 2.5, [], _one, _Slotted, np.zeros(2))
+    return at.base_size == object.__basicsize__ and all(
+        memory.word(id(each) + at.type) == id(type(each)) for each in every
+    )
+
+
+def _floats(at: Layout, memory: _Memory) -> bool:
+    return all(
+        memory.bytes(id(each) + at.float_value, 8) == struct.pack("<d", each)
+        for each in (-0.25, 1e300, float("inf"))
+    )
+
+
+def _ints(at: Layout, memory: _Memory) -> bool:
+    def small(value: int) -> int | None:
+        """An int of at most one digit, as the launcher reads it."""
+        size, digit = memory.word(id(value) + 16), memory.half(id(value) + 24) if value else 0
+        if at.ints == "sized":
+            return size * digit if -1 <= size <= 1 else None
+        return (1 - (size & 3)) * digit if 0 <= size < 16 else None
+
+    every = (0, 1, -1, 257, -999_983, 2**30 - 1, 2**30, -(2**30), 2**61 + 5, -(2**90))
+    return not at.ints or all(
+        small(each) == (each if abs(each) < 2**30 else None) for each in every
+    )
+
+
+def _arrays(at: Layout, memory: _Memory) -> bool:
+    base: Any = np.arange(210, dtype=np.float32).reshape(5, 6, 7)
+    fixed = np.arange(4, dtype=np.int16)
+    fixed.flags.writeable = False
+    every = (base[::2, 1:, ::-3], base.T, np.zeros((2, 0), order="F"), np.array(3.5), fixed)
+    return all(_is_array(each, at, memory) for each in every)
+
+
+def _is_array(array: Any, at: Layout, memory: _Memory) -> bool:
+    here, ndim = id(array), array.ndim
+    if memory.half(here + at.array_ndim) != ndim:
+        return False
+    shape, strides = (memory.word(here + place) for place in (at.array_shape, at.array_strides))
+    flags = memory.half(here + at.array_flags)
+    return (
+        memory.word(here + at.array_data) == array.ctypes.data
+        and memory.word(here + at.array_dtype) == id(array.dtype)
+        and flags & _ARRAY_FLAGS == array.flags.num & _ARRAY_FLAGS
+        and (not ndim or memory.words(shape, ndim) == array.shape)
+        and (not ndim or memory.words(strides, ndim) == array.strides)
+    )
+
+
+def _functions(at: Layout, memory: _Memory) -> bool:
+    return all(
+        memory.word(id(each) + at.function_code) == id(each.__code__)
+        and memory.word(id(each) + at.function_defaults) == id(each.__defaults__)
+        for each in (_one, _two)
+    )
+
+
+def _sequences(at: Layout, memory: _Memory) -> bool:
+    grown: list[object] = []  # for which there is more memory than it has items
+    for _ in range(5):
+        grown.append(None)  # a comprehension may know how many there will be
+    lists: tuple[list[object], ...] = ([], [_one], [None] * 1000, grown)
+    tuples: tuple[tuple[object, ...], ...] = ((_one,), (_two, _Slotted, "text"))
+    return all(memory.word(id(each) + at.list_size) == len(each) for each in lists) and all(
+        memory.word(id(each) + at.tuple_size) == len(each)
+        and memory.words(id(each) + at.tuple_items, len(each)) == tuple(map(id, each))
+        for each in tuples
+    )
+
+
+def _classes(at: Layout, memory: _Memory) -> bool:
+    """The flags of classes; and a version that another class, and a changed one, does not have."""
+
+    class Base:
+        first = 1
+
+    class Derived(Base):
+        pass
+
+    def version(cls: type) -> int:
+        for _ in range(3):
+            _ = getattr(cls(), "first", None)
+        return memory.half(id(cls) + at.type_version)
+
+    flags = all(
+        memory.word(id(each) + at.type_flags) == each.__flags__ for each in (Base, _Slotted, int)
+    )
+    before, other = version(Derived), version(_Sample)
+    Base.first = 2
+    between = memory.half(id(Derived) + at.type_version)
+    after = version(Derived)
+    known = {before, other, after}
+    return flags and len(known) == 3 and 0 not in known and between != before
+
+
+def _slots(at: Layout, memory: _Memory) -> bool:
+    if not at.descriptor:
+        return True
+    made, values = _filled(_Slotted())
+    for name, value in zip(_NAMES, values, strict=True):
+        defined = memory.word(id(vars(_Slotted)[name]) + at.descriptor)
+        offset = memory.word(defined + 16)
+        is_inside = 0 < offset < _Slotted.__basicsize__
+        if not is_inside or memory.word(id(made) + offset) != id(value):
+            return False
+    return True
+
+
+def _filled(made: Any) -> tuple[Any, list[object]]:
+    values = [object() for _ in _NAMES]
+    for name, value in zip(_NAMES, values, strict=True):
+        setattr(made, name, value)
+    return made, values
+
+
+def _dicts(at: Layout, memory: _Memory) -> bool:
+    inside = at.inside
+    for count in (1, 3, 11, 200):
+        sample = {sys.intern(f"whorl_canary_{i}"): [i] for i in range(count)}
+        keys = memory.word(id(sample) + inside.keys)
+        wanted = [id(each) for pair in sample.items() for each in pair]
+        if (
+            memory.word(id(sample) + inside.values)
+            or not memory.byte(keys + inside.kind)
+            or memory.word(keys + inside.count) != count
+            or list(memory.words(_pairs(keys, at, memory), 2 * count)) != wanted
+        ):
+            return False
+    mixed = {1: 2, "one": 3}
+    return not memory.byte(memory.word(id(mixed) + inside.keys) + inside.kind)
+
+
+def _pairs(keys: int, at: Layout, memory: _Memory) -> int:
+    bits = memory.byte(keys + at.inside.index_bits)
+    if bits > 32:
+        raise NotKnown("an index is too large")
+    return keys + at.inside.start + (1 << bits)
+
+
+def _instances(at: Layout, memory: _Memory) -> bool:
+    if not at.instance.dict:
+        return not at.instance.inline
+    made, values = _filled(_Sample())
+    wanted = dict(zip(_NAMES, map(id, values), strict=True))
+
+    def is_found(kind: str) -> bool:
+        return next(_held(made, at, memory), ("", None)) == (kind, wanted)
+
+    inline = is_found("inline")
+    own = vars(made)
+    split = is_found("split")
+    made.__dict__ = dict(own)
+    return inline and split and is_found("combined")
+
+
+def _held(made: Any, at: Layout, memory: _Memory) -> Iterator[tuple[str, dict[str, int]]]:
+    """How an instance keeps its attributes, and what they are, as the launcher finds them."""
+    where, inside = at.instance, at.inside
+    found = memory.word(id(made) + where.dict)
+    if found and not found & 1:
+        keys, row = memory.word(found + inside.keys), memory.word(found + inside.values)
+        kind = "split" if row else "combined"
+    else:
+        keys, kind = memory.word(id(type(made)) + where.class_keys), "inline"
+        row = _inline_row(made, found, at, memory)
+    count = memory.word(keys + inside.count)
+    pairs = memory.words(_pairs(keys, at, memory), 2 * count) if 0 <= count < 64 else ()
+    values = memory.words(row + where.values, count) if row else pairs[1::2]
+    names = {id(name): name for name in _NAMES}
+    known = zip(pairs[::2], values, strict=True)
+    yield kind, {names[name]: value for name, value in known if name in names}
+
+
+def _inline_row(made: Any, word: int, at: Layout, memory: _Memory) -> int:
+    match at.instance.inline:
+        case "pointer":
+            return memory.word(id(made) + at.instance.pointer)
+        case "tagged":
+            return word + 1 if word & 1 else 0
+        case "embedded" if type(made).__flags__ & _INLINE_VALUES:
+            row: int = id(made) + type(made).__basicsize__
+            return row if memory.byte(row + at.instance.valid) else 0
+    raise NotKnown("an instance keeps no values of its own")
+
+
+def _references(at: Layout, memory: _Memory) -> bool:
+    """That counting one more in the first word, or half word, is what Python does."""
+    if at.none == "call":
+        return True
+    thing = object()
+    read = memory.word if at.none == "counted" else memory.half
+    before = read(id(thing))
+    more = [thing] * 5
+    is_counted = read(id(thing)) - before == len(more)
+    # Half a word that is negative says of an object that it lives for ever.
+    return is_counted and (at.none == "counted" or memory.half(id(None)) < 0)
+
+
+_CHECKS: Final[dict[str, Callable[[Layout, _Memory], bool]]] = {
+    "an object": _objects,
+    "a float": _floats,
+    "an int": _ints,
+    "an array": _arrays,
+    "a function": _functions,
+    "a list or a tuple": _sequences,
+    "a class": _classes,
+    "an object with slots": _slots,
+    "a dict": _dicts,
+    "an instance": _instances,
+    "a reference": _references,
+}
+"""Each says whether objects of one kind are read right by a layout."""
