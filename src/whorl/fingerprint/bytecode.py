@@ -36,6 +36,7 @@ __all__ = [
     "nested_codes",
     "reads_of",
     "uses_of",
+    "writes_globals",
 ]
 
 _GLOBAL_LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
@@ -321,6 +322,18 @@ attributes_taken: Final[Callable[[types.CodeType], tuple[Taken, ...]]] = once_pe
     _attributes_taken
 )
 """Every attribute that is taken from something, with the name of what it is taken from."""
+
+
+def _writes_globals(code: types.CodeType) -> bool:
+    return any(
+        step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")
+        for inner in nested_codes(code)
+        for step in _steps(inner)
+    )
+
+
+writes_globals: Final[Callable[[types.CodeType], bool]] = once_per_code(_writes_globals)
+"""Whether a code object, or code nested in it, assigns to a global or deletes one."""
 
 
 def _steps(code: types.CodeType) -> list[dis.Instruction]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 import time
 from typing import Any, Final
 
@@ -146,11 +147,23 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         parts, begun = request.parts(), results.begin()
         statistics = results.keeper.flights.statistics
         try:
-            with Progress(results.name, results.last_seconds):
+            with (
+                Progress(results.name, results.last_seconds),
+                results.watched(request, _thread_and_task) as writes,
+            ):
                 value = await self.function(*args, **kwargs)
         except BaseException:
             statistics.count(Ending.RAISED)
             raise
-        kept = results.made(request, value, begun, parts)
+        kept = results.made(request, value, begun, parts, writes)
         statistics.count(Ending.PRODUCED, seconds_spent=time.perf_counter() - begun)
         return kept
+
+
+def _thread_and_task() -> object:
+    """Who runs now: other tasks of the loop may run while one waits."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        task = None
+    return threading.get_ident(), task

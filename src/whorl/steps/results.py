@@ -19,7 +19,8 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from whorl import settings
 from whorl.artifacts import Part
@@ -34,6 +35,7 @@ from whorl.jit.explain import Change, Explanation
 from whorl.jit.listening import emit, listeners
 from whorl.jit.sources import StoredSources
 from whorl.late import dataclass
+from whorl.lazy import importing
 from whorl.store import Ending
 from whorl.store.journal import journal_of
 from whorl.store.making import Making, making
@@ -48,6 +50,9 @@ from .parameters import Content
 from .progress import Progress
 from .spelling import spelled
 from .world import EVERYTHING, LOCKS, Surroundings, Told, Unsteady, World, world_of
+
+if TYPE_CHECKING:
+    from .writes import Writes
 
 __all__ = ["Request", "Results", "Row"]
 
@@ -79,6 +84,7 @@ class Request:
 
 
 OnDrift = Literal["rerun", "raise"]
+Who = Callable[[], object]
 
 Row = tuple[Callable[[], bool], Kept]
 """A result in memory, and what says whether it is still right."""
@@ -312,9 +318,9 @@ class Results:
         def produce() -> Kept:
             parts = request.parts()
             begun = self.begin()
-            with Progress(self.name, self.last_seconds):
+            with Progress(self.name, self.last_seconds), self.watched(request) as writes:
                 value = run()
-            return self.made(request, value, begun, parts)
+            return self.made(request, value, begun, parts, writes)
 
         with self.missed(request) as outcome:
             kept, outcome.how = self.keeper.flights.once(
@@ -335,14 +341,28 @@ class Results:
             emit("compiling", self.name)
         return time.perf_counter()
 
-    def made(self, request: Request, value: Any, begun: float, parts: tuple[Part, ...]) -> Kept:
+    def watched(self, request: Request, who: Who | None = None) -> AbstractContextManager[Writes]:
+        """Learn of what others write, while it runs, to what it reads."""
+        with importing:
+            from .writes import watched
+
+        return watched(request.world.places) if who is None else watched(request.world.places, who)
+
+    def made(
+        self,
+        request: Request,
+        value: Any,
+        begun: float,
+        parts: tuple[Part, ...],
+        writes: Writes,
+    ) -> Kept:
         """A run has ended: keep what it made, if nothing that it is kept under has changed."""
         seconds = time.perf_counter() - begun
         self.counts["ran"] += 1
         if listeners:
             emit("compiled", self.name, seconds=seconds)
         kept = self.keeper.keep(
-            request.key, Made(value, seconds, parts, self._changed(request, parts))
+            request.key, Made(value, seconds, parts, self._changed(request, parts, writes))
         )
         if not kept.is_stored:
             self.counts["not kept"] += 1
@@ -350,8 +370,8 @@ class Results:
             emit("stored", self.name, key=request.key)
         return kept
 
-    def _changed(self, request: Request, parts: tuple[Part, ...]) -> str:
-        """What is not as it was before the run."""
+    def _changed(self, request: Request, parts: tuple[Part, ...], writes: Writes) -> str:
+        """What is not as it was before the run, or was not all the time."""
         for name, value, digest in request.arguments:
             try:
                 now: Digest | None = self.arguments.digest(value)
@@ -382,6 +402,11 @@ class Results:
                 )
         if self._said() != request.said:
             return "a declared file or variable changed while it ran"
+        if writes.found:
+            return (
+                f"another thread changed {writes.found} that it may read while it ran, and set it "
+                "back. Let what changes be an argument"
+            )
         return ""
 
     # -- telling --------------------------------------------------------------------------

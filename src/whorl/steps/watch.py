@@ -22,6 +22,7 @@ import abc
 import collections
 import enum
 import functools
+import gc
 import operator
 import sys
 import types
@@ -30,6 +31,7 @@ from typing import Any, Final, cast
 
 from whorl.fingerprint.annotations import names_in_annotations
 from whorl.fingerprint.asked import Sight
+from whorl.fingerprint.bytecode import writes_globals
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.layout import state_of
@@ -50,6 +52,7 @@ from whorl.fingerprint.rules.reached import Reached
 from whorl.fingerprint.tokens import LEAVES
 
 from .declared import Declared
+from .place import Place
 
 __all__ = ["Check", "Watch", "function_scope"]
 
@@ -161,6 +164,8 @@ class Watch:
         self._describer = describer
         self._is_ignored = is_ignored
         self._tests: dict[str, None] = {}  # each is true as long as nothing has changed
+        self._places: dict[int, Place] = {}
+        self._written: set[int] = set()  # globals that functions write to, by address
         self._of_libraries: dict[int, type] = {}
         self._names: dict[int, str] = {}
         self._scope: dict[str, Any] = {
@@ -250,7 +255,8 @@ class Watch:
         members = {id(member): member for member in value}
         self._test(f"same_members({self._name(value)}, {self._name(members)})")
 
-    def _pairs(self, value: Any) -> None:
+    def _pairs(self, value: Any, *, is_instance: bool = False) -> None:
+        self._place(value, None, is_instance=is_instance)
         name = self._name(value)
         if not value:
             self._test(f"not {name}")
@@ -307,7 +313,7 @@ class Watch:
         stored = instance_dict(value) if layout.has_dict else None
         if not layout.slots and stored is not None and not layout.hidden & stored.keys():
             self._test(f"{name}.__dict__ is {self._name(stored)}")
-            self._pairs(stored)
+            self._pairs(stored, is_instance=True)
             return
         state = state_of(layout, value)
         self._test(f"same_values(state_of({self._name(layout)}, {name}), {self._name(state)})")
@@ -343,6 +349,8 @@ class Watch:
             self._pairs(registry)
         if self._describer.home_of_globals(function.__globals__).kind == "user":
             self._reads(function)
+            if writes_globals(function.__code__):
+                self._written.add(id(function.__globals__))
 
     def _annotations(self, function: types.FunctionType) -> None:
         """Watch annotations; where they are deferred, what evaluates them and the names in it."""
@@ -379,10 +387,33 @@ class Watch:
         return any(self._is_ignored(path, function) for path in paths)
 
     def _stored(self, stored: Mapping[str, Any], name: str, value: object) -> None:
+        self._place(stored, name)
         if value is ABSENT:
             self._test(f"{name!r} not in {self._name(stored)}")
         else:
             self._test(f"{self._name(stored)}[{name!r}] is {self._name(value)}")
+
+    # -- places ---------------------------------------------------------------------------
+
+    def _place(self, stored: Any, name: str | None, *, is_instance: bool = False) -> None:
+        """A name in a dictionary is read, or all of them."""
+        if type(stored) is types.MappingProxyType:  # of a class: what it shows
+            stored = next((held for held in gc.get_referents(stored) if type(held) is dict), None)
+        if type(stored) is not dict or stored is sys.modules:  # where modules come and go
+            return
+        known = self._places.get(id(stored))
+        names = frozenset(() if name is None else (name,))
+        is_whole = name is None or (known is not None and known.names is None)
+        if known is not None and known.names is not None:
+            names |= known.names
+        self._places[id(stored)] = Place(stored, None if is_whole else names, is_instance)
+
+    def places(self) -> tuple[Place, ...]:
+        """The dictionaries that were met, with the names that are read in them."""
+        return tuple(
+            Place(place.stored, place.names, place.is_instance, address in self._written)
+            for address, place in self._places.items()
+        )
 
     # -- the check ------------------------------------------------------------------------
 

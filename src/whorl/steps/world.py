@@ -60,6 +60,7 @@ from .outside import (
     named_outside,
     outside_reads,
 )
+from .place import Place
 from .reach import called
 from .spelling import spelled
 from .watch import Check, Watch
@@ -140,12 +141,14 @@ class World:
 
     `holds()` says whether it still is so. `met` are functions, classes and values by path;
     `names` says by which name those that are globals or captured variables can be ignored.
+    `places` are the dictionaries in which it was found.
     """
 
     digest: StableDigest
     holds: Check
     met: tuple[tuple[str, object], ...]
     names: Mapping[str, str]
+    places: tuple[Place, ...]
 
     def parts(self) -> tuple[Part, ...]:
         """What was met, in words. To be asked for while it holds."""
@@ -180,7 +183,8 @@ def world_of(
             survey.watch.is_named(cls)
         holds = survey.watch.check()
         if holds():  # otherwise another thread has changed something on the way
-            return World(digest, holds, tuple(survey.met.items()), survey.names)
+            places = survey.watch.places()
+            return World(digest, holds, tuple(survey.met.items()), survey.names, places)
     raise Unsteady(name)
 
 
