@@ -110,8 +110,8 @@ class UnsupportedRead(WhorlError, TypeError):
     >>> print(error)
     arg:self.uid is a 'uuid.UUID' that cannot be recorded: it has no signature.
       read at solver.py:41
-      Register a signature with whorl.register_signature(UUID, ...), pass the value as an
-      argument of its own, or call with cache="process".
+      Pass what counts of it as an argument (a number, a text, an array), or keep what is made of
+      it in this process only: cache="process".
     """
 
     def __init__(
@@ -123,8 +123,8 @@ class UnsupportedRead(WhorlError, TypeError):
         self.reason = reason
         self.line = line
         self.remedy = remedy or (
-            f"Register a signature with whorl.register_signature({type_name.rpartition('.')[2]}, "
-            '...), pass the value as an\n  argument of its own, or call with cache="process".'
+            "Pass what counts of it as an argument (a number, a text, an array), or keep what is "
+            'made of\n  it in this process only: cache="process".'
         )
 
     def __str__(self) -> str:

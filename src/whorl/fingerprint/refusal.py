@@ -13,9 +13,9 @@ from whorl.errors import UnsupportedValue
 __all__ = ["DEFAULT_REMEDY", "Refused"]
 
 DEFAULT_REMEDY: Final = (
-    "Leave it out (whorl.exclude), say what stands for it "
-    "(whorl.Fingerprinter(rules={Class: function})), or let it count as this very object "
-    "(whorl.by_identity; good for this process only)."
+    "Say what stands for the object that holds it (whorl.Fingerprinter(rules={Holder: function})), "
+    "leave its field out if that makes no difference (@whorl.exclude('field') above the class), or "
+    "let it count as this very object (@whorl.by_identity('field'); good for this process only)."
 )
 
 

@@ -131,8 +131,13 @@ def see_settings(compiler: object, recorder: Recorder) -> None:
             try:
                 recorder.see(read, found)
             except UnsupportedRead as error:
-                reason = f"{error.reason}; what counts of a compiler is named in its `settings`"
-                raise UnsupportedRead(error.path, error.type_name, reason) from error
+                remedy = (
+                    "Name the attributes that decide what the compiler makes in its `settings`, or "
+                    'keep what is made in this process only: cache="process".'
+                )
+                raise UnsupportedRead(
+                    error.path, error.type_name, error.reason, remedy=remedy
+                ) from error
         elif declared_settings(compiler) is None:
             recorder.absent(read.path)
         else:

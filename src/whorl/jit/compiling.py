@@ -95,7 +95,11 @@ def _compile(kernel: Kernel, request: Request) -> Specialization:
     if recorder.only_here:
         reason = recorder.only_here[0]
         if kernel.choices.strict:
-            raise UnsupportedRead(reason.partition(" ")[0], "value", reason)
+            remedy = (
+                "Pass what counts of it as an argument (a number, a text, an array), or let the "
+                "kernel not be strict."
+            )
+            raise UnsupportedRead(reason.partition(" ")[0], "value", reason, remedy=remedy)
         if kernel.choices.cache == "call":
             log.warning("%s is compiled again for every call: %s", kernel._name, reason)
             return made

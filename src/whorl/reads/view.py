@@ -277,7 +277,11 @@ class View:
         function = function_behind(self._value)
         if not isinstance(function, types.FunctionType):
             raise UnsupportedRead(
-                str(self.path), type_name(type(self._value)), "it has no code in Python"
+                str(self.path),
+                type_name(type(self._value)),
+                "it has no code in Python",
+                self._recorder.line,
+                "Let it be a function that is written in Python.",
             )
         return CodeView(self.path, self._value, function, self._recorder)
 
@@ -310,7 +314,10 @@ class View:
         except NoKey:
             reason = f"{qualname(classes)} cannot be found again in another process"
             name = type_name(type(self._value))
-            raise UnsupportedRead(str(self.path), name, reason, self._recorder.line) from None
+            remedy = "Define the class at the top of its module."
+            raise UnsupportedRead(
+                str(self.path), name, reason, self._recorder.line, remedy
+            ) from None
         return bool(self._step(step).value())
 
     def _tells_bases(self) -> bool:

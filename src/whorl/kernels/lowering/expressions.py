@@ -90,7 +90,7 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
     except UnsupportedRead as error:
         raise frame.source.error(
             node, f"{error.path} is a {error.type_name} that cannot be read: {error.reason}",
-            "Register a signature with whorl.register_signature, or pass the value as an argument.",
+            "Pass what counts of it as an argument: a number, an array.",
         ) from error  # fmt: skip
 
 

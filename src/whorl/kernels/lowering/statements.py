@@ -65,7 +65,7 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
             raise frame.source.error(
                 statement,
                 f"{error.path} is a {error.type_name} that cannot be read: {error.reason}",
-                "Register a signature with whorl.register_signature, or pass it as an argument.",
+                "Pass what counts of it as an argument: a number, an array.",
             ) from error  # fmt: skip
     return False
 
