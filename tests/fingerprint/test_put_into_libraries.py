@@ -201,3 +201,9 @@ def test_named_tuples_and_dataclasses_of_a_library_are_its_own() -> None:
     describer = Describer(Policy(), Mode.CODE)
     for cls in (collections.UserDict, dataclasses.Field, type(np.linalg.eig(np.eye(1)))):
         assert put_into_class(cls, describer) == {}
+
+
+def test_a_function_that_cython_compiled_is_its_modules() -> None:
+    describer = Describer(Policy(), Mode.CODE)
+    home = describer.home("numpy.random")
+    assert put("default_rng", np.random.default_rng, home, describer) is ABSENT

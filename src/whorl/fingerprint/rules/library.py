@@ -197,6 +197,8 @@ def is_users(value: object, describer: Describer) -> bool:
         return is_users(inner(value), describer)
     if derives(cls, type):
         return describer.home(module_name(cast("type", value))).kind == "user"
+    if qualname(cls) == "cython_function_or_method":  # whose class is nobody's
+        return describer.home(str(cast("Any", value).__module__)).kind == "user"
     return is_heap_class(cls) and describer.home(module_name(cls)).kind == "user"
 
 
