@@ -2,6 +2,8 @@
 #
 #   make test ARGS="-k cycles"      extra arguments for the program behind the target
 #   make test PYTHON=python3.12     another interpreter for a new environment
+#   make test-all PYTHONS="python3.12 /opt/python3.14/bin/python3"   these interpreters
+#   make test-all CHROOT=/srv/sid   also those in a chroot, on a copy of the checkout (as root)
 #   make bench BENCHES=store        one of the benchmarks
 
 PYTHON ?= python3
@@ -9,7 +11,9 @@ ARGS :=
 VENV := .venv
 BENCH := .venv-bench
 BENCHES := fingerprint store replay kernels launch graphs warmstart steps exactness
-VERSIONS := 3.11 3.12 3.13
+VERSIONS := 3.11 3.12 3.13 3.14 3.15
+PYTHONS :=
+CHROOT :=
 
 # The stamp's name holds the checkout's place: an environment that was moved or copied with the
 # checkout would still import whorl from the old place, so there it counts as missing.
@@ -34,20 +38,9 @@ demo: $(VENV)/$(STAMP)  ## run examples/demo.py
 test: $(VENV)/$(STAMP)  ## tests, doctests, and the examples in the documentation
 	@$(VENV)/bin/python -m pytest -q $(ARGS)
 
-test-all:  ## the tests under each of Python 3.11, 3.12 and 3.13 that is found
-	@passed= failed= skipped=; \
-	for version in $(VERSIONS); do \
-	    python=$$($(call find_python,$$version)); \
-	    if [ -z "$$python" ]; then skipped="$$skipped $$version"; continue; fi; \
-	    echo "Python $$version"; \
-	    if $(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON="$$python"; \
-	    then passed="$$passed $$version"; else failed="$$failed $$version"; fi; \
-	done; \
-	echo "passed:$${passed:- none}; failed:$${failed:- none}; skipped, not found:$${skipped:- none}"; \
-	test -n "$$passed" && test -z "$$failed"
-
-fuzz: $(VENV)/$(STAMP)  ## random edits of random programs, a few minutes; ARGS="--programs 2000 --seed 7"
-	@$(VENV)/bin/python -m tests.processes.edit_fuzzer $(ARGS)
+test-all: export TEST_ARGS = $(ARGS)
+test-all:  ## the tests under each Python from 3.11 to 3.15 that is found, and a table of them
+	@$(PYTHON) tests/every_python.py --make "$(MAKE)" --pythons "$(PYTHONS)" --chroot "$(CHROOT)" $(VERSIONS)
 
 check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
 	@$(VENV)/bin/ruff check --quiet .
@@ -112,12 +105,4 @@ one_bench = --cases and --json are for one benchmark: make bench BENCHES=store A
 define require_python
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
     || { echo "whorl needs Python 3.11 or newer; '$(PYTHON)' is not. Name one with: make PYTHON=python3.12" >&2; exit 1; }
-endef
-
-# A name on PATH may be a shim without an interpreter behind it, so each candidate has to run.
-define find_python
-for candidate in python$(1) "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).*/bin/python3; do \
-    if "$$candidate" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$(1)')" >/dev/null 2>&1; \
-    then echo "$$candidate"; break; fi; \
-done
 endef
