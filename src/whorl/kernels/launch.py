@@ -56,6 +56,7 @@ class Parts:
     failed: Callable[[bytes], None]
     is_parallel: bool
     releases: bool
+    polls: bool  # whether handlers of signals may run during a launch
     lean: frozenset[int]  # the slots of arrays whose extents are not used
     checkpoints: Plain  # their labels; None if it has none, not even in static branches
     can_fail: bool
@@ -96,9 +97,10 @@ def parts_of(artifact: Artifact, level: str) -> Parts:
         partial(_failed, sites),
         told["parallel"],
         told["nogil"] or told["prints"],
+        told["polls"],
         frozenset(told.get("lean", ())),  # artifacts of an older version do not say
         told["checkpoints"],
-        bool(sites),
+        bool(sites) or told["polls"],
         (engine, printer),
     )
 

@@ -15,7 +15,7 @@ from whorl.reads.trace import Path, Plain
 from whorl.settings import current
 
 from . import ir
-from .emit import emit
+from .emit import Loops, emit
 from .lowering import lower
 from .machine import machine_code
 from .passes import run_passes
@@ -50,6 +50,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
+        "polls": Loops(function).polls,
         "lean": list(lean_slots(text, [slot.type for slot in function.slots])),
         "checkpoints": _plain_labels(function),
     }

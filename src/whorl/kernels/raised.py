@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import ctypes
 import struct
 from typing import Any, NoReturn
 
@@ -10,6 +11,7 @@ from whorl.errors import KernelError
 from whorl.reads.trace import Path, Plain
 
 from .launch import format_of
+from .record import INTERRUPTED
 from .types import Scalar
 
 __all__ = ["never_the_same", "not_packed", "print_site", "raise_status"]
@@ -52,8 +54,17 @@ def print_site(site: Plain, values: Any) -> None:
     print(text.format(*(_number(type, values[i]) for i, type in enumerate(types))))
 
 
+def _raise_again(words: list[int]) -> None:
+    """Raise what the handler of a signal has raised during a launch: type, value, traceback."""
+    restore = ctypes.pythonapi.PyErr_Restore  # `ctypes` raises what is set after a call
+    restore.argtypes, restore.restype = [ctypes.c_void_p] * 3, None
+    restore(*(word or None for word in words))
+
+
 def raise_status(sites: Plain, status: bytes) -> None:
     """Raise what the status words of a launch say."""
     number, *values = struct.unpack("<4q", status)
+    if number == INTERRUPTED:
+        _raise_again(values)
     error, text, line, _ = sites[number - 1]
     raise getattr(builtins, error)(f"{text.format(*values)}\n  at {line}")

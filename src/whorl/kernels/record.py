@@ -3,8 +3,9 @@
     word 0      how many threads a parallel loop may use
     word 1      the address of the runtime's `parallel`, or 0
     word 2      the address of the function that prints
-    word 3      0, or one more than the site that failed
-    word 4-6    the values that the site's message shows
+    word 3      0, or one more than the site that failed, or -1: the handler of a signal has raised
+    word 4-6    the values that the site's message shows; or type, value and traceback of what was
+                raised
     word 7      the checkpoint to resume from, counted from one, or 0; afterwards the one at which
                 the launch has yielded, or 0
     word 8-     the slots, in order: a number is one word; an array is its address, its extents,
@@ -29,6 +30,7 @@ __all__ = [
     "CHECKPOINT",
     "ENTRY",
     "FIRST_SLOT",
+    "INTERRUPTED",
     "PARALLEL",
     "PRINT",
     "STATUS",
@@ -38,12 +40,13 @@ __all__ = [
     "words_of",
 ]
 
-ABI: Final = 2
+ABI: Final = 3
 ENTRY: Final = "whorl_kernel"  # the name of the function that takes the record
 THREADS: Final = 0
 PARALLEL: Final = 1
 PRINT: Final = 2
 STATUS: Final = 3
+INTERRUPTED: Final = -1  # a status
 CHECKPOINT: Final = 7
 FIRST_SLOT: Final = 8
 

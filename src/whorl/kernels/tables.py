@@ -98,6 +98,7 @@ def table_for(shape: Shape, world: Once, parts: Parts, number: int, given: int) 
         plan,
         parts.failed,
         parts.releases,
+        keeps=parts.releases or parts.polls,
     )
     resumed = (labels[number - 1],) if number else ()
     names = list(world.arguments)

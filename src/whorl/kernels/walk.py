@@ -8,6 +8,7 @@ from . import ir
 
 __all__ = [
     "blocks_of",
+    "compared",
     "every_expression",
     "every_part",
     "expressions_of",
@@ -15,6 +16,7 @@ __all__ = [
     "locals_in",
     "parts_of",
     "set_in",
+    "set_once",
     "statements_in",
     "statements_of",
 ]
@@ -137,3 +139,34 @@ def locals_in(loop: ir.Parallel) -> list[ir.Local]:
             case ir.Get(local) | ir.Component(local) if local not in own:
                 found[local] = None
     return list(found)
+
+
+def set_once(function: ir.Function) -> dict[ir.Local, ir.Set | ir.For]:
+    """What sets each variable that is set in one place only."""
+    found: dict[ir.Local, list[ir.Stmt]] = {}
+    for statement in statements_of(function):
+        match statement:
+            case ir.Set(local) | ir.For(local=local) | ir.Atomic(old=local):
+                found.setdefault(local, []).append(statement)
+            case ir.Parallel(local=local, reductions=reductions):
+                for each in (local, *(reduction.local for reduction in reductions)):
+                    found.setdefault(each, []).append(statement)
+            case ir.Call(results=results):
+                for each in results:
+                    found.setdefault(each, []).append(statement)
+    return {
+        local: statements[0]
+        for local, statements in found.items()
+        if len(statements) == 1 and isinstance(statements[0], ir.Set | ir.For)
+    }
+
+
+def compared(expr: ir.Expr, *, is_max: bool) -> tuple[ir.Expr, ...]:
+    """The numbers of which an expression is the larger, or the smaller."""
+    match expr:
+        case ir.Op("max" | "min" as name, args=args) if (name == "max") == is_max:
+            return args
+        case ir.Op("select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *ways)):
+            chosen = (sides, sides[::-1])[(test in ("gt", "ge")) != is_max]
+            return sides if tuple(ways) == chosen else ()
+    return ()

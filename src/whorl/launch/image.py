@@ -25,11 +25,25 @@ _FLOATS: Final = (
     "lgamma", "copysign", "ldexp", "sincos",
 )  # fmt: skip
 EXTERNALS: Final = frozenset(
-    (*_FLOATS, *(f"{name}f" for name in _FLOATS), "memset", "memcpy", "memmove", "memcmp")
+    (
+        *_FLOATS,
+        *(f"{name}f" for name in _FLOATS),
+        "memset",
+        "memcpy",
+        "memmove",
+        "memcmp",
+        "clock_gettime",
+        "usleep",
+    )
 )
 """The outside functions that an image may call: those of the C library."""
-PYTHON: Final = frozenset(("PyTuple_GetItem", "PyBytes_AsString"))
-"""And those of Python, by which the packer finds all others."""
+PYTHON: Final = frozenset((
+    "PyTuple_GetItem", "PyBytes_AsString",
+    "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Fetch", "PyGILState_Ensure", "PyGILState_Release",
+    "PyThread_get_thread_ident",
+))  # fmt: skip
+"""And those of Python: the first two by which the packer finds all others, the rest by which a
+kernel takes notice of signals."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,7 @@ class Launch:
     """Kind, bits and word of a number, or of several; or one of some objects."""
     failed: Any  # called with the status words of a launch that failed; it raises
     releases: bool
+    keeps: bool = False  # whether other code may run meanwhile, and replace what is launched with
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +153,7 @@ def table_of(
     if code.co_kwonlyargcount or code.co_flags & _ANY_NUMBER:
         raise NotNative("its arguments are not all positional")
     every = [*names, *("from_checkpoint" for _ in label)]
-    maker = _Maker(world, every, slots, releases=launch.releases)
+    maker = _Maker(world, every, slots, keeps=launch.keeps)
     for each in label:
         maker.label(each)
     if given is not None and given < len(names):
@@ -174,15 +175,15 @@ class _Maker:
         names: Sequence[str],
         slots: Mapping[Path, SlotWords],
         *,
-        releases: bool,
+        keeps: bool,
     ) -> None:
         self._world = world
         self._names = list(names)
         self._slots = slots
-        self._releases = releases
+        self._keeps = keeps
         self._filled: set[Path] = set()
         # Whatever can run code of the user comes first. What is loaded after that may be
-        # borrowed: nobody else runs until the launch is over, unless it releases the lock.
+        # borrowed: nobody else runs until the launch is over, unless it lets other code run.
         self._first: list[int] = []
         self._then: list[int] = []
         self._runs: dict[_Run, list[bytes]] = {}
@@ -417,7 +418,7 @@ class _Maker:
     def _load(self, path: Path, before: Path, owner: int, member: Member) -> int:
         """Load a member that lies in the object, or among its attributes, at a known place."""
         is_early = path in self._early
-        keep = int(is_early or self._releases)
+        keep = int(is_early or self._keeps)
         place = self._place(before, owner, member, is_early=is_early)
         register = self._new()
         if member.offset is not None:
@@ -544,7 +545,7 @@ class _Maker:
         checks = (self._address(value.dtype), value.ndim, mask | bits << 32, slot.extents)
         self._filled.add(path)
         member = self._members.get(path)
-        if member is None or path in self._early or path in self._registers or self._releases:
+        if member is None or path in self._early or path in self._registers or self._keeps:
             register = self._walk(path)
             self._mark(register, META, array_mark(value))
             is_about = register < len(self._names)
@@ -647,7 +648,7 @@ class _Maker:
         runs_code = any(operation[0] in _RUNS_CODE for operation in first)
         for operation in first:
             if operation[0] == KINDS["GLOBAL"]:
-                operation[6] = int(runs_code or self._releases)  # whether to keep it
+                operation[6] = int(runs_code or self._keeps)  # whether to keep it
         count = len(self._names)
         about = [
             *(words for run, words in runs.items() if run.is_about),

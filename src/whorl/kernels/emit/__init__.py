@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .interrupts import Loops
 from .module import emit
 
-__all__ = ["emit"]
+__all__ = ["Loops", "emit"]

@@ -12,6 +12,7 @@ from whorl.kernels import ir
 from whorl.kernels.record import ENTRY, offsets
 
 from .checkpoints import resumptions
+from .interrupts import Loops, begin_state, helpers
 from .spelling import llvm_type
 from .statements import STATEMENTS
 from .writer import Writer
@@ -32,10 +33,13 @@ class Module:
     def __init__(self, function: ir.Function) -> None:
         self.function = function
         self.statements = STATEMENTS
+        self.loops = Loops(function)
+        self.polls = self.loops.polls
         self.slot_words, self.result_word = offsets([slot.type for slot in function.slots])
         self.declared: dict[str, str] = {}
         self.bodies: list[str] = []
         self.helpers: set[str] = set()
+        self._polls = ""  # the text of what takes notice of signals
         self._subroutines: set[tuple[ir.Subroutine, bool]] = set()  # those that are written
 
     def declare(self, name: str, result: str, *arguments: str) -> str:
@@ -44,9 +48,21 @@ class Module:
         self.declared[name] = f"declare {result} @{name}({', '.join(arguments)}){attributes}"
         return name
 
+    @property
+    def can_stop(self) -> bool:
+        """Whether a launch may end before its end."""
+        return self.polls or bool(self.function.sites)
+
+    def add_polls(self) -> None:
+        """Write the functions that take notice of signals, if they are not there."""
+        if not self._polls:
+            self._polls = helpers(self)
+
     def kernel(self) -> None:
         """The function that is launched."""
         writer = Writer(self, ENTRY, "ptr noalias nonnull %record", "%record", linkage="")
+        if self.polls:
+            writer.state = begin_state(writer, "1")
         writer.begin()
         if self.function.resumed:
             resumptions(writer, self.function.resumed)
@@ -65,7 +81,8 @@ class Module:
         self._subroutines.add((each, atomic))
         params = [f"{llvm_type(param.type)} %p{i}" for i, param in enumerate(each.params)]
         outs = [f"ptr %out{i}" for i in range(len(each.results))]
-        arguments = ", ".join(("ptr noalias nonnull %record", *params, *outs))
+        heads = ("ptr noalias nonnull %record", "ptr noalias %state")
+        arguments = ", ".join((*heads, *params, *outs))
         writer = Writer(self, name, arguments, "%record", atomic=atomic)
         writer.begin()
         for i, param in enumerate(each.params):
@@ -79,7 +96,7 @@ class Module:
 
     def text(self) -> str:
         """The module."""
-        return "\n".join([*self.declared.values(), *self.bodies, ""])
+        return "\n".join([*self.declared.values(), *self.bodies, self._polls, ""])
 
 
 def _results(result: ir.Result) -> Iterator[ir.Local]:

@@ -16,6 +16,15 @@ from whorl.kernels.record import PARALLEL, THREADS
 from whorl.kernels.types import WEAK_INT, Scalar, Type, VectorType
 from whorl.kernels.walk import has_atomics, locals_in
 
+from .counting import CountedLoop, Payment
+from .interrupts import (
+    BUDGET,
+    begin_state,
+    owner_waits,
+    pace,
+    poll,
+    this_thread,
+)
 from .operations import combined, rounds_between
 from .spelling import ALONE, literal, llvm_type
 from .writer import Writer
@@ -62,7 +71,7 @@ def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
             outer, number, parts, lambda: run_part(outer, alone, context, number, count, parts)
         )
     else:
-        outer.do(f"call void @{alone}(ptr {context.place}, i64 0, i64 {count}, i64 0)")
+        call_part(outer, alone, context, "0", count, "0")
     outer.mark(end)
     for reduction in loop.reductions:
         combine(outer, reduction, context, parts)
@@ -90,10 +99,45 @@ def run_part(
 ) -> None:
     """Run the rounds of one part: an even share."""
     now = outer.get(number)
+    for reduction in context.loop.reductions:
+        type, place = llvm_type(reduction.local.type), context.partial(reduction, now)
+        outer.do(f"store {type} {neutral(reduction)}, ptr {place}")
     begin = outer.let(f"sdiv i64 {outer.let(f'mul i64 {now}, {count}')}, {parts}")
     after = outer.let(f"add i64 {now}, 1")
     end = outer.let(f"sdiv i64 {outer.let(f'mul i64 {after}, {count}')}, {parts}")
-    outer.do(f"call void @{part}(ptr {context.place}, i64 {begin}, i64 {end}, i64 {now})")
+    call_part(outer, part, context, begin, end, now)
+
+
+def call_part(
+    outer: Writer, part: str, context: Context, begin: str, end: str, number: str
+) -> None:
+    """Run some rounds: many at a time, so that there is time for signals in between."""
+    module, loop = outer.module, context.loop
+    if not module.polls:
+        rounds = ", ".join(f"i64 {each}" for each in (begin, end, number))
+        outer.do(f"call void @{part}(ptr {context.place}, ptr null, {rounds})")
+        return
+    least = module.declare("llvm.umin.i64", "i64", "i64", "i64")
+    head, piece, done = map(outer.fresh, ("head", "piece", "done"))
+    first = outer.alloca("i64", "first")
+    outer.do(f"store i64 {begin}, ptr {first}")
+    outer.mark(head)
+    now = outer.let(f"load i64, ptr {first}")
+    outer.branch(outer.let(f"icmp slt i64 {now}, {end}"), piece, done)
+    outer.open(piece)
+    most = pace(outer)
+    if module.loops.is_innermost(loop.body):
+        most = str(max(1, BUDGET // module.loops.cost(loop.body)))
+    left = outer.let(f"sub i64 {end}, {now}")
+    size = outer.let(f"call i64 @{least}(i64 {left}, i64 {most})")
+    after = outer.let(f"add i64 {now}, {size}")
+    outer.do(f"store i64 {after}, ptr {first}")
+    rounds = ", ".join(f"i64 {each}" for each in (now, after, number))
+    outer.do(f"call void @{part}(ptr {context.place}, ptr {outer.state}, {rounds})")
+    outer.leave_if_failed()
+    poll(outer)
+    outer.jump(head)
+    outer.open(done)
 
 
 def part_function(
@@ -102,7 +146,8 @@ def part_function(
     """The function that runs the rounds of one part; its name."""
     name = f"{loop.label}_{'part' if atomic else 'alone'}"
     writer = Writer(
-        outer.module, name, "ptr noalias %context, i64 %begin, i64 %end, i64 %part", "%record",
+        outer.module, name,
+        "ptr noalias %context, ptr noalias %state, i64 %begin, i64 %end, i64 %part", "%record",
         atomic=atomic, attributes=ALONE,
     )  # fmt: skip
     writer.lines.append("  %record = load ptr, ptr %context")
@@ -115,30 +160,23 @@ def part_function(
             f"store {type} {writer.let(f'load {type}, ptr {place}')}, ptr {writer.place(local)}"
         )
     for reduction in loop.reductions:
-        writer.set(reduction.local, neutral(reduction))
+        type = llvm_type(reduction.local.type)
+        place = inner.partial(reduction, "%part")
+        writer.set(reduction.local, writer.let(f"load {type}, ptr {place}"))
     start, step = inner.word(Context.START), inner.word(Context.STEP)
     if isinstance(loop.step, ir.Const):
         step = literal(loop.step.type, loop.step.value)
     if isinstance(loop.start, ir.Const):
         start = literal(loop.start.type, loop.start.value)
-    index = ir.Local("round", WEAK_INT)
 
-    head, round_, end = writer.fresh("head"), writer.fresh("round"), writer.fresh("end")
-    writer.set(index, "%begin")
-    writer.mark(head)
-    now = writer.get(index)
-    writer.branch(writer.let(f"icmp slt i64 {now}, %end"), round_, end)
-    writer.lines.append(f"{round_}:")
-    writer.is_open = True
-    # A large step goes beyond the numbers there are, and comes back with the start.
-    scaled = now if step == "1" else writer.let(f"mul i64 {now}, {step}")
-    writer.set(loop.local, scaled if start == "0" else writer.let(f"add i64 {start}, {scaled}"))
-    writer.block(loop.body)
-    if writer.is_open:
-        writer.set(index, writer.let(f"add nsw i64 {now}, 1"))
-        writer.jump(head)
-    writer.lines.append(f"{end}:")
-    writer.is_open = True
+    def begin(now: str) -> None:
+        # A large step goes beyond the numbers there are, and comes back with the start.
+        scaled = now if step == "1" else writer.let(f"mul i64 {now}, {step}")
+        writer.set(loop.local, scaled if start == "0" else writer.let(f"add i64 {start}, {scaled}"))
+
+    writer.is_paced = True
+    rounds = CountedLoop(writer, loop.label, loop.body, Payment.NEVER)
+    rounds.write(("%begin", "%end", "1"), begin)
     for reduction in loop.reductions:
         type = llvm_type(reduction.local.type)
         place = inner.partial(reduction, "%part")
@@ -152,10 +190,16 @@ def worker_function(outer: Writer, loop: ir.Parallel, part: str, context: Contex
     name = f"{loop.label}_worker"
     writer = Writer(outer.module, name, "ptr %context", "%record")
     inner = context.inside(writer, "%context")
+    writer.lines.append("  %record = load ptr, ptr %context")
+    if writer.module.polls:
+        is_owner = writer.let(f"icmp eq i64 {this_thread(writer)}, {inner.word(Context.OWNER)}")
+        owner = writer.let(f"zext i1 {is_owner} to i64")
+        writer.state = begin_state(writer, owner)
     count, parts = inner.word(Context.COUNT), inner.word(Context.PARTS)
     number = ir.Local("part", WEAK_INT)
     head, round_, end = writer.fresh("head"), writer.fresh("round"), writer.fresh("end")
     writer.mark(head)
+    writer.leave_if_failed()
     ticket = inner.address(Context.TICKET)
     now = writer.let(f"atomicrmw add ptr {ticket}, i64 1 monotonic")
     writer.branch(writer.let(f"icmp slt i64 {now}, {parts}"), round_, end)
@@ -163,9 +207,16 @@ def worker_function(outer: Writer, loop: ir.Parallel, part: str, context: Contex
     writer.is_open = True
     writer.set(number, now)
     run_part(writer, part, inner, number, count, parts)
+    done = inner.address(Context.DONE)
+    writer.let(f"atomicrmw add ptr {done}, i64 1 release")
     writer.jump(head)
-    writer.lines.append(f"{end}:")
-    writer.is_open = True
+    writer.open(end)
+    if writer.module.polls:
+        wait, out = writer.fresh("wait"), writer.fresh("out")
+        writer.branch(is_owner, wait, out)
+        writer.open(wait)
+        owner_waits(writer, inner.address(Context.DONE), parts)
+        writer.mark(out)
     writer.finish()
     return name
 
@@ -210,10 +261,11 @@ class Context:
     per part for each reduction.
     """
 
-    RECORD, COUNT, PARTS, TICKET, START, STEP, FIRST = range(7)
+    RECORD, COUNT, PARTS, TICKET, START, STEP, DONE, OWNER, FIRST = range(9)
 
     def __init__(self, writer: Writer, loop: ir.Parallel, shared: list[ir.Local]) -> None:
         self._writer = writer
+        self.loop = loop
         self._offsets: dict[ir.Local, int] = {}
         self._rows: dict[ir.Local, int] = {}
         at = self.FIRST * 8
@@ -230,7 +282,9 @@ class Context:
         """Write everything into it."""
         writer = self._writer
         writer.do(f"store ptr {writer.record}, ptr {self.place}")
-        words = ((self.COUNT, count), (self.PARTS, parts), (self.TICKET, "0"))
+        words = [(self.COUNT, count), (self.PARTS, parts), (self.TICKET, "0"), (self.DONE, "0")]
+        if writer.module.polls:
+            words.append((self.OWNER, this_thread(writer)))
         for number, value in (*words, (self.START, start), (self.STEP, step)):
             writer.do(f"store i64 {value}, ptr {self.address(number)}")
         for local in self._shared:
@@ -241,7 +295,7 @@ class Context:
     def inside(self, writer: Writer, place: str) -> Context:
         """The same, seen by another function."""
         made = object.__new__(Context)
-        made._writer, made.place = writer, place
+        made._writer, made.place, made.loop = writer, place, self.loop
         made._offsets, made._rows, made._shared = self._offsets, self._rows, self._shared
         return made
 

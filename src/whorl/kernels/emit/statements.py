@@ -11,7 +11,9 @@ from whorl.kernels.types import Scalar
 from whorl.kernels.walk import every_part
 
 from .checkpoints import checkpoint, yield_
-from .operations import combined, rounds_between
+from .counting import CountedLoop, Payment, payment
+from .interrupts import spend
+from .operations import combined
 from .parallel import parallel_loop
 from .spelling import llvm_type
 from .writer import Writer
@@ -128,63 +130,11 @@ def _if(writer: Writer, statement: ir.If) -> None:
 
 def _for(writer: Writer, statement: ir.For) -> None:
     start, stop, step = map(writer.expr, (statement.start, statement.stop, statement.step))
-    _count(writer, statement.label, statement.local, (start, stop, step), statement.body)
-
-
-def _count(
-    writer: Writer, label: str, local: ir.Local, bounds: tuple[str, str, str], body: ir.Block
-) -> None:
-    """A counted loop."""
-    start, stop, step = bounds
-    if step in ("1", "-1"):
-        _count_by_ones(writer, label, local, bounds, body)
-        return
-    # How many rounds are left says when it ends: the number after the last may be none there is.
-    round_, next_, more, end = (writer.fresh(n) for n in ("round", "next", "more", "end"))
-    counter, left = writer.alloca("i64", "count"), writer.alloca("i64", "left")
-    rounds = rounds_between(writer, start, stop, step)
-    writer.do(f"store i64 {start}, ptr {counter}")
-    writer.do(f"store i64 {rounds}, ptr {left}")
-    writer.branch(writer.let(f"icmp ne i64 {rounds}, 0"), round_, end)
-    writer.lines.append(f"{round_}:")
-    writer.is_open = True
-    writer.set(local, writer.let(f"load i64, ptr {counter}"))
-    writer.targets[label] = (end, next_)
-    writer.block(body)
-    writer.mark(next_)
-    fewer = writer.let(f"sub i64 {writer.let(f'load i64, ptr {left}')}, 1")
-    writer.do(f"store i64 {fewer}, ptr {left}")
-    writer.branch(writer.let(f"icmp ne i64 {fewer}, 0"), more, end)
-    writer.lines.append(f"{more}:")
-    writer.is_open = True
-    now = writer.let(f"load i64, ptr {counter}")
-    writer.do(f"store i64 {writer.let(f'add nsw i64 {now}, {step}')}, ptr {counter}")
-    writer.jump(round_)
-    writer.lines.append(f"{end}:")
-    writer.is_open = True
-
-
-def _count_by_ones(
-    writer: Writer, label: str, local: ir.Local, bounds: tuple[str, str, str], body: ir.Block
-) -> None:
-    start, stop, step = bounds
-    head, round_, next_, end = (writer.fresh(n) for n in ("head", "round", "next", "end"))
-    counter = writer.alloca("i64", "count")
-    writer.do(f"store i64 {start}, ptr {counter}")
-    writer.mark(head)
-    now = writer.let(f"load i64, ptr {counter}")
-    inside = writer.let(f"icmp {'slt' if step == '1' else 'sgt'} i64 {now}, {stop}")
-    writer.branch(inside, round_, end)
-    writer.lines.append(f"{round_}:")
-    writer.is_open = True
-    writer.set(local, now)
-    writer.targets[label] = (end, next_)
-    writer.block(body)
-    writer.mark(next_)
-    writer.do(f"store i64 {writer.let(f'add nsw i64 {now}, {step}')}, ptr {counter}")
-    writer.jump(head)
-    writer.lines.append(f"{end}:")
-    writer.is_open = True
+    paid = Payment.NEVER
+    if writer.module.loops.is_long(statement):
+        paid = payment(writer, statement.body, statement.local)
+    loop = CountedLoop(writer, statement.label, statement.body, paid)
+    loop.write((start, stop, step), lambda now: writer.set(statement.local, now))
 
 
 def _while(writer: Writer, statement: ir.While) -> None:
@@ -199,8 +149,11 @@ def _while(writer: Writer, statement: ir.While) -> None:
     writer.branch(writer.expr(statement.test), round_, end)
     writer.lines.append(f"{round_}:")
     writer.is_open = True
+    spend(writer, str(writer.module.loops.cost(statement.body)))
     writer.targets[statement.label] = (end, head)
+    writer.depth += 1
     writer.block(statement.body)
+    writer.depth -= 1
     writer.jump(head)
     writer.lines.append(f"{end}:")
     writer.is_open = True
@@ -246,7 +199,8 @@ def _call(writer: Writer, statement: ir.Call) -> None:
     ]
     outs = [f"ptr {writer.place(local)}" for local in statement.results]
     name = writer.module.subroutine(callee, atomic=writer.atomic)
-    writer.do(f"call void @{name}({', '.join((f'ptr {writer.record}', *args, *outs))})")
+    heads = (f"ptr {writer.record}", f"ptr {writer.state if writer.module.polls else 'null'}")
+    writer.do(f"call void @{name}({', '.join((*heads, *args, *outs))})")
     writer.leave_if_failed()
 
 

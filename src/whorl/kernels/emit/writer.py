@@ -45,6 +45,9 @@ class Writer:
         self.checkpoints: dict[ir.Mark, tuple[int, str]] = {}  # their numbers and labels
         self.numbers = 0
         self.is_open = True
+        self.state = "%state"  # what the thread knows of signals, see `interrupts`
+        self.is_paced = False  # whether who calls it measures how long its rounds take
+        self.depth = 0  # how many loops of this function are around
 
     # -- text ---------------------------------------------------------------------------
 
@@ -66,6 +69,11 @@ class Writer:
     def mark(self, label: str) -> None:
         """Begin a basic block."""
         self.jump(label)
+        self.lines.append(f"{label}:")
+        self.is_open = True
+
+    def open(self, label: str) -> None:
+        """Begin a basic block after one that has ended."""
         self.lines.append(f"{label}:")
         self.is_open = True
 
@@ -302,9 +310,9 @@ class Writer:
 
     def leave_if_failed(self) -> None:
         """Go no further if a part, or a subroutine, has failed."""
-        if not self.module.function.sites:
+        if not self.module.can_stop:
             return
-        status = self.let(f"load i64, ptr {self.word(STATUS)}")
+        status = self.let(f"load atomic i64, ptr {self.word(STATUS)} monotonic, align 8")
         go_on, out = self.fresh("ok"), self.fresh("out")
         self.branch(self.let(f"icmp eq i64 {status}, 0"), go_on, out)
         self.lines.append(f"{out}:")

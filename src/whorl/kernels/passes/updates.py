@@ -25,7 +25,14 @@ from typing import Final, TypeAlias
 from whorl.kernels import ir
 from whorl.kernels.lowering.values import array_strides
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
-from whorl.kernels.walk import every_part, set_in, statements_in, statements_of
+from whorl.kernels.walk import (
+    compared,
+    every_part,
+    set_in,
+    set_once,
+    statements_in,
+    statements_of,
+)
 from whorl.late import dataclass
 
 from .indices import Bounds, bounds_in, lower_bound
@@ -40,32 +47,9 @@ def own_updates(function: ir.Function) -> None:
     """Mark the updates of every parallel loop that no other round can reach."""
     loops = [each for each in statements_of(function) if isinstance(each, ir.Parallel)]
     if any(isinstance(each, ir.Update) for loop in loops for each in statements_in(loop.body)):
-        settings, bounds = _settings(function), bounds_in(function)
+        settings, bounds = set_once(function), bounds_in(function)
         for loop in loops:
             _mark(_Rounds(loop, settings, bounds))
-
-
-Settings: TypeAlias = dict[ir.Local, ir.Set | ir.For]
-
-
-def _settings(function: ir.Function) -> Settings:
-    """What sets each variable that is set in one place only."""
-    found: dict[ir.Local, list[ir.Stmt]] = {}
-    for statement in statements_of(function):
-        match statement:
-            case ir.Set(local) | ir.For(local=local) | ir.Atomic(old=local):
-                found.setdefault(local, []).append(statement)
-            case ir.Parallel(local=local, reductions=reductions):
-                for each in (local, *(reduction.local for reduction in reductions)):
-                    found.setdefault(each, []).append(statement)
-            case ir.Call(results=results):
-                for each in results:
-                    found.setdefault(each, []).append(statement)
-    return {
-        local: statements[0]
-        for local, statements in found.items()
-        if len(statements) == 1 and isinstance(statements[0], ir.Set | ir.For)
-    }
 
 
 # -- what an index can be ---------------------------------------------------------------
@@ -95,7 +79,9 @@ _NOTHING: Final = Range(frozenset(), 0, 0)
 class _Rounds:
     """A parallel loop, and what can be known of numbers in its rounds."""
 
-    def __init__(self, loop: ir.Parallel, settings: Settings, bounds: Bounds) -> None:
+    def __init__(
+        self, loop: ir.Parallel, settings: dict[ir.Local, ir.Set | ir.For], bounds: Bounds
+    ) -> None:
         self.loop = loop
         self.bounds = bounds
         self._settings = settings
@@ -152,22 +138,11 @@ class _Rounds:
             setting = self._settings.get(expr.local)
             if isinstance(setting, ir.Set):
                 expr = setting.value
-        for each in _compared(expr, is_max=is_max):
+        for each in compared(expr, is_max=is_max):
             yield from self._ends(each, is_max=is_max)
         found = self.range(expr)
         if found is not None:
             yield found
-
-
-def _compared(expr: ir.Expr, *, is_max: bool) -> tuple[ir.Expr, ...]:
-    """The numbers of which an expression is the larger, or the smaller."""
-    match expr:
-        case ir.Op("max" | "min" as name, args=args) if (name == "max") == is_max:
-            return args
-        case ir.Op("select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *ways)):
-            chosen = (sides, sides[::-1])[(test in ("gt", "ge")) != is_max]
-            return sides if tuple(ways) == chosen else ()
-    return ()
 
 
 def _is_whole(expr: ir.Expr) -> bool:
