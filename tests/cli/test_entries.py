@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import sys
 import time
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import whorl
 from tests.cli.running import Run, artifact_of, unlabelled
 from tests.store.entries import key_of
 from whorl import settings
@@ -217,6 +220,44 @@ def test_a_payload_can_be_extracted(store: DirectoryStore, monkeypatch: pytest.M
     assert main([*words, "code"]) == 0
     assert stream.buffer.getvalue() == b"\x00\xff\r\n"
     assert main([*words, "llvm"]) == 2
+
+
+@whorl.kernel
+def halved(x):  # type: ignore[no-untyped-def]
+    x[0] = x[0] / 2
+
+
+def test_the_text_of_a_kernel_is_extracted_as_text(
+    fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payloads of kernels are kept compressed; `--extract llvm | less` is for people."""
+    from whorl.cli import main
+
+    halved(np.ones(2))
+    (made,) = halved.specializations()
+    for payload, part in (("llvm", b"fdiv double"), ("ir", b"kernel halved")):
+        stream = io.TextIOWrapper(io.BytesIO())
+        monkeypatch.setattr(sys, "stdout", stream)
+        words = ["show", str(made.key), "--cache-dir", str(fresh_cache), "--extract", payload]
+        assert main(words) == 0
+        assert part in stream.buffer.getvalue()
+
+
+def test_a_payload_that_only_begins_like_a_compressed_one_is_as_it_is(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from whorl.cli import main
+
+    whole = zlib.compress(b"text")
+    for payload in (b"x", b"x\x9c" + b"no", whole[:-1], whole + b"more"):
+        entry = artifact_of("f", payload=payload)
+        store.put(entry)
+        words = ["show", str(entry.key), "--cache-dir", str(store.root), "--extract", "code"]
+        stream = io.TextIOWrapper(io.BytesIO())
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(words) == 0
+        assert stream.buffer.getvalue() == payload
+        store.remove(entry.key)
 
 
 def test_a_payload_is_no_json_and_both_are_not_asked_for(run: Run, entries: list[Entry]) -> None:

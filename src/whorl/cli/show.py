@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+import zlib
+from typing import Any, Final
 
 import click
 
@@ -22,7 +23,11 @@ __all__ = ["command", "described"]
 
 @click.command("show")
 @click.argument("key")
-@click.option("--extract", metavar="PAYLOAD", help="Write this payload to the standard output.")
+@click.option(
+    "--extract",
+    metavar="PAYLOAD",
+    help="Write this payload to the standard output, unpacked if it is kept compressed.",
+)
 @common
 def command(key: str, extract: str | None, as_json: bool, cache_dir: str | None) -> None:
     """Show one entry: every part of its key, what it holds, when it was made, how long it took.
@@ -107,7 +112,22 @@ def _extract(entry: Entry, name: str) -> None:
     except Damaged as damaged:
         raise _unreadable(entry, damaged) from None
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.write(_unpacked(bytes(data)))
+
+
+def _unpacked(data: bytes) -> bytes:
+    """A payload as it was before it was kept small; kernels keep their texts so."""
+    if data[:1] != _ZLIB:
+        return data
+    unpacking = zlib.decompressobj()
+    try:
+        whole = unpacking.decompress(data) + unpacking.flush()
+    except zlib.error:
+        return data
+    return whole if unpacking.eof and not unpacking.unused_data else data
+
+
+_ZLIB: Final = b"\x78"  # what a stream of zlib's begins with
 
 
 def _print(told: dict[str, Any]) -> None:
