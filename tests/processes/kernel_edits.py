@@ -730,9 +730,27 @@ def make(kind):
     @whorl.kernel
     def kernel(n):
         s: kind = n
-        return s
+        return s if True else kind(n)  # which has Python keep it
     return kernel
 answer = type(make({{float => int}})(2)).__name__
+"""),
+    ("a global that becomes a variable of the function around", COMPILES, 6, 10, """
+RATE = 3
+def make({{rate => RATE}}):
+    @whorl.kernel
+    def kernel(n): return n * RATE
+    return kernel
+answer = make(5)(2)
+"""),
+    ("the same for a function that the kernel calls", COMPILES, 6, 10, """
+RATE = 3
+def make({{rate => RATE}}):
+    def scaled(n): return n * RATE
+    return scaled
+scaled = make(5)
+@whorl.kernel
+def kernel(n): return scaled(n)
+answer = kernel(2)
 """),
     ("an annotation whose name is only there for type checkers", KEEPS, 1.0, 1.0, """
 from __future__ import annotations

@@ -414,7 +414,7 @@ class Kernel:
                 shapes = hint.shapes(lead)
                 sources.hinted = hint.rows
                 found = digest_in(hint.rows.get(source))
-            program = ProgramKey.of(outside, found or code_digest(code))
+            program = ProgramKey.of(outside, code, found or code_digest(code))
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
             start = make(Start, (program, place, toolchain, lead, told, shapes, code, name))

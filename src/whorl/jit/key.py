@@ -15,6 +15,7 @@ from whorl.fingerprint.source import CodeDigest
 from whorl.late import NamedTuple, make
 from whorl.lazy import importing
 from whorl.reads import Plain, Shape
+from whorl.reads.fact import origin_of
 
 from .compiler import Compiler, Said
 from .target import Target
@@ -45,9 +46,9 @@ class ProgramKey(NamedTuple):
     digest: StableDigest
 
     @classmethod
-    def of(cls, outside: Outside, code: CodeDigest) -> ProgramKey:
+    def of(cls, outside: Outside, code: types.CodeType, digest: CodeDigest) -> ProgramKey:
         """The key of a function's own code, and of all else that counts."""
-        text = f"{code.hex} ({code.origin})"
+        text = f"{digest.hex} ({origin_of(code, digest)})"
         return make(cls, (outside, text, digest_of("program", outside.counting, text)))
 
     @property

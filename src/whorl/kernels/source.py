@@ -21,7 +21,7 @@ from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 from whorl.late import dataclass, field
 
-__all__ = ["Source", "source_tree"]
+__all__ = ["Source", "functions_around", "source_tree"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,20 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
     file, first = place_of_code(code)
     begin += first - code.co_firstlineno
     return Source(tree, found.written, file, begin, called_from, written)
+
+
+def functions_around(code: types.CodeType) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The trees of the functions that a function is defined in; none where there is no source."""
+    text = code_digest(code).file if "<locals>" in code.co_qualname else None
+    if text is None:
+        return []
+    return [
+        node
+        for node in ast.walk(syntax_tree(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.lineno <= code.co_firstlineno <= (node.end_lineno or 0)
+        and (node.name, node.lineno) != (code.co_name, code.co_firstlineno)
+    ]
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:

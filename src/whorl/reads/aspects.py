@@ -26,6 +26,7 @@ from .fact import (
     asking_raises,
     exact,
     live_value,
+    origin_of,
     own_module,
 )
 from .trace import Aspect, Plain
@@ -91,7 +92,8 @@ def _code(value: Any) -> Plain:
     if isinstance(function, types.FunctionType):
         digest = code_digest(function.__code__)
         scope = own_module(function) or "apart"
-        return ("code", digest.hex, digest.origin, scope, *wrappers(value))
+        origin = origin_of(function.__code__, digest)
+        return ("code", digest.hex, origin, scope, *wrappers(value))
     return ("code of", exact(function))
 
 

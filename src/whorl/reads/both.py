@@ -40,6 +40,7 @@ from .fact import (
     exact,
     has_identity,
     live_items,
+    origin_of,
     own_module,
     pack,
     refused,
@@ -204,7 +205,7 @@ def _take_code(
             digest = code_digest(code)
             kept += (code, scope)
             to_live((id(scope), id(code)))
-            to_durable(("code", digest.hex, digest.origin, call[5] or "apart"))
+            to_durable(("code", digest.hex, origin_of(code, digest), call[5] or "apart"))
         else:
             _take_another(f"code {start}{name}", call)
 
@@ -344,7 +345,7 @@ def _code(value: Any, kept: list[object]) -> Pair:
     code, scope = value.__code__, value.__globals__
     kept += (code, scope)
     digest = code_digest(code)
-    fact = ("code", digest.hex, digest.origin, own_module(value) or "apart")
+    fact = ("code", digest.hex, origin_of(code, digest), own_module(value) or "apart")
     return (id(scope), id(code)), fact
 
 

@@ -29,6 +29,8 @@ from .library import library_name
 if TYPE_CHECKING:
     import numpy as np
 
+    from whorl.fingerprint.source import CodeDigest
+
     from .trace import Plain
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "is_settled",
     "live_items",
     "live_value",
+    "origin_of",
     "own_module",
     "refused",
     "same_fact",
@@ -196,6 +199,15 @@ def _layout(flags: int) -> tuple[str, str]:
 _LAYOUTS: Final = {
     flags: _layout(flags) for flags in range(LAYOUT_FLAGS + 1) if flags & LAYOUT_FLAGS == flags
 }
+
+
+def origin_of(code: types.CodeType, digest: CodeDigest) -> str:
+    """What the digest of a code was taken from, and which names it has from functions around it.
+
+    The tree spells them as it spells globals, and an edit outside can make one of the other.
+    """
+    names = code.co_freevars
+    return f"{digest.origin}, closing over {' '.join(names)}" if names else digest.origin
 
 
 def own_module(function: types.FunctionType) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.fingerprint.lookup import derives, find
-from whorl.lazy import importing, room
+from whorl.lazy import importing, load, room
 
 from .world import function_behind
 
@@ -57,6 +57,15 @@ def _written(value: Any, name: object) -> str | None:
     return written(function_behind(value).__code__)
 
 
+def _evaluated(value: Any, name: Any) -> Any:
+    """The annotation of a parameter, from Python 3.14 on, where others cannot be evaluated."""
+    library = load("annotationlib")
+    every = library.get_annotations(function_behind(value), format=library.Format.FORWARDREF)
+    if isinstance(every[name], library.ForwardRef):
+        raise LookupError(name)
+    return every[name]
+
+
 def _with_code(value: Any, name: object) -> str:
     """A value and the code of the classes that it is of, as a function that holds it would have."""
     with importing:
@@ -73,6 +82,7 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "settings": _names_held,
     "written": _written,
     "with code": _with_code,
+    "evaluated": _evaluated,
     "behind": lambda value, name: getattr(function_behind(value), name),
     "isinstance": lambda value, code: isinstance(value, keys.key_of(code)),  # type: ignore[arg-type] # a class, or it raises
 }

@@ -420,6 +420,8 @@ class CodeView:
     def evaluated_annotation(self, name: str) -> View:
         """What the annotation of a parameter was when the function was made."""
         every = self.path.then(Step("behind", "__annotations__"))
+        if self._recorder.world.find(every) is ABSENT:  # some cannot be evaluated
+            return self._at(self.path.then(Step("evaluated", name)))
         return self._at(every.then(Step("item", name)))
 
     def _at(self, path: Path) -> View:

@@ -10,6 +10,7 @@ import numpy as np
 from whorl.errors import KernelError
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.kernels import ir, language
+from whorl.kernels.source import functions_around
 from whorl.kernels.types import (
     WEAK_FLOAT,
     Scalar,
@@ -21,7 +22,7 @@ from whorl.reads.view import AbsentRead, View
 
 from .arithmetic import cast, constant, scalar_type
 from .expressions import expression, looked_at, remedy_for_subclass
-from .frame import Frame
+from .frame import Frame, bound_names
 from .operands import ArrayOf, Known, Operand, Place, Value, describe
 from .values import is_scalar, number
 
@@ -39,7 +40,8 @@ def parameter(frame: Frame, argument: ast.arg, operand: Operand) -> Operand:
         written = frame.source.written_parameters
         frame.code.annotation(written.get(argument.arg, argument.arg))
     try:
-        wanted = _meaning(frame, argument.annotation)
+        is_hidden = is_own and bool(_hidden(frame, argument.annotation))
+        wanted = _evaluated(frame, argument) if is_hidden else _meaning(frame, argument.annotation)
     except _Unresolved:
         wanted = _evaluated(frame, argument) if is_own else UNKNOWN
     return _fitting(frame, argument, wanted, operand, f"parameter {argument.arg!r}")
@@ -47,11 +49,35 @@ def parameter(frame: Frame, argument: ast.arg, operand: Operand) -> Operand:
 
 def annotated(frame: Frame, node: ast.expr, operand: Operand) -> Operand:
     """A local variable's value as its annotation says."""
+    for name in _hidden(frame, node):
+        frame.refuse(
+            node,
+            f"{name!r} is a variable of the function around, which Python does not keep for "
+            "annotations of local variables",
+            f"Annotate a parameter by it, or use it in the body: `{name}(...)`.",
+        )
     try:
         wanted = _meaning(frame, node)
     except _Unresolved:
         return operand
     return _fitting(frame, node, wanted, operand, "the variable")
+
+
+def _hidden(frame: Frame, node: ast.expr) -> list[str]:
+    """The names in an annotation that are variables of the functions around, and not kept.
+
+    To look for them among the globals would find others.
+    """
+    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    names -= set(frame.code.cell_names)
+    inside: Frame | None = frame
+    while inside is not None:
+        names -= inside.bound | inside.names.keys()
+        inside = inside.outer
+    if not names:
+        return []
+    around = [bound_names(tree) for tree in functions_around(frame.code.function.__code__)]
+    return sorted(names & frozenset().union(*around))
 
 
 class _Unresolved(Exception):
