@@ -10,6 +10,7 @@ import asyncio
 import importlib.util
 import itertools
 import logging
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -711,6 +712,47 @@ REFUSED = [
 ]
 
 
+_OTHER_MODULE = """
+        import sys
+        import threading
+        import types
+        import whorl
+
+        n = sys.modules["n_of_remedies"] = types.ModuleType("n_of_remedies")
+        n.LOCK, n.STEP = threading.Lock(), 1
+
+        @whorl.cached
+        def kept():
+            {body}
+
+        def vary():
+            n.STEP = 2
+        """
+_WAYS = {
+    "imported in the body": "import n_of_remedies\n            with n_of_remedies.LOCK:\n"
+    "                return n_of_remedies.STEP",
+    "imported under another name": "import n_of_remedies as m\n            with m.LOCK:\n"
+    "                return m.STEP",
+    "imported by name": "from n_of_remedies import LOCK, STEP\n            with LOCK:\n"
+    "                return STEP",
+    "under a local name": "m = n\n            with m.LOCK:\n                return m.STEP",
+    "by getattr": "with getattr(n, 'LOCK'):\n                return n.STEP",
+}
+
+
+@pytest.mark.parametrize("way", _WAYS)
+def test_a_lock_of_a_module_can_be_ignored_by_the_name_that_is_proposed(
+    way: str, tmp_path: Path
+) -> None:
+    program = _OTHER_MODULE.replace("{body}", _WAYS[way])
+    refused = _loaded(program, tmp_path)
+    with pytest.raises(whorl.UnsupportedFunction) as caught:
+        refused.kept()
+    proposed = re.search(r"whorl\.cached\(ignores=\['\w+\.LOCK'\]\)", str(caught.value))
+    assert proposed is not None
+    _check_exact(_loaded(program.replace("whorl.cached", proposed[0]), tmp_path))
+
+
 def _loaded(text: str, folder: Path) -> Any:
     """A program as a module of its own."""
     lines = text.strip("\n").splitlines()
@@ -735,6 +777,7 @@ def _modules() -> Iterator[None]:
     for name in [name for name in sys.modules if name.startswith("remedied_")]:
         if name not in before:
             del sys.modules[name]
+    sys.modules.pop("n_of_remedies", None)
 
 
 def _check_exact(program: Any) -> None:
@@ -854,11 +897,11 @@ NOT_KEPT = [
         import whorl
 
         n = types.ModuleType("n")
-        n.CALLS, n.STEP = [], 1
+        n.CALLS, n.STEP = 0, 1
 
         @whorl.cached
         def kept():
-            n.CALLS.append(1)
+            n.CALLS += 1
             return n.STEP
 
         def vary():
