@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -227,3 +228,31 @@ def test_a_relative_file_is_refused_where_there_is_no_directory_to_begin_at(
 def test_what_is_no_setting_of_whorls_is_not_looked_at() -> None:
     odd = {"WHORL_CACHE": "off", "SOMETHING": "\ud800"}
     assert Settings.from_environment(odd).cache.value == "off"
+
+
+SHOULD_BE = [
+    ({"cache": "sometimes"}, {"cache": "readonly"}, "one of on, off, readonly"),
+    ({"cache_max_size": "5 bananas"}, {"cache_max_size": "500M"}, "such as 500M or 5G"),
+    ({"cache_max_size": 0}, {"cache_max_size": "5G"}, "more than nothing"),
+    ({"log": "loud"}, {"log": "why"}, "one of off, error, warning, why, info, debug"),
+    ({"threads": 0}, {"threads": 1}, "a number of threads, 1 to"),
+    ({"debug": "perhaps"}, {"debug": "1"}, "1 or 0"),
+    ({"require_hit": "perhaps"}, {"require_hit": "0"}, "1 or 0"),
+    ({"signing_key": "short"}, {"signing_key": "x" * 64}, "characters or more"),
+    ({"cache_salt": 1}, {"cache_salt": "1"}, "a text"),
+    ({"dump": 1}, {"dump": "all"}, "a name"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "right", "says"), SHOULD_BE)
+def test_what_an_option_should_be_is_what_it_can_be(
+    wrong: dict[str, Any], right: dict[str, Any], says: str
+) -> None:
+    before = module.current()
+    try:
+        with pytest.raises(whorl.BadSetting) as caught:
+            whorl.configure(**wrong)
+        assert says in str(caught.value)
+        whorl.configure(**right)
+    finally:
+        module.restore(before)

@@ -127,3 +127,27 @@ def test_settings_of_a_compiler_name_what_counts() -> None:
     assert [named(1), named(1)] == [1, 1]
     compiler.level = 2
     assert named(1) == 2
+
+
+SCALE = 2
+
+
+def scaled(x: int) -> int:
+    return x * SCALE
+
+
+def test_what_has_drifted_can_be_restored_or_followed(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(inputs: Any) -> Any:
+        return inputs.function().glob("SCALE").value()
+
+    held, following = make(look, scaled, on_drift="raise"), make(look, scaled)
+    assert [held(1), following(1)] == [2, 2]
+    monkeypatch.setitem(globals(), "SCALE", 3)
+    with pytest.raises(whorl.Drifted) as caught:
+        held(1)
+    assert 'Restore it, or let the kernel follow with on_drift="recompile".' in str(caught.value)
+    assert make(look, scaled, on_drift="recompile")(1) == following(1) == 3
+    monkeypatch.undo()
+    assert held(1) == 2
