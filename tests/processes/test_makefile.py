@@ -166,24 +166,24 @@ def test_interpreters_of_a_chroot_run_the_tests_on_a_copy(machine: Machine) -> N
             exec "${words[@]}"
         """),
     )
-    machine.python("bin/python3.11", "3.11.9")
+    machine.python("bin/python3.97", "3.97.9")
     root = machine.folder / "sid"
-    machine.python("sid/bin/python3.11", "3.11.2")
-    machine.python("sid/bin/python3.15", "3.15.0")
+    machine.python("sid/bin/python3.97", "3.97.2")
+    machine.python("sid/bin/python3.98", "3.98.0")
     made = machine.folder / "made inside"
     machine.program("sid/bin/make", f'echo "$PWD $*" >> "{made}"\necho "3 passed in 0.10s"')
-    status, shown, _ = machine.test_all("VERSIONS=3.11 3.15", f"CHROOT={root}")
-    assert shown[1].split() == ["Python", "3.11.9", "7", "0", "2"]
-    assert shown[2].split() == ["Python", "3.15.0", "in", str(root), "3", "0", "0"]
+    status, shown, _ = machine.test_all("VERSIONS=3.97 3.98", f"CHROOT={root}")
+    assert shown[1].split() == ["Python", "3.97.9", "7", "0", "2"]
+    assert shown[2].split() == ["Python", "3.98.0", "in", str(root), "3", "0", "0"]
     assert status == 0
     (line,) = made.read_text().splitlines()
     folder = Path(line.split(" ")[0])
     assert folder.is_relative_to(root)
     assert (folder / "pyproject.toml").read_text() == (ROOT / "pyproject.toml").read_text()
-    (folder / ".venv-3.15").mkdir()
+    (folder / ".venv-3.98").mkdir()
     (folder / "old.py").write_text("")
-    machine.test_all("VERSIONS=3.15", f"CHROOT={root}")
-    assert (folder / ".venv-3.15").is_dir()
+    machine.test_all("VERSIONS=3.98", f"CHROOT={root}")
+    assert (folder / ".venv-3.98").is_dir()
     assert not (folder / "old.py").exists()
 
 

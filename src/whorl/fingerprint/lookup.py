@@ -22,6 +22,7 @@ __all__ = [
     "ABSENT",
     "FIELDS",
     "LAZY_IMPORT",
+    "bound",
     "class_name",
     "class_vars",
     "derives",
@@ -166,8 +167,7 @@ LAZY_IMPORT: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 
 def reified(value: Any) -> Any:
     """What a lazy import stands for, which is imported for it; ABSENT if it cannot be found.
 
-    Anything else is as it is. The name in the module stays bound to the lazy import until the
-    program itself uses it.
+    Anything else is as it is.
 
     >>> reified(3)
     3
@@ -178,6 +178,21 @@ def reified(value: Any) -> Any:
         return value.resolve()
     except ImportError:
         return ABSENT
+
+
+def bound(scope: Any, name: str) -> Any:
+    """What a name of a module is bound to: a lazy import is done now, as Python does it.
+
+    >>> bound({"n": 3}, "n")
+    3
+    """
+    found = scope[name]
+    if LAZY_IMPORT is not None and type(found) is LAZY_IMPORT:
+        imported = found.resolve()
+        if scope.get(name) is found:
+            scope[name] = imported
+        return imported
+    return found
 
 
 def lazy_submodule(stored: Mapping[str, Any], name: str) -> object:

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from whorl.fingerprint.lookup import LAZY_IMPORT, module_vars
+from whorl.fingerprint.lookup import bound, module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass, setters
@@ -161,21 +161,6 @@ def _cell(value: Any, name: str) -> Any:
 def _global(value: Any, name: str) -> Any:
     scope = function_behind(value).__globals__
     return bound(scope, name) if name in scope else _BUILTINS[name]
-
-
-def bound(scope: Any, name: str) -> Any:
-    """What a name of a module is bound to: a lazy import is done now, as Python does it.
-
-    >>> bound({"n": 3}, "n")
-    3
-    """
-    found = scope[name]
-    if type(found) is LAZY_IMPORT:
-        imported = found.resolve()
-        if scope.get(name) is found:
-            scope[name] = imported
-        return imported
-    return found
 
 
 def failed_import(scope: Any, name: str) -> Exception | None:

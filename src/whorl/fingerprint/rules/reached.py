@@ -23,7 +23,16 @@ from whorl.late import NamedTuple
 
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of, uses_of
-from ..lookup import ABSENT, derives, find, is_special, lazy_submodule, module_vars, reified
+from ..lookup import (
+    ABSENT,
+    bound,
+    derives,
+    find,
+    is_special,
+    lazy_submodule,
+    module_vars,
+    reified,
+)
 from ..names import known_module_name
 from ..refusal import Refused
 from ..uses import METHODS, SCOPE, Root, Step, Use
@@ -213,14 +222,16 @@ class Reached:
         return value
 
     def _looked_up(self, path: str, stored: dict[str, Any], name: str) -> object:
-        value = stored.get(name, ABSENT)
-        self.lookups.append(Lookup(path, stored, name, value))
         try:
-            return lazy_submodule(stored, name) if value is ABSENT else reified(value)
+            value = bound(stored, name) if name in stored else lazy_submodule(stored, name)
+        except ImportError:  # of a lazy import
+            value = ABSENT
         except (RecursionError, MemoryError):
             raise
         except Exception as error:
             raise _failed(path, error) from error
+        self.lookups.append(Lookup(path, stored, name, stored.get(name, ABSENT)))
+        return value
 
     def _attribute(self, place: _Place, name: str) -> _Place:
         if isinstance(place, _InLibrary):
