@@ -64,7 +64,7 @@ _MODULES: Final = (
     _constant("percent format of __dict__", "int('%($X)s' % $m.__dict__)", whole=True),
     _constant("format of an attribute", "int('{0.$X}'.format($m))", whole=True),
     _constant("__getattribute__", "$m.__getattribute__('$X')"),
-    _constant("object.__getattribute__", "object.__getattribute__($m, '$X')", whole=True),
+    _constant("object.__getattribute__", "object.__getattribute__($m, '$X')"),
     Route(
         "item of __globals__",
         "$m.g$i.__globals__['$X']",
@@ -82,19 +82,18 @@ _MODULES: Final = (
         "resolve_name with a colon",
         "pkgutil.resolve_name('p.$m:$X')",
         head="import pkgutil\nimport p.$m",
-        assigned=_SET,
+        refused=True,
     ),
     Route(
         "resolve_name with a dot",
         "pkgutil.resolve_name('p.$m.$X')",
         head="import pkgutil\nimport p.$m",
-        assigned=_SET,
+        refused=True,
     ),
     Route(
         "attrgetter",
         "operator.attrgetter('$X')($m)",
         head="import operator\nfrom p import $m",
-        whole=True,
         assigned=_SET,
     ),
     _constant("item of vars", "vars($m)['$X']"),
@@ -135,7 +134,6 @@ _MODULES: Final = (
         "getattr_static",
         "inspect.getattr_static($m, '$X')",
         head="import inspect\nfrom p import $m",
-        whole=True,
         assigned=_SET,
     ),
     _constant("f-string", "int(f'{$m.$X}')"),
@@ -492,8 +490,6 @@ WRAPPERS: Final = {
 }  # fmt: skip
 
 KNOWN: Final[dict[str, str]] = {
-    "resolve_name with a colon": "what a module holds is reached through its __dict__, unseen",
-    "resolve_name with a dot": "what a module holds is reached through its __dict__, unseen",
     "__name__ of a function": "an assigned name does not count",
     "__qualname__ of a function": "an assigned name does not count",
     "__module__ of a function": "an assigned name does not count",
