@@ -42,7 +42,7 @@ def called(calls: int) -> tuple[Any, Failing]:
 def test_an_error_of_a_property_is_told_and_the_next_call_is_right(calls: int) -> None:
     first, failing = called(calls)
     failing.raises = ValueError("not today")
-    with pytest.raises(whorl.KernelError, match=r"o\.x raises .*not today"):
+    with pytest.raises(ValueError, match=r"^not today"):
         first(failing)
     failing.raises = None
     assert first(failing) == 1.0

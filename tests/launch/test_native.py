@@ -94,9 +94,8 @@ class Made:
 
         native_callable.make_native(Native)
         made = Native()
-        header = header_of(
-            ctypes.addressof(self.api), id(slow), 1, [(special, Marks({})) for special in specials]
-        )
+        marked = [(special, Marks({})) for special in specials]
+        header = header_of(ctypes.addressof(self.api), id(slow), 1, marked, id(raised))
         self.kept.append(header)
         native_callable.set_entry(made, self.entry, header.address)
         return made
@@ -109,6 +108,15 @@ def made(addresses: Any) -> Made:
 
 def slow(*args: Any, **kwargs: Any) -> Any:
     return ("slow", args, kwargs)
+
+
+def raised(error: Exception, table: int, register: int, /, *args: Any, **kwargs: Any) -> Any:
+    """What is absent is for the slow way; everything else is for the caller."""
+    assert table > 2**12
+    assert register in range(16)
+    if isinstance(error, AttributeError | LookupError):
+        return slow(*args, **kwargs)
+    raise error
 
 
 def failed(status: bytes) -> None:

@@ -187,8 +187,10 @@ class NativeTables:
         try:
             once = tables.Once(world)
             table = tables.table_for(known.shape, once, parts, number, given)
+            table.shape = known.shape
+            table.facts = tables.live_facts(known.shape, cast("World", once))
             # The table is made of what was found now, which has to be what was called with.
-            if known.by_facts.get(tables.live_facts(known.shape, cast("World", once))) is not found:
+            if known.by_facts.get(table.facts) is not found:
                 raise not_native("what it reads has changed meanwhile")
         except not_native as reason:
             log.debug("%s is launched in Python: %s", kernel._name, reason)
@@ -233,7 +235,7 @@ class NativeTables:
         """Let the kernel's calls find the tables as they are now."""
         slow = self._slow
         if slow is None:
-            slow = self._slow = _Slow(kernel)
+            slow = self._slow = _Slow(kernel, self)
         api = tables.api_of_all()
         shown = None
         while shown is not self._tables:  # another thread may change them meanwhile
@@ -244,7 +246,8 @@ class NativeTables:
             marked = [
                 (table.address, table.marks if is_even else tables.NO_MARKS) for table in shown
             ]
-            header = tables.header_of(ctypes.addressof(api), id(slow), count, marked)
+            addresses = ctypes.addressof(api), id(slow)
+            header = tables.header_of(*addresses, count, marked, id(slow.raised))
             made = _Shown(header, shown, api, slow)
             # It is kept before any call can find it, whatever is raised in between: one that was
             # not listed in the end stays.
@@ -288,20 +291,47 @@ class _Shown(NamedTuple):
 class _Slow:
     """The way through Python, for a kernel that does not keep itself alive by it."""
 
-    def __init__(self, kernel: Called) -> None:
+    def __init__(self, kernel: Called, of: NativeTables) -> None:
         self._kernel: Any = weakref.ref(kernel)
         self._made_of = kernel.made_of
+        self.raised = _Raised(self, of)
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def kernel(self) -> Any:
+        """The kernel, or another one like it."""
         kernel = self._kernel()
         if kernel is None:  # it is being collected, and something in its cycle still calls it
             make, *made_of = self._made_of
             kernel = make(*made_of)
+        return kernel
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return kernel.call_in_python(*args, **kwargs)
+            return self.kernel().call_in_python(*args, **kwargs)
         except Exception as error:
             load("whorl.frames").show_users_frames(error)
             raise
+
+
+class _Raised:
+    """Called with what code of the user has raised in a native call, and with the call.
+
+    It goes to the caller, and that code does not run again, but for two cases: it says that
+    something is absent, which is a fact like others; or the table is for other calls, and this one
+    does not come to that code.
+    """
+
+    def __init__(self, slow: _Slow, of: NativeTables) -> None:
+        self._slow: Any = weakref.ref(slow)
+        self._of: Any = weakref.ref(of)
+
+    def __call__(
+        self, error: Exception, address: int, register: int, /, *args: Any, **kwargs: Any
+    ) -> Any:
+        slow = self._slow()
+        table = next((each for each in self._of()._tables if each.address == address), None)
+        if table is None or tables.is_reached(slow.kernel(), table, register, error, args, kwargs):
+            raise error
+        return slow(*args, **kwargs)
 
 
 # -- what drops all tables --------------------------------------------------------------

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.launch.members import BARE
 from whorl.launch.routine import Routines, api_table, routines
 from whorl.launch.selector import Marks, header_of
 from whorl.launch.table import Chosen, Launch, NotNative, SlotWords, Table, table_of
-from whorl.reads import Shape, World
+from whorl.lazy import importing
+from whorl.reads import Aspect, Path, Read, Shape, World
 from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
 
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from .native import Called
 
 __all__ = [
-    "NO_MARKS", "NotNative", "Once", "api_of_all", "header_of", "live_facts", "packed_for",
+    "NO_MARKS", "NotNative", "Once", "api_of_all", "header_of", "is_reached", "live_facts",
+    "packed_for",
     "routines_for", "table_for",
 ]  # fmt: skip
 
@@ -105,6 +108,47 @@ def table_for(shape: Shape, world: Once, parts: Parts, number: int, given: int) 
     table = table_of(shape, slots, world, names, launch, *resumed, given=given)
     table.kept.append(template)
     return table
+
+
+def is_reached(
+    called: Any,
+    table: Table,
+    register: int,
+    error: Exception,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> bool:
+    """Whether a call comes to what is read into a register of a table, and raises this there.
+
+    It does if all that is read before is as it is for the calls that the table is for. What is
+    absent is not raised: that is for the compiler to judge. A handler of a signal can raise
+    anywhere, and what it raises is always the caller's.
+    """
+    with importing:
+        from whorl.reads.signals import is_of_signal_handler
+
+    path = table.paths.get(register)
+    if path is None or is_of_signal_handler(error):
+        return True
+    absent = LookupError if path.steps[-1].operation == "item" else AttributeError
+    if isinstance(error, absent):
+        return False
+    kernel: NumericKernel = getattr(called, "kernel", called)
+    given = {name: value for name, value in kwargs.items() if name != "from_checkpoint"}
+    values = kernel._binding.bind(*args, **given)
+    world = Once(kernel.world(values, kernel.compiler.target()))
+    before = tuple(takewhile(lambda read: not _leads_through(read, path), table.shape.reads))
+    count = sum(3 if read.aspect is Aspect.ARRAY else 1 for read in before)
+    facts = live_facts(Shape(before), cast("World", world))
+    return facts[:count] == table.facts[:count]
+
+
+def _leads_through(read: Read, path: Path) -> bool:
+    """Whether something is on the way to what is read."""
+    return any(
+        (each.root, each.name, each.steps[: len(path.steps)]) == (path.root, path.name, path.steps)
+        for each in (read.path, *read.beside)
+    )
 
 
 def _slot_words(type: Scalar | ArrayType, word: int, *, is_lean: bool) -> SlotWords:

@@ -8,17 +8,17 @@ the process, and calls go on in Python.
 from __future__ import annotations
 
 import os
-import signal
 import traceback
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from whorl.lazy import logger
+from whorl.reads.signals import is_of_signal_handler
 
 from .class_layout import NotKnown
 from .mapped import Unmappable
 
-__all__ = ["is_of_signal_handler", "is_passing", "reason_of", "reasons", "turns_off"]
+__all__ = ["is_passing", "reason_of", "reasons", "turns_off"]
 
 log = logger("whorl.launch")
 
@@ -66,20 +66,3 @@ def is_passing(error: Exception) -> bool:
     except OSError:
         return True
     return False
-
-
-def is_of_signal_handler(error: BaseException) -> bool:
-    """Whether a handler of a signal has raised this: then it is for whoever has made the call."""
-    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
-    codes = {_code_of(handler) for handler in handlers} - {None}
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(frame.f_code in codes for frame in frames)
-
-
-def _code_of(handler: Any) -> Any:
-    """The code that a handler runs; None for what is not written in Python."""
-    handler = getattr(handler, "func", handler)  # of a partial
-    handler = getattr(handler, "__func__", handler)  # of a method
-    code = getattr(handler, "__code__", None)
-    call = getattr(type(handler), "__call__", None)  # noqa: B004  # which one it is, is asked
-    return code or getattr(call, "__code__", None)

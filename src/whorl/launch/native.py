@@ -6,7 +6,7 @@ put what the kernel needs into the launch record. The first table whose checks a
 its kernel; if none does, the call goes on to Python.
 
     header   api, slow, calls that are inside, tables if nothing tells more, marks, their number,
-             places, their mask, arguments               see `selector` for the last five
+             places, their mask, arguments (see `selector` for these five), raised
     special  arguments, registers, words, entry, template, operations, their number, results,
              failed, releases the lock
     operation  kind, from, to, a, b, c, d, e          eight words each
@@ -33,7 +33,9 @@ its kernel; if none does, the call goes on to Python.
 
 Every address comes from a table, so the routine is the same bytes in every process of one
 layout: it is compiled once, kept in the store, and mapped. Nothing but ATTR and ITEM runs code of
-the user: dicts are read only while all of their keys are texts.
+the user: dicts are read only while all of their keys are texts. What that code raises is handed to
+`raised`, with the table, the register that was to be filled and the arguments: it knows whether the
+call would come to that, and then the caller gets it, or whether the table is for other calls.
 """
 
 from __future__ import annotations
@@ -74,6 +76,7 @@ API: Final = (
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
     "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
     "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
+    "PyErr_Fetch", "PyErr_NormalizeException", "PyException_SetTraceback",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
 
@@ -251,8 +254,9 @@ _INTS: Final = {
 
 
 _TRY: Final = """
-; Tries one specialization. 0: it does not fit; 1: the result, or an error, is in %out.
-define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out)
+; Tries one specialization. 0: it does not fit; 1: the result, or an error, is in %out. If code of
+; the user has raised, that is set, %pending is not 0, and the register is behind it.
+define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out, ptr %pending)
     alwaysinline "no-builtins" {{
 entry:
   %number = alloca i64
@@ -374,7 +378,12 @@ item:
 taken:
   %found = phi ptr [ %attr_found, %attr ], [ %item_found, %item ]
   %is_absent = icmp eq ptr %found, null
-  br i1 %is_absent, label %error, label %own
+  br i1 %is_absent, label %raised_here, label %own
+raised_here:
+  store i64 1, ptr %pending
+  %pending_register = getelementptr inbounds i64, ptr %pending, i64 1
+  store i64 %to, ptr %pending_register
+  br label %error
 own:
   %own_place = getelementptr inbounds ptr, ptr %owned, i64 %kept
   store ptr %found, ptr %own_place
@@ -396,7 +405,11 @@ error_depth:  ; whoever asks again at every depth never comes to an end
   %recursion = call ptr @api(ptr %api, i64 {api_recursion})
   %depth_match = call i32 %error_matches(ptr %error_found, ptr %recursion)
   %is_deep = icmp ne i32 %depth_match, 0
-  br i1 %is_deep, label %error_raise, label %error_clear
+  br i1 %is_deep, label %error_raise, label %error_whose
+error_whose:
+  %pending_here = load i64, ptr %pending
+  %is_own = icmp eq i64 %pending_here, 0
+  br i1 %is_own, label %error_clear, label %fail
 error_clear:
   %clear = call ptr @api(ptr %api, i64 {api_PyErr_Clear})
   call void %clear()
@@ -670,15 +683,87 @@ failed:
 """
 
 _ENTRY: Final = """
+; Hands what code of the user has raised to the function for that, with the table, the register and
+; the arguments of the call. Without such a function it stays raised.
+define internal ptr @hand_over(ptr %header, ptr %api, ptr %special, i64 %register, ptr %args,
+    i64 %count, i64 %names_count, ptr %names) noinline "no-builtins" {{
+entry:
+  %class = alloca ptr
+  %error = alloca ptr
+  %trace = alloca ptr
+  %function = call ptr @api(ptr %header, i64 9)
+  %is_none = icmp eq ptr %function, null
+  br i1 %is_none, label %stays, label %fetch
+stays:
+  ret ptr null
+fetch:
+  %fetch_it = call ptr @api(ptr %api, i64 {api_PyErr_Fetch})
+  call void %fetch_it(ptr %class, ptr %error, ptr %trace)
+  %normalize = call ptr @api(ptr %api, i64 {api_PyErr_NormalizeException})
+  call void %normalize(ptr %class, ptr %error, ptr %trace)
+  %error_object = load ptr, ptr %error
+  %trace_object = load ptr, ptr %trace
+  %class_object = load ptr, ptr %class
+  %has_no_trace = icmp eq ptr %trace_object, null
+  br i1 %has_no_trace, label %arguments, label %with_trace
+with_trace:
+  %set_trace = call ptr @api(ptr %api, i64 {api_PyException_SetTraceback})
+  %ignored = call i32 %set_trace(ptr %error_object, ptr %trace_object)
+  br label %arguments
+arguments:
+  %decref = call ptr @api(ptr %api, i64 {api_Py_DecRef})
+  call void %decref(ptr %trace_object)
+  call void %decref(ptr %class_object)
+  %to_int = call ptr @api(ptr %api, i64 {api_PyLong_FromLongLong})
+  %table = ptrtoint ptr %special to i64
+  %table_object = call ptr %to_int(i64 %table)
+  %register_object = call ptr %to_int(i64 %register)
+  %is_no_table = icmp eq ptr %table_object, null
+  %is_no_register = icmp eq ptr %register_object, null
+  %is_no_memory = or i1 %is_no_table, %is_no_register
+  %given = add i64 %count, %names_count
+  %all = add i64 %given, 3
+  %handed = alloca ptr, i64 %all
+  store ptr %error_object, ptr %handed
+  %second = getelementptr inbounds ptr, ptr %handed, i64 1
+  store ptr %table_object, ptr %second
+  %third = getelementptr inbounds ptr, ptr %handed, i64 2
+  store ptr %register_object, ptr %third
+  br i1 %is_no_memory, label %end, label %head
+head:
+  %i = phi i64 [ 0, %arguments ], [ %after, %round ]
+  %more = icmp slt i64 %i, %given
+  br i1 %more, label %round, label %call_it
+round:
+  %from = getelementptr inbounds ptr, ptr %args, i64 %i
+  %argument = load ptr, ptr %from
+  %number = add i64 %i, 3
+  %to = getelementptr inbounds ptr, ptr %handed, i64 %number
+  store ptr %argument, ptr %to
+  %after = add i64 %i, 1
+  br label %head
+call_it:
+  %positional = add i64 %count, 3
+  %call = call ptr @api(ptr %api, i64 {api_PyObject_Vectorcall})
+  %answer = call ptr %call(ptr %function, ptr %handed, i64 %positional, ptr %names)
+  br label %end
+end:
+  %result = phi ptr [ null, %arguments ], [ %answer, %call_it ]
+  call void @release(ptr %api, ptr %handed, i64 3)
+  ret ptr %result
+}}
+
 define ptr @whorl_launch(ptr %self, ptr %args, i64 %counted, ptr %names) "no-builtins" {{
 entry:
   %out = alloca ptr
+  %pending = alloca i64, i64 2
   %header_place = getelementptr inbounds i8, ptr %self, i64 {header}
   %header = load ptr, ptr %header_place
   %api = call ptr @api(ptr %header, i64 0)
   %slow = call ptr @api(ptr %header, i64 1)
   %count = and i64 %counted, 9223372036854775807
   %is_plain = icmp eq ptr %names, null
+  %is_named = xor i1 %is_plain, true
   br i1 %is_plain, label %begin, label %named
 named:
   %names_size_place = call ptr @at(ptr %names, i64 {tuple_size})
@@ -698,17 +783,32 @@ begin:
   %inside = load i64, ptr %inside_place
   %inside_more = add i64 %inside, 1
   store i64 %inside_more, ptr %inside_place
+  store i64 0, ptr %pending
   %tables = call ptr @tables_for(ptr %header, ptr %api, ptr %args, i64 %given)
   br label %head
 head:
-  %place = phi ptr [ %tables, %begin ], [ %next, %round ]
+  %place = phi ptr [ %tables, %begin ], [ %next, %not_hit ]
   %special = load ptr, ptr %place
   %is_last = icmp eq ptr %special, null
   br i1 %is_last, label %missed, label %round
 round:
-  %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %given, ptr %out)
+  %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %given, ptr %out, ptr %pending)
   %next = getelementptr inbounds ptr, ptr %place, i64 1
-  br i1 %hit, label %end, label %head
+  br i1 %hit, label %end, label %not_hit
+not_hit:
+  %pending_found = load i64, ptr %pending
+  %is_pending = icmp ne i64 %pending_found, 0
+  br i1 %is_pending, label %raised, label %head
+raised:
+  %inside_raised = load i64, ptr %inside_place
+  %inside_left = sub i64 %inside_raised, 1
+  store i64 %inside_left, ptr %inside_place
+  %register_place = getelementptr inbounds i64, ptr %pending, i64 1
+  %register = load i64, ptr %register_place
+  %names_count = zext i1 %is_named to i64
+  %handed = call ptr @hand_over(ptr %header, ptr %api, ptr %special, i64 %register, ptr %args,
+    i64 %count, i64 %names_count, ptr %names)
+  ret ptr %handed
 end:
   %inside_now = load i64, ptr %inside_place
   %inside_less = sub i64 %inside_now, 1

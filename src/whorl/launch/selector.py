@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 META, INT, IDENTITY, SLOT, ATTRIBUTE = 0, 1, 2, 3, 4
-HEADER_WORDS: Final = 9
+HEADER_WORDS: Final = 10
 INSIDE: Final = 2  # the word that counts the calls which are using a header
 MOST_MARKS: Final = 4
 
@@ -94,8 +94,13 @@ def mark_of(value: object) -> int:
     return array_mark(value) if type(value) is np.ndarray else id(type(value))
 
 
-def header_of(api: int, slow: int, count: int, tables: Sequence[tuple[int, Marks]]) -> Header:
-    """The header for tables, each with its address and its marks."""
+def header_of(
+    api: int, slow: int, count: int, tables: Sequence[tuple[int, Marks]], raised: int = 0
+) -> Header:
+    """The header for tables, each with its address and its marks.
+
+    `raised` is called with what code of the user has raised: see `native`.
+    """
     chosen = _chosen([marks.numbers for _, marks in tables])
     groups: dict[int, list[int]] = {}
     for address, marks in tables:
@@ -116,7 +121,7 @@ def header_of(api: int, slow: int, count: int, tables: Sequence[tuple[int, Marks
     else:
         every, size, places, looks = words(*(address for address, _ in tables), 0), 1, 0, 0
     memory = (ctypes.c_int64 * HEADER_WORDS)(
-        api, slow, 0, every, looks, len(chosen), places, size - 1, count
+        api, slow, 0, every, looks, len(chosen), places, size - 1, count, raised
     )
     return Header(ctypes.addressof(memory), memory, tuple(kept))
 

@@ -133,6 +133,9 @@ class Table:
     form: tuple[int | bytes, ...]  # equal for tables that fit the same calls
     kept: list[Any] = field(default_factory=list)
     owner: object = None  # what it launches
+    paths: dict[int, Path] = field(default_factory=dict)  # by the register with what is there
+    shape: Shape = field(default_factory=Shape)
+    facts: tuple[Any, ...] = ()  # of the calls that fit, for the reads of the shape
 
 
 def table_of(
@@ -720,7 +723,8 @@ class _Maker:
         kept = [*self._kept, operations, results, memory, launch]
         form = (launch.entry, *(self._entries.get(word, word) for word in every))
         marks = Marks(self._marks, self._marked)
-        return Table(ctypes.addressof(memory), self._arguments, marks, form, kept)
+        paths = {register: path for path, register in self._registers.items()}
+        return Table(ctypes.addressof(memory), self._arguments, marks, form, kept, paths=paths)
 
 
 class _Run(NamedTuple):

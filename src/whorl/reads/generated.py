@@ -7,7 +7,8 @@ Common parts of paths are walked once, and the usual kinds of value are looked a
             a0, a1 = args
             v2 = a0.dofs
             return (a1.dtype, a1.ndim, ..., type(v2), ...)
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             return plain(args, target)
 
 Whatever is unusual (something absent, an operation that raises, a value of another kind)
@@ -40,7 +41,7 @@ from .fact import own_module
 from .operations import item
 from .replay import Replay, is_as_the_code
 from .trace import Aspect, Path, Read, Shape, Step
-from .world import bound, file_state, operation, other_modules, variable_now
+from .world import bound, file_state, operation, other_modules, pass_on, variable_now
 
 __all__ = ["compiled_replay", "replay_source"]
 
@@ -97,6 +98,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "live_value": facts_of.live_value,
     "ndarray": np.ndarray,
     "os": os,
+    "pass_on": pass_on,
     "variable_now": variable_now,
 }
 
@@ -287,7 +289,8 @@ def replay_source(
         f"    try:\n{body}\n"
         "    except RecursionError:\n"
         "        raise\n"
-        "    except Exception:\n"
+        "    except Exception as error:\n"
+        "        pass_on(error)\n"
         "        return plain(args, target)\n"
     )
     return text, source.constants

@@ -18,7 +18,7 @@ from whorl.fingerprint.lookup import bound, module_vars
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.late import dataclass, setters
-from whorl.lazy import load
+from whorl.lazy import importing, load
 from whorl.settings import decoded, encoded, raw_environment
 
 from .fact import NotRecorded, exact, own_module, spawned_scope
@@ -37,6 +37,7 @@ __all__ = [
     "is_callable_object",
     "operation",
     "other_modules",
+    "pass_on",
     "place_of",
     "scope_of",
     "variable_now",
@@ -113,7 +114,8 @@ def walk(value: Any, step: Step) -> Any:
         return do(value, step.name)
     except RecursionError:
         raise
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         return ABSENT
 
 
@@ -124,7 +126,19 @@ def walk_or_error(value: Any, step: Step) -> tuple[Any, Exception | None]:
     except RecursionError:
         raise
     except Exception as error:
+        pass_on(error)
         return ABSENT, error
+
+
+def pass_on(error: Exception) -> None:
+    """Raise what a handler of a signal has raised, while something was looked at."""
+    trace = error.__traceback__
+    if trace is not None and trace.tb_next is not None:  # it was raised in Python
+        with importing:
+            from .signals import is_of_signal_handler
+
+        if is_of_signal_handler(error):
+            raise error
 
 
 def function_behind(value: Any) -> Any:

@@ -281,7 +281,12 @@ def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
     if error is not None and (is_there or not isinstance(error, AttributeError)):
         # A property: what it raised says more, and its traceback leads to its line.
         what = f"{path}.{node.attr} raises {type(error).__name__}: {error}"
-        raise frame.source.error(node, what) from error
+        place = frame.source.error(node, what)
+        if isinstance(error, AttributeError):  # which also says that there is none
+            raise place from error
+        if str(place) not in getattr(error, "__notes__", ()):
+            error.add_note(str(place))
+        raise error  # it is the caller's, as it is when the kernel is found
     if isinstance(value, np.ndarray):
         remedy = _OF_ARRAYS
     elif isinstance(value, list | tuple) and node.attr in ARRAY_ATTRIBUTES:
