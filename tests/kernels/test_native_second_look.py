@@ -84,15 +84,16 @@ class Interrupted:
         return self.array
 
 
-def test_an_interrupt_in_a_property_is_not_swallowed() -> None:
+def test_an_error_in_a_property_is_not_swallowed() -> None:
     kernel: Any = whorl.kernel(total)
     told: Any = Interrupted()
     assert warmed(kernel, told) == 4.0
-    for error in (KeyboardInterrupt, SystemExit):
+    for error in (KeyboardInterrupt, SystemExit, ValueError):
         told.error = error
         with pytest.raises(error):
             kernel(told)
-    told.error = ValueError  # an attribute that is not there just now, as for the plain way
+        assert kernel(told) == 4.0
+    told.error = AttributeError  # an attribute that is not there just now, as for the plain way
     assert kernel(told) == kernel(told) == 4.0
 
 
