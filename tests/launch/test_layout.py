@@ -42,6 +42,13 @@ def test_functions_and_classes_are_read_through_it() -> None:
     assert ctypes.c_uint64.from_address(id(Thing) + found.type_flags).value == Thing.__flags__
 
 
+def test_a_build_without_a_global_lock_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    class_layout.cache_clear()
+    monkeypatch.setattr(sys, "abiflags", "t")  # also where PYTHON_GIL=1 has it use one
+    with pytest.raises(NotKnown, match="global lock"):
+        class_layout()
+
+
 def test_another_implementation_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for found in (layout, class_layout):
         found.cache_clear()

@@ -162,7 +162,8 @@ def _sequences(at: Layout, memory: _Memory) -> bool:
     for _ in range(5):
         grown.append(None)  # a comprehension may know how many there will be
     lists: tuple[list[object], ...] = ([], [_one], [None] * 1000, grown)
-    tuples: tuple[tuple[object, ...], ...] = ((_one,), (_two, _Slotted, "text"))
+    # Lengths that nothing else near a tuple is likely to be.
+    tuples: tuple[tuple[object, ...], ...] = ((_one,), (_two, _Slotted, "text") * 71, (_one,) * 97)
     return all(memory.word(id(each) + at.list_size) == len(each) for each in lists) and all(
         memory.word(id(each) + at.tuple_size) == len(each)
         and memory.words(id(each) + at.tuple_items, len(each)) == tuple(map(id, each))
@@ -223,7 +224,7 @@ def _dicts(at: Layout, memory: _Memory) -> bool:
         wanted = [id(each) for pair in sample.items() for each in pair]
         if (
             memory.word(id(sample) + inside.values)
-            or not memory.byte(keys + inside.kind)
+            or memory.byte(keys + inside.kind) != 1  # a byte beside it may be anything
             or memory.word(keys + inside.count) != count
             or list(memory.words(_pairs(keys, at, memory), 2 * count)) != wanted
         ):
@@ -252,7 +253,10 @@ def _instances(at: Layout, memory: _Memory) -> bool:
     own = vars(made)
     split = is_found("split")
     made.__dict__ = dict(own)
-    return inline and split and is_found("combined")
+    combined = is_found("combined")
+    del made.__dict__  # what was kept inline is not used any more
+    is_empty = not _inline_row(made, memory.word(id(made) + at.instance.dict), at, memory)
+    return inline and split and combined and is_empty
 
 
 def _held(made: Any, at: Layout, memory: _Memory) -> Iterator[tuple[str, dict[str, int]]]:
@@ -295,7 +299,7 @@ def _references(at: Layout, memory: _Memory) -> bool:
     more = [thing] * 5
     is_counted = read(id(thing)) - before == len(more)
     # Half a word that is negative says of an object that it lives for ever.
-    return is_counted and (at.none == "counted" or memory.half(id(None)) < 0)
+    return is_counted and (memory.half(id(None)) < 0) == (at.none == "for ever")
 
 
 _CHECKS: Final[dict[str, Callable[[Layout, _Memory], bool]]] = {

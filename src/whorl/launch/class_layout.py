@@ -34,6 +34,8 @@ def class_layout() -> ClassLayout:
         raise NotKnown("this is not a 64-bit little-endian machine")
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise NotKnown("this interpreter runs without a global lock")
+    if "t" in getattr(sys, "abiflags", ""):  # objects have other heads, also with PYTHON_GIL=1
+        raise NotKnown("this interpreter is built to run without a global lock")
     flags = offset_of(Marked, Marked.__flags__, "the flags of a class")
     return ClassLayout(object.__basicsize__, flags)
 
