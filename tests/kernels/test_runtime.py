@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,3 +78,54 @@ def test_waiting_threads_soon_sleep_unless_somebody_wants_it_otherwise(
     )
     assert f"GOMP_SPINCOUNT = '{spins}'" in run.stderr
     assert run.stdout.split() == [runtime_found.name, left]
+
+
+LIMITED = """
+import os, re, resource, sys
+import numpy as np
+import whorl
+
+
+@whorl.kernel
+def counted(a):
+    for i in whorl.prange(a.size):
+        a[i] = a[i] + i
+
+
+whorl.configure(threads=1)
+a = np.zeros(10_000)
+for _ in range(6):
+    counted(a)
+whorl.configure(threads=8)
+if sys.argv[1] == "memory":
+    size = 1024 * int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read())[1])
+    resource.setrlimit(resource.RLIMIT_AS, (size + (20 << 20), size + (20 << 20)))
+else:
+    os.setuid(65534)
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+for _ in range(6):
+    counted(a)
+print((a == 12 * np.arange(10_000)).all())
+"""
+
+
+@pytest.mark.parametrize("limit", ["memory", "processes"])
+def test_where_threads_cannot_be_started_loops_run_on_fewer_and_that_is_said_once(
+    tmp_path: Path, limit: str
+) -> None:
+    found = runtime.find_runtime()
+    if sys.platform != "linux" or found is None:
+        pytest.skip("it is GNU's runtime, on Linux, that ends the process")
+    if limit == "processes" and os.getuid() != 0:
+        pytest.skip("a user may have processes elsewhere; only root can become another one")
+    file = tmp_path / "limited.py"
+    file.write_text(LIMITED)
+    run = subprocess.run(
+        [sys.executable, str(file), limit],
+        env={**os.environ, "WHORL_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (0, "True\n"), run.stderr
+    assert run.stderr.count("of 8 threads: more cannot be started") == 1

@@ -2,7 +2,8 @@
 
 Parallel loops run on the OpenMP runtime of the machine, through the one entry that all of them
 have. Where none is found, and in a child that was forked after threads were used, they run on
-one thread; that is said once.
+one thread; that is said once. Where the system lets fewer threads be started than are wanted, they
+run on fewer.
 
 Threads that wait for others spin for a while before they sleep. For how long, the runtimes decide
 for machines that do nothing else: GNU's spins for 10 ms. Where other programs run, that takes the
@@ -15,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from _thread import _local
 from functools import cache
 from typing import Final
 
@@ -97,6 +99,66 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+# -- how many threads -------------------------------------------------------------------
+
+_teams: Final = _local()  # for each thread: the runtime starts others for each that it is called by
+
+
 def thread_count() -> int:
-    """How many threads a parallel loop may use."""
-    return current().threads.value
+    """How many threads a parallel loop may use: as many as are wanted and can be started.
+
+    GNU's runtime ends the process where a thread cannot be started. So that many are started here
+    first, and end at once. Each thread that launches tries it once for a number.
+    """
+    wanted = current().threads.value
+    tried: dict[int, int] | None = getattr(_teams, "tried", None)
+    if tried is None:
+        tried = _teams.tried = {}
+    if wanted not in tried:
+        tried[wanted] = _startable(wanted) if wanted > 1 and not _state["forked"] else wanted
+    return tried[wanted]
+
+
+def _startable(wanted: int) -> int:
+    """How many threads can run at once here, this one included; fewer than wanted are a notice."""
+    if sys.platform != "linux" or find_runtime() is None:
+        return wanted
+    started, error = _try_threads(wanted - 1)
+    if not error:
+        return wanted
+    found = max(1, started)  # and one is left for others
+    _notice_fewer(found, wanted, os.strerror(error))
+    return found
+
+
+def _try_threads(count: int) -> tuple[int, int]:
+    """Start so many threads that all run at once, and end them; how many there were, and why not
+    more (0: there were all).
+
+    They wait to read under a lock that is held for writing: one function of the C library, so that
+    no thread runs Python.
+    """
+    library = ctypes.CDLL(None)
+    lock = ctypes.create_string_buffer(256)  # zeros are an unlocked one
+    wait = ctypes.cast(library.pthread_rwlock_rdlock, ctypes.c_void_p)
+    threads: list[ctypes.c_ulong] = []
+    error = 0
+    library.pthread_rwlock_wrlock(lock)
+    for _ in range(count):
+        thread = ctypes.c_ulong()
+        error = library.pthread_create(ctypes.byref(thread), None, wait, lock)
+        if error:
+            break
+        threads.append(thread)
+    library.pthread_rwlock_unlock(lock)
+    for thread in threads:
+        library.pthread_join(thread, None)
+    return len(threads), error
+
+
+@cache
+def _notice_fewer(found: int, wanted: int, reason: str) -> None:
+    log.warning(
+        "parallel loops run on %d of %d threads: more cannot be started here (%s)",
+        found, wanted, reason,
+    )  # fmt: skip
