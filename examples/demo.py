@@ -19,6 +19,7 @@ from pathlib import Path
 
 from whorl.jit.events import Event, Happened
 from whorl.jit.listening import listeners
+from whorl.kernels.runtime import find_runtime
 
 STEPS = 1400
 HERE = Path(__file__).parent
@@ -27,6 +28,8 @@ HERE = Path(__file__).parent
 def main() -> int:
     """Run the simulation in three processes that share one cache."""
     picture = Path("waves.png").absolute()
+    if find_runtime() is None:  # which is said here, once, and not by every process
+        os.environ["WHORL_NUM_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "waves.py"
         shutil.copy(HERE / "waves.py", program)

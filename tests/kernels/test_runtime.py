@@ -39,6 +39,23 @@ def test_without_a_runtime_loops_are_serial_and_that_is_said_once(
         whorl.settings.restore(before)
 
 
+def test_one_thread_needs_no_runtime_and_nothing_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = whorl.configure()
+    runtime.find_runtime.cache_clear()
+    monkeypatch.setattr(runtime, "_NAMES", {})
+    x = np.ones(10)
+    try:
+        with caplog.at_level(logging.WARNING, "whorl.kernels"):
+            whorl.configure(threads=1)
+            parallel(x, np.zeros_like(x), np.zeros(4, np.int64))
+        assert not caplog.records
+    finally:
+        runtime.find_runtime.cache_clear()
+        whorl.settings.restore(before)
+
+
 @pytest.mark.parametrize("threads", [0, -1, "many", 1.5, 10**9])
 def test_a_number_of_threads_that_is_none_is_refused(threads: object) -> None:
     with pytest.raises(whorl.BadSetting, match="threads"):

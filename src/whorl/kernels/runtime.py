@@ -81,7 +81,7 @@ _state = {"used": False, "forked": False}
 
 def parallel_address() -> int:
     """The address of the function that runs a worker on several threads; 0 to run on one."""
-    if _state["forked"]:
+    if _state["forked"] or current().threads.value == 1:
         return 0
     runtime = find_runtime()
     if runtime is None:

@@ -21,6 +21,8 @@ from whorl.kernels import ir
 from whorl.kernels.record import INTERRUPTED, STATUS
 from whorl.kernels.walk import compared, every_expression, set_once, statements_in
 
+from .spelling import ONCE
+
 if TYPE_CHECKING:
     from .module import Module
     from .writer import Writer
@@ -144,7 +146,7 @@ def may_leave(body: ir.Block) -> bool:
 def begin_state(writer: Writer, owner: str) -> str:
     """The state of a thread that begins; its place."""
     place = writer.alloca(STATE, "state")
-    words = {FUEL: str(BUDGET), LAST: "0", OWNER: owner, PACE: "16", SEEN: "0"}
+    words = {FUEL: str(BUDGET), LAST: "0", OWNER: owner, PACE: "64", SEEN: "0"}
     for offset, value in words.items():
         writer.do(f"store i64 {value}, ptr {_at(writer, place, offset)}")
     writer.do(f"store ptr {writer.record}, ptr {_at(writer, place, RECORD)}")
@@ -215,7 +217,7 @@ def helpers(module: Module) -> str:
     return _TEXT.format(
         status=STATUS, interrupted=INTERRUPTED, clock=_CLOCKS.get(sys.platform, 1),
         interval=_INTERVAL, spin=_SPIN, budget=BUDGET,
-        last=LAST, owner=OWNER, fuel=FUEL, record=RECORD, pace=PACE, seen=SEEN,
+        last=LAST, owner=OWNER, once=ONCE, fuel=FUEL, record=RECORD, pace=PACE, seen=SEEN,
     )  # fmt: skip
 
 
@@ -232,7 +234,7 @@ _DECLARED: Final = {
 
 # What the handlers of signals do to arrays is their business: here they are taken to do nothing
 # to them, as other threads are.
-_TEXT: Final = """define internal i64 @whorl_clock() noinline nounwind {{
+_TEXT: Final = """define internal i64 @whorl_clock() {once} {{
 entry:
   %time = alloca [2 x i64]
   %got = call i32 @clock_gettime(i32 {clock}, ptr %time)
@@ -243,7 +245,7 @@ entry:
   %now = add i64 %scaled, %rest
   ret i64 %now
 }}
-define internal i1 @whorl_poll(ptr %state) noinline nounwind memory(argmem: readwrite, inaccessiblemem: readwrite) {{
+define internal i1 @whorl_poll(ptr %state) {once} memory(argmem: readwrite, inaccessiblemem: readwrite) {{
 entry:
   %fuel_place = getelementptr inbounds i8, ptr %state, i64 {fuel}
   store i64 {budget}, ptr %fuel_place
@@ -315,8 +317,12 @@ go_on:
 stop:
   ret i1 true
 }}
-define internal void @whorl_wait(ptr %state, ptr %done, i64 %parts) noinline nounwind {{
+define internal void @whorl_wait(ptr %state, ptr %done, i64 %parts) {once} {{
 entry:
+  %already = load atomic i64, ptr %done monotonic, align 8
+  %is_already = icmp sge i64 %already, %parts
+  br i1 %is_already, label %end, label %wait
+wait:
   %begin = call i64 @whorl_clock()
   br label %spin
 spin:

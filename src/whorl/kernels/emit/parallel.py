@@ -23,16 +23,18 @@ from .interrupts import (
     owner_waits,
     pace,
     poll,
+    spend,
     this_thread,
 )
 from .operations import combined, rounds_between
-from .spelling import ALONE, literal, llvm_type
+from .spelling import ALONE, ONCE, literal, llvm_type
 from .writer import Writer
 
 __all__ = ["parallel_loop"]
 
 PARTS: Final = 64  # of a loop with reductions
 SHARE: Final = 8  # parts per thread of one without
+PART: Final = "ptr noalias %context, ptr noalias %state, i64 %begin, i64 %end, i64 %part"
 
 
 def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
@@ -47,9 +49,10 @@ def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
     context = Context(outer, loop, shared)
     context.fill(count, parts, start, step)
     part = part_function(outer, loop, shared, context, atomic=True)
-    alone = part
+    part = alone = pieces_function(outer, loop, part, context)
     if has_atomics(loop.body):
         alone = part_function(outer, loop, shared, context, atomic=False)
+        alone = pieces_function(outer, loop, alone, context)
     worker = worker_function(outer, loop, part, context)
 
     several, one, end = outer.fresh("several"), outer.fresh("one"), outer.fresh("end")
@@ -111,33 +114,45 @@ def run_part(
 def call_part(
     outer: Writer, part: str, context: Context, begin: str, end: str, number: str
 ) -> None:
-    """Run some rounds: many at a time, so that there is time for signals in between."""
-    module, loop = outer.module, context.loop
-    if not module.polls:
-        rounds = ", ".join(f"i64 {each}" for each in (begin, end, number))
-        outer.do(f"call void @{part}(ptr {context.place}, ptr null, {rounds})")
-        return
-    least = module.declare("llvm.umin.i64", "i64", "i64", "i64")
-    head, piece, done = map(outer.fresh, ("head", "piece", "done"))
-    first = outer.alloca("i64", "first")
-    outer.do(f"store i64 {begin}, ptr {first}")
-    outer.mark(head)
-    now = outer.let(f"load i64, ptr {first}")
-    outer.branch(outer.let(f"icmp slt i64 {now}, {end}"), piece, done)
-    outer.open(piece)
-    most = pace(outer)
-    if module.loops.is_innermost(loop.body):
-        most = str(max(1, BUDGET // module.loops.cost(loop.body)))
-    left = outer.let(f"sub i64 {end}, {now}")
-    size = outer.let(f"call i64 @{least}(i64 {left}, i64 {most})")
-    after = outer.let(f"add i64 {now}, {size}")
-    outer.do(f"store i64 {after}, ptr {first}")
-    rounds = ", ".join(f"i64 {each}" for each in (now, after, number))
-    outer.do(f"call void @{part}(ptr {context.place}, ptr {outer.state}, {rounds})")
+    """Run some rounds; the launch may have ended then."""
+    state = outer.state if outer.module.polls else "null"
+    rounds = ", ".join(f"i64 {each}" for each in (begin, end, number))
+    outer.do(f"call void @{part}(ptr {context.place}, ptr {state}, {rounds})")
     outer.leave_if_failed()
-    poll(outer)
-    outer.jump(head)
-    outer.open(done)
+
+
+def pieces_function(outer: Writer, loop: ir.Parallel, part: str, context: Context) -> str:
+    """A function that runs a part, or a piece of one, like the one that is given: some rounds at a
+    time, so that there is time for signals in between; its name."""
+    module = outer.module
+    if not module.polls:
+        return part
+    name = f"{part}_pieces"
+    writer = Writer(module, name, PART, "%record", attributes=ONCE)
+    writer.lines.append("  %record = load ptr, ptr %context")
+    head, piece, done = map(writer.fresh, ("head", "piece", "done"))
+    first = writer.alloca("i64", "first")
+    writer.do(f"store i64 %begin, ptr {first}")
+    writer.mark(head)
+    now = writer.let(f"load i64, ptr {first}")
+    writer.branch(writer.let(f"icmp slt i64 {now}, %end"), piece, done)
+    writer.open(piece)
+    is_innermost, cost = module.loops.is_innermost(loop.body), module.loops.cost(loop.body)
+    most = str(max(1, BUDGET // cost)) if is_innermost else pace(writer)
+    least = module.declare("llvm.umin.i64", "i64", "i64", "i64")
+    left = writer.let(f"sub i64 %end, {now}")
+    size = writer.let(f"call i64 @{least}(i64 {left}, i64 {most})")
+    after = writer.let(f"add i64 {now}, {size}")
+    writer.do(f"store i64 {after}, ptr {first}")
+    call_part(writer, part, context.inside(writer, "%context"), now, after, "%part")
+    if is_innermost:
+        spend(writer, writer.let(f"mul i64 {size}, {cost}"))
+    else:
+        poll(writer)
+    writer.jump(head)
+    writer.open(done)
+    writer.finish()
+    return name
 
 
 def part_function(
@@ -146,9 +161,7 @@ def part_function(
     """The function that runs the rounds of one part; its name."""
     name = f"{loop.label}_{'part' if atomic else 'alone'}"
     writer = Writer(
-        outer.module, name,
-        "ptr noalias %context, ptr noalias %state, i64 %begin, i64 %end, i64 %part", "%record",
-        atomic=atomic, attributes=ALONE,
+        outer.module, name, PART, "%record", atomic=atomic, attributes=ALONE,
     )  # fmt: skip
     writer.lines.append("  %record = load ptr, ptr %context")
     writer.begin()
@@ -188,7 +201,7 @@ def part_function(
 def worker_function(outer: Writer, loop: ir.Parallel, part: str, context: Context) -> str:
     """The function that each thread runs: parts, as long as there are some."""
     name = f"{loop.label}_worker"
-    writer = Writer(outer.module, name, "ptr %context", "%record")
+    writer = Writer(outer.module, name, "ptr %context", "%record", attributes=ONCE)
     inner = context.inside(writer, "%context")
     writer.lines.append("  %record = load ptr, ptr %context")
     if writer.module.polls:

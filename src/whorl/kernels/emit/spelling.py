@@ -8,10 +8,11 @@ from typing import Final
 
 from whorl.kernels.types import Pointer, Scalar, Type, VectorType
 
-__all__ = ["ALONE", "INLINED", "literal", "llvm_type", "memory_type"]
+__all__ = ["ALONE", "INLINED", "ONCE", "literal", "llvm_type", "memory_type"]
 
 INLINED: Final = "#0"  # the attributes of most functions, which `machine` defines
 ALONE: Final = "#1"  # of those that LLVM compiles once, however often they are called
+ONCE: Final = "noinline optnone nounwind"  # of those that run so seldom that it shall not try hard
 
 
 def llvm_type(type: Type) -> str:
