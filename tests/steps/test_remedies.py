@@ -10,6 +10,7 @@ import asyncio
 import importlib.util
 import itertools
 import logging
+import os
 import re
 import sys
 import threading
@@ -122,17 +123,17 @@ REFUSED = [
         import os
         import whorl
 
-        os.environ.pop("WHORL_TEST_MODE", None)
+        os.environ.pop("MODE_OF_REMEDIES", None)
 
         @whorl.cached
         def kept():
-            return os.environ.get("WHORL_TEST_MODE", "plain")
+            return os.environ.get("MODE_OF_REMEDIES", "plain")
 
         def vary():
-            os.environ["WHORL_TEST_MODE"] = "fancy"
+            os.environ["MODE_OF_REMEDIES"] = "fancy"
         """,
-        "environment={'WHORL_TEST_MODE': None}",
-        (("@whorl.cached", "@whorl.cached(environment={'WHORL_TEST_MODE': None})"),),
+        "environment={'MODE_OF_REMEDIES': None}",
+        (("@whorl.cached", "@whorl.cached(environment={'MODE_OF_REMEDIES': None})"),),
     ),
     Case(
         "a home directory",
@@ -771,9 +772,12 @@ def _loaded(text: str, folder: Path) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def _modules() -> Iterator[None]:
+def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Programs leave no modules and no variables behind."""
+    monkeypatch.delenv("MODE_OF_REMEDIES", raising=False)
     before = {*sys.modules}
     yield
+    os.environ.pop("MODE_OF_REMEDIES", None)
     for name in [name for name in sys.modules if name.startswith("remedied_")]:
         if name not in before:
             del sys.modules[name]
