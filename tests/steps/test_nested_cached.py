@@ -44,11 +44,10 @@ def test_the_docstring_of_a_cached_function_is_nothing_to_who_calls_it() -> None
 
 def test_the_module_name_of_a_cached_function_is_nothing_to_who_calls_it() -> None:
     def made(module: str) -> Any:
-        def inner(x: int) -> int:
-            return x
-
-        inner.__module__ = module
-        cached = whorl.cached(inner)
+        scope: dict[str, Any] = {"__name__": module}
+        exec("def inner(x): return x", scope)
+        cached = whorl.cached(scope["inner"])
+        assert cached.__module__ == module
         return whorl.cached(lambda x: cached(x))
 
     assert made("app").key(1) == made("__main__").key(1)
