@@ -15,7 +15,7 @@ import pytest
 
 import whorl
 from whorl.steps import writes
-from whorl.steps.place import Place
+from whorl.fingerprint.place import Place
 
 LIMIT = 1
 UNREAD = 1

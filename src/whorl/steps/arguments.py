@@ -16,14 +16,15 @@ from math import inf
 from typing import Any, Final
 
 from whorl.fingerprint import Digest, Fingerprinter
+from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.digest import hash_bytes
 from whorl.fingerprint.emit import BUDGET
-from whorl.fingerprint.lookup import derives, module_name, qualname
+from whorl.fingerprint.lookup import derives, module_name, mro, qualname
 from whorl.fingerprint.run import Overrun, Run, Table
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
 
-from .classes import ClassFinder
+from .ambient import AMBIENT_CLASSES
 from .parameters import leaf_test
 
 __all__ = ["PLAIN", "SHORT", "Arguments"]
@@ -41,7 +42,7 @@ class Arguments:
 
     def __init__(self, policy: Fingerprinter) -> None:
         self.policy = policy
-        self.classes_of = ClassFinder(policy._describer)
+        self.classes_of = ClassFinder(policy._describer, _depends_on_surroundings)
         emitters = policy._emitters
         self._walks: tuple[tuple[Table, Any, float], ...] = (
             (emitters.quick, emitters.learn_quick, BUDGET),
@@ -129,6 +130,12 @@ class Arguments:
 def _is_code(value: object) -> bool:
     kind = type(value)
     return kind is types.FunctionType or kind is type or derives(kind, type)
+
+
+def _depends_on_surroundings(cls: type) -> bool:
+    """Whether methods of a class open files, or go by settings of the process."""
+    is_path = any(module_name(base).partition(".")[0] == "pathlib" for base in mro(cls))
+    return is_path or (module_name(cls), qualname(cls)) in AMBIENT_CLASSES
 
 
 PLAIN: Final = Arguments(Fingerprinter())

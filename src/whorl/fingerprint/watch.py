@@ -29,13 +29,13 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
-from whorl.fingerprint.annotations import names_in_annotations
-from whorl.fingerprint.asked import Sight
-from whorl.fingerprint.bytecode import writes_globals
-from whorl.fingerprint.describe import Describer
-from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.layout import state_of
-from whorl.fingerprint.lookup import (
+from .annotations import names_in_annotations
+from .asked import Sight
+from .bytecode import writes_globals
+from .describe import Describer
+from .fingerprinter import fingerprint
+from .layout import state_of
+from .lookup import (
     ABSENT,
     class_vars,
     derives,
@@ -47,12 +47,10 @@ from whorl.fingerprint.lookup import (
     mro,
     qualname,
 )
-from whorl.fingerprint.names import is_heap_class, known_by_name, resolve
-from whorl.fingerprint.rules.reached import Reached
-from whorl.fingerprint.tokens import LEAVES
-
-from .declared import Declared
+from .names import is_heap_class, known_by_name, resolve
 from .place import Place
+from .rules.reached import Reached
+from .tokens import LEAVES
 
 __all__ = ["Check", "Watch", "function_scope"]
 
@@ -207,10 +205,6 @@ class Watch:
             return  # a kernel or cached function is its function
         else:
             self._instance(value)
-
-    def declares(self, declared: Declared, now: list[list[object]]) -> None:
-        """Watch files and variables that were declared by something that was met."""
-        self._test(f"{self._name(declared)}.now() == {self._name(now)}")
 
     def stays(self, ask: Callable[[], object], now: object) -> None:
         """Watch that a question has the same answer."""
