@@ -17,6 +17,7 @@ from tests.jit.compilers import Looking, Make, compiles
 from whorl.artifacts import HINT, Entry, Label
 from whorl.fingerprint import source
 from whorl.fingerprint.digest import StableDigest
+from whorl.jit import compiler_code
 from whorl.jit.hint import NO_HINT, ROWS_KEPT, SHAPES_KEPT, TEXT_KEPT, FileHint, Hint
 from whorl.jit.kernel import Kernel
 from whorl.jit.key import plain_shape_key
@@ -64,9 +65,15 @@ def kernel(x: Any = None, y: Any = None) -> Any:
     return helper(x)
 
 
+def forget_code() -> None:
+    """Let this process know no more of code than a new one."""
+    source._known.clear()
+    compiler_code._CODES.clear()
+
+
 def fresh(made: Kernel, store: Any) -> Kernel:
     """The kernel as a new process has it, but for what this one knows about sources."""
-    source._known.clear()
+    forget_code()
     compiler: Any = copy.copy(made.compiler)
     compiler.compiles = 0
     return Kernel(made.function, compiler, made.choices, Cache(store))
@@ -86,7 +93,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def made(make: Make, root: Path) -> Kernel:
     """A kernel that was compiled for an array."""
-    source._known.clear()
+    forget_code()
     made = make(look, kernel, store=Cache(DirectoryStore(root)))
     made(np.zeros(3, "f4"))
     return made

@@ -112,8 +112,6 @@ EDITS: Final = [
     ("the target", "toy/compiler.py", '"machine"', '"other"', MADE),
     ("the version", "toy/compiler.py", '"toy", "1"', '"toy", "2"', MADE),
     ("a setting", "toy/compiler.py", "Back(2)", "Back(3)", "...int + x : 4;"),
-    # It is in the class, which counts whole, and shares a format with what `compile` makes.
-    ("load", "toy/compiler.py", "lambda x: text", "lambda x: text * 2", MADE * 2),
 ]  # fmt: skip
 KEPT: Final = [
     ("a comment", "toy/emit.py", "# Adds two things.", "# Puts a sign between two things."),

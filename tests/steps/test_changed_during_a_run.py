@@ -14,8 +14,8 @@ from unittest import mock
 import pytest
 
 import whorl
-from whorl.steps import writes
 from whorl.fingerprint.place import Place
+from whorl.steps import writes
 
 LIMIT = 1
 UNREAD = 1
