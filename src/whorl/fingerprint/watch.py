@@ -310,6 +310,11 @@ class Watch:
             self._pairs(stored, is_instance=True)
             return
         state = state_of(layout, value)
+        if not layout.has_dict and [*state] == [slot for slot, _ in layout.slots]:
+            for _, slot in layout.slots:  # each is set: a look takes 40 ns, the whole 900
+                held = slot.__get__(value)
+                self._test(f"{self._name(slot.__get__)}({name}) is {self._name(held)}")
+            return
         self._test(f"same_values(state_of({self._name(layout)}, {name}), {self._name(state)})")
 
     def _by_fingerprint(self, value: object) -> None:

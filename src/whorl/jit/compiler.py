@@ -36,6 +36,7 @@ __all__ = [
     "counts_by_version",
     "declared_environment",
     "declared_ignores",
+    "installed_as",
     "said_by",
     "see_settings",
     "target_of",
@@ -164,6 +165,16 @@ def counts_by_version(compiler: object) -> bool:
     if said is not None and said != "by version":
         raise TypeError(f'{type(compiler).__name__}.code is "by version" or absent, not {said!r}')
     return said is not None or type(compiler).__module__.partition(".")[0] == "whorl"
+
+
+def installed_as(compiler: object) -> str:
+    """The distribution that a compiler's class was installed from; empty for the user's own."""
+    with importing:
+        from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
+
+    module = type(compiler).__module__
+    home = DEFAULT_BOUNDARY.home(module, getattr(sys.modules.get(module), "__file__", None))
+    return "" if home.kind == "user" else f"{home.name} {home.version}"
 
 
 def see_settings(compiler: object, recorder: Recorder) -> None:

@@ -39,7 +39,7 @@ from whorl.fingerprint.refusal import Refused
 from whorl.fingerprint.survey import Survey, surveyed
 from whorl.reads.settings import PROTOCOL, declared_settings, setting_reads
 
-from .compiler import NOT_COUNTED, CompilerCode, declared_ignores
+from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, installed_as
 
 __all__ = ["code_of", "spelled"]
 
@@ -49,7 +49,11 @@ _UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'
 
 def code_of(compiler: object) -> CompilerCode:
     """The code of a compiler as it is now."""
-    roots = (type(compiler), *_held(compiler), *_classes_of_settings(compiler))
+    beside = (*_held(compiler), *_classes_of_settings(compiler))
+    installed = "" if beside else installed_as(compiler)
+    if installed:
+        return CompilerCode(installed, NOT_COUNTED.holds)
+    roots = (type(compiler), *beside)
     ignores = declared_ignores(compiler) | _known_otherwise(compiler)
     place = (ignores, *map(id, roots))
     known = _CODES.get(place)

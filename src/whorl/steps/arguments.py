@@ -20,6 +20,7 @@ from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.digest import hash_bytes
 from whorl.fingerprint.emit import BUDGET
 from whorl.fingerprint.lookup import derives, module_name, mro, qualname
+from whorl.fingerprint.markers import FieldRule, Marker
 from whorl.fingerprint.run import Overrun, Run, Table
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
@@ -52,6 +53,12 @@ class Arguments:
         self._met: dict[tuple[str, str], weakref.ref[type]] = {}
         self._met_from = (0, 0)
         self._has_doubles = False
+
+    @property
+    def rules(self) -> tuple[object, ...]:
+        """The functions of the policy that say what stands for a value: part of every world."""
+        rules = self.policy._policy.rules.values()
+        return tuple(rule for rule in rules if not isinstance(rule, Marker | FieldRule))
 
     def digest(self, value: object) -> Digest:
         """The digest of one argument; one that is a digest already is its own.
