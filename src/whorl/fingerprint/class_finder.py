@@ -1,9 +1,7 @@
 """A value in, the user's classes that it is made of out.
 
 A function may call the methods of what it is given, so the code of these classes is part of what
-it reads. Classes of paths are told as well: whoever is given a path may open it; and those whose
-methods go by settings of the process (`ambient`). The walk follows
-what a fingerprint counts: excluded fields are not entered.
+it reads. The walk follows what a fingerprint counts: excluded fields are not entered.
 """
 
 from __future__ import annotations
@@ -11,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from whorl.fingerprint.describe import Describer
-from whorl.fingerprint.layout import Layout, state_of
-from whorl.fingerprint.lookup import module_name, mro, qualname
-from whorl.fingerprint.markers import Marker
-from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.tokens import LEAVES, Node
-from whorl.fingerprint.walk import walk
 from whorl.late import NamedTuple
 
-from .ambient import AMBIENT_CLASSES
+from .describe import Describer
+from .layout import Layout, state_of
+from .lookup import module_name, qualname
+from .markers import Marker
+from .names import known_module_name
+from .tokens import LEAVES, Node
+from .walk import walk
 
 __all__ = ["ClassFinder"]
 
@@ -40,14 +37,19 @@ class _Row(NamedTuple):
 class ClassFinder:
     """The classes in values, by the rules of one describer; what is known of a class is kept.
 
+    `also` says which classes of libraries are told as well.
+
     >>> from whorl.fingerprint.policy import Policy
     >>> find = ClassFinder(Describer(Policy()))
     >>> find([1, {"a": [2.0]}])  # no class of the user's
     ()
     """
 
-    def __init__(self, describer: Describer) -> None:
+    def __init__(
+        self, describer: Describer, also: Callable[[type], bool] = lambda cls: False
+    ) -> None:
         self._describer = describer
+        self._also = also
         self._known = dict(_CONTAINERS)  # by address
 
     def __call__(self, values: Iterable[object]) -> tuple[type, ...]:
@@ -75,8 +77,7 @@ class ClassFinder:
         describer = self._describer
         said = describer._said(cls)
         is_users = describer.home(module_name(cls)).kind == "user"
-        is_ambient = (module_name(cls), qualname(cls)) in AMBIENT_CLASSES
-        counts = (is_users or is_ambient or _is_path(cls)) and not isinstance(said, Marker)
+        counts = (is_users or self._also(cls)) and not isinstance(said, Marker)
         layout = None if said is not None else describer.plain_layout(cls)
         children: Children = self._described
         if layout is not None and not layout.markers:
@@ -122,10 +123,6 @@ _CONTAINERS: Final = {
         _Row(Node, _parts, False),
     )
 }
-
-
-def _is_path(cls: type) -> bool:
-    return any(module_name(base).partition(".")[0] == "pathlib" for base in mro(cls))
 
 
 def _order(cls: type) -> tuple[str, str]:
