@@ -20,6 +20,7 @@ TABLE = {"end": ";"}
 COUNT = 0
 LOCK = threading.Lock()
 DEVICE = ["cpu:0"]
+HANDLES: dict[str, object] = {}
 OPENED: list[object] = []
 
 
@@ -219,6 +220,25 @@ def test_the_remedies_help(store: Cache) -> None:
     assert [kept(1), kept(1), kept.stats()["compiled"]] == ["int +;", "int +;", 1]
     called = kernel_of(Locked(), store, cache="call")
     assert [called(1), called(1), called.stats()["compiled"]] == ["int +;", "int +;", 2]
+
+
+class Opening(Toy):
+    """Opens something with the first compile, and keeps it."""
+
+    def compile(self, program: whorl.Program, inputs: Inputs) -> whorl.Artifact:
+        HANDLES.setdefault("lock", threading.Lock())
+        return super().compile(program, inputs)
+
+
+def test_what_cannot_be_known_any_more_after_a_compile_is_said_at_once(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "HANDLES", {})
+        with pytest.raises(whorl.UnsupportedRead, match=r"HANDLES\.lock"):
+            kernel_of(Opening(), store)(1)
+    kept = kernel_of(Opening(), store, cache="process")
+    assert [kept(1) for _ in range(3)] == ["int +;"] * 3
 
 
 class Counting(Toy):
