@@ -158,6 +158,18 @@ def test_the_class_of_a_setting_counts_with_its_code(
     assert kernel_of(Toy(back=[Back()]), store).explain(1).outcome == "miss"
 
 
+def test_a_setting_whose_class_is_written_again_is_noticed(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = Toy(back=Back())
+    kernel = kernel_of(compiler, store)
+    assert [kernel(1) for _ in range(5)] == ["> int +;"] * 5
+    again = type("Back", (), {"line": other_line, "__module__": __name__})
+    monkeypatch.setitem(globals(), "Back", again)
+    vars(compiler)["back"] = again()
+    assert [kernel(1) for _ in range(5)] == ["< int +;"] * 5
+
+
 def test_a_compiler_without_a_class_of_its_own_counts_by_its_function(store: Cache) -> None:
     def compiler(sign: str) -> Any:
         def compile(program: whorl.Program, inputs: Inputs) -> whorl.Artifact:
