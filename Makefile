@@ -42,6 +42,9 @@ test-all: export TEST_ARGS = $(ARGS)
 test-all:  ## the tests under each Python from 3.11 to 3.15 that is found, and a table of them
 	@$(PYTHON) tests/every_python.py --make "$(MAKE)" --pythons "$(PYTHONS)" --chroot "$(CHROOT)" $(VERSIONS)
 
+fuzz: $(VENV)/$(STAMP)  ## random edits of random programs, a few minutes; ARGS="--programs 2000 --seed 7"
+	@$(VENV)/bin/python -m tests.processes.edit_fuzzer $(ARGS)
+
 check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/ruff format --quiet --check . || { echo "make fix formats these files"; exit 1; }

@@ -256,3 +256,19 @@ def test_what_an_option_should_be_is_what_it_can_be(
         whorl.configure(**right)
     finally:
         module.restore(before)
+
+
+@pytest.mark.parametrize("size", ["9" * 400, "9" * 300 + "P"])
+def test_a_size_beyond_all_measure_is_an_error_that_names_the_variable(size: str) -> None:
+    with pytest.raises(whorl.BadSetting, match="WHORL_CACHE_MAX_SIZE"):
+        whorl.Settings.from_environment({"WHORL_CACHE_MAX_SIZE": size})
+
+
+def test_a_relative_directory_where_there_is_no_working_directory_names_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(whorl.BadSetting, match="WHORL_CACHE_DIR"):
+        whorl.Settings.from_environment({"WHORL_CACHE_DIR": "cache"})

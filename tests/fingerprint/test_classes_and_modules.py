@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import collections
+import copy
 import gc
 import json
 import math
+import subprocess
+import sys
 import types
 import weakref
 from typing import Any
 
+import pydantic
 import pytest
 
 import whorl
@@ -177,3 +181,153 @@ def test_descriptors_and_unbound_methods_count_by_class_and_name() -> None:
         list.append, list.extend, collections.deque.append, str.join, int.real, float.real,
         object.__repr__, int.__repr__,
     )  # fmt: skip
+
+
+def executed(text: str, name: str, **scope: Any) -> Any:
+    space: dict[str, Any] = dict(scope)
+    exec(compile(text, "<string>", "exec", dont_inherit=True), space)
+    return space[name]
+
+
+def test_classes_made_by_exec_in_a_bare_scope_count_by_content() -> None:
+    one, two = (executed(f"class A:\n def m(self): return {k}", "A") for k in (1, 2))
+    assert one.__module__ == "builtins"
+    assert different(one, two)
+    assert different(one(), two())
+
+
+def test_a_class_looked_at_before_its_name_is_bound_counts_by_name_afterwards(
+    programs: Programs,
+) -> None:
+    text = """
+import whorl
+def register(cls):
+    whorl.fingerprint(cls()); return cls
+{early}
+class A:
+    def __init__(self): self.x = 1
+    def run(self): return 1
+"""
+    early = programs.load(text.format(early="@register"))
+    assert whorl.fingerprint(early.A()) == whorl.fingerprint(early.A())
+    assert whorl.diff(early.A(), early.A()) == []
+    first = whorl.fingerprint(early.A())
+    other = type("A", (), {"__module__": early.__name__})()
+    other.x = 1
+    assert whorl.fingerprint(other) == first  # by name, as every instance counts
+
+
+def test_a_module_that_computes_its_attributes_counts_with_what_it_computes(
+    programs: Programs,
+) -> None:
+    text = """
+import sys, types
+class M(types.ModuleType):
+    @property
+    def TILE(self): return {tile}
+cfg = M("cfg")
+def f(): return cfg.TILE
+"""
+    one, two = (programs.load(text.format(tile=tile)).f for tile in (1, 2))
+    assert different(one, two)
+
+
+def test_methods_written_in_a_dataclass_count_wherever_its_text_is_from() -> None:
+    text = """
+from dataclasses import dataclass
+@dataclass
+class D:
+    x: int
+    def __lt__(self, other): return {answer}
+"""
+    one, two = (executed(text.format(answer=a), "D", __name__="made") for a in (1, 2))
+    assert different(one, two)
+
+
+VALIDATED = """x: int
+ y: int
+ @pydantic.field_validator({!r})
+ @classmethod
+ def v(cls, a): return a"""
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("x: int = pydantic.Field(1, validation_alias='a')", "x: int = pydantic.Field(1)"),
+        ("x: int = pydantic.Field(1, frozen=True)", "x: int = pydantic.Field(1)"),
+        (VALIDATED.format("x"), VALIDATED.format("y")),
+    ],
+)
+def test_what_is_said_of_a_pydantic_model_counts(programs: Programs, one: str, two: str) -> None:
+    head = "import pydantic\nclass f(pydantic.BaseModel):\n "
+    assert issubclass(programs.get(head + one + "\n"), pydantic.BaseModel)
+    assert not programs.same(head + one + "\n", head + two + "\n")
+
+
+def test_a_local_class_beside_its_instances_counts_with_what_its_methods_read(
+    programs: Programs,
+) -> None:
+    module = programs.load(
+        """
+from dataclasses import dataclass
+K = 1
+def make():
+    @dataclass(slots=True)
+    class L:
+        x: int
+        def m(self): return K
+    return L
+L = make()
+"""
+    )
+    values = [[module.L(1), module.L], [module.L, module.L(1)]]
+    before = [whorl.fingerprint(value) for value in values]
+    module.K = 2
+    assert all(whorl.fingerprint(v) != b for v, b in zip(values, before, strict=True))
+
+
+def test_copying_an_instance_does_not_change_its_class() -> None:
+    class Plain:
+        def __init__(self) -> None:
+            self.x = 1
+
+    value = Plain()
+    before = whorl.fingerprint(Plain), whorl.fingerprint(value)
+    copy.copy(value)
+    assert (whorl.fingerprint(Plain), whorl.fingerprint(value)) == before
+
+
+ATTRS = """
+import attr, whorl
+
+@attr.frozen
+class A:
+    x: int = 1
+
+@attr.s(auto_attribs=True, hash=True, cache_hash=True)
+class B:
+    x: int = 1
+
+@attr.define(eq=False)
+class C:
+    x: int = 1
+
+found = [str(whorl.fingerprint(cls)) for cls in (A, B, C)]
+print(found, len(set(found)))
+"""
+
+
+def test_classes_of_attrs_do_not_depend_on_the_hash_seed() -> None:
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", ATTRS],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(found) == 1
+    assert found.pop().endswith("3\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime as dt
 import decimal
 import enum
@@ -220,3 +221,49 @@ def test_a_difference_deep_inside_is_found() -> None:
         return value
 
     assert paths(chain(1), chain(2)) == ["value" + "[0]" * 2000]
+
+
+class Measured(np.ndarray[Any, Any]):
+    """An array with a class of its own."""
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "path"),
+    [
+        (np.zeros(1).view(Measured), np.ones(1).view(Measured), "value"),
+        (collections.deque([1], 3), collections.deque([1], 4), "value.maxlen"),
+        ({10**5000: 1}, {10**5000: 2}, "value[<int>]"),
+    ],
+)
+def test_odd_values_have_differences_too(left: object, right: object, path: str) -> None:
+    assert [d.path for d in whorl.diff(left, right)] == [path]
+    assert all(str(d) for d in whorl.diff(left, right))
+
+
+def test_large_numbers_can_be_told_apart_and_refused_beside() -> None:
+    assert str(whorl.diff(10**5000, 10**5000 + 1)[0])
+    with pytest.raises(whorl.UnsupportedValue):
+        whorl.fingerprint({10**5000: object()})
+
+
+class Loud:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __repr__(self) -> str:
+        raise AssertionError("nobody has asked")
+
+
+def test_differences_are_shown_without_running_anybodys_code() -> None:
+    (found,) = whorl.diff([Loud(1), 0], [0, 0])
+    assert "Loud" in repr(found)
+    (found,) = whorl.diff({"a": 1}, {"a": "b"})
+    assert repr(found) == "Difference(path=\"value['a']\", left=1, right='b')"
+
+
+def test_numbers_of_many_digits_are_shown() -> None:
+    (found,) = whorl.diff(10**5000, 1)
+    assert str(found).endswith("-> 1")
+    assert repr(found).endswith("right=1)")
+    (found,) = whorl.diff([[10**5000]], [7])
+    assert repr(found).endswith("right=7)")

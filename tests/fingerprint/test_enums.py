@@ -208,3 +208,17 @@ def test_a_hostile_enum_is_never_asked() -> None:
 
     Meta.armed = True
     assert different(Hostile.A, Hostile.B, Hostile)
+
+
+def test_a_property_of_an_enum_counts(programs: Programs) -> None:
+    text = "import enum\nclass f(enum.Enum):\n A = 1\n @enum.property\n def p(self): return {}\n"
+    assert not programs.same(text.format(2), text.format(3))
+
+
+class Sentinel(enum.Enum):
+    MISSING = object()
+    EMPTY = object()
+
+
+def test_a_sentinel_enum_counts_by_name() -> None:
+    assert different(Sentinel.MISSING, Sentinel.EMPTY)

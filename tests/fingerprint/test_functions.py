@@ -6,8 +6,13 @@ import contextlib
 import functools
 import operator
 import random
+import subprocess
+import sys
 import threading
+import types
+import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import field
 from pathlib import Path
 from random import randint
 from random import random as uniform
@@ -725,3 +730,80 @@ def test_threads_that_ask_at_once_get_one_answer(programs: Programs) -> None:
         thread.join()
     assert len(found) == 8
     assert len(set(found)) == 1
+
+
+def test_a_function_is_the_users_although_another_program_has_taken_its_modules_name(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "measured.py"
+    text = "import whorl\ndef helper(x): return x + 1\ndef main(x): return helper(x)\n"
+    digests = []
+    for edited in (text, text.replace("+ 1", "+ 2")):
+        script.write_text(edited + "print(whorl.fingerprint(main))\n")
+        command = [sys.executable, "-m", "cProfile", str(script)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        digests.append(done.stdout.split()[0])
+    assert len(set(digests)) == 2
+
+
+def cached_twice(factor: int) -> Callable[[int], int]:
+    def plain(x: int) -> int:
+        return x
+
+    @functools.wraps(plain)
+    @functools.lru_cache
+    def double(x: int) -> int:
+        return x * 2
+
+    @functools.wraps(plain)
+    @functools.lru_cache
+    def triple(x: int) -> int:
+        return x * 3
+
+    return double if factor == 2 else triple
+
+
+def test_the_function_behind_a_cache_counts_though_its_wrapper_names_another() -> None:
+    assert different(cached_twice(2), cached_twice(3))
+
+
+@pytest.mark.parametrize("read", ['globals()["TILE"]', 'eval("TILE")'])
+def test_a_function_that_can_read_any_global_reads_them_all(programs: Programs, read: str) -> None:
+    module = programs.load(f"TILE = 1\ndef f(): return {read}\n")
+    before = whorl.fingerprint(module.f)
+    module.TILE = 2
+    assert whorl.fingerprint(module.f) != before
+
+
+def test_the_warnings_of_a_file_and_who_filters_them_do_not_matter(programs: Programs) -> None:
+    text = 'def f(): return "\\d"\n'
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = whorl.fingerprint(programs.get(text))
+        second = programs.get("\n" + text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert whorl.fingerprint(second) == first
+
+
+@functools.lru_cache
+def cached(x: int) -> int:
+    return x
+
+
+def test_a_cached_function_has_a_name() -> None:
+    assert whorl.fingerprint(cached, by="name") == whorl.fingerprint(cached, by="name")
+
+
+def test_a_method_of_a_callable_object_does_not_ask_it_for_its_name() -> None:
+    class Callee:
+        asked: list[str] = field(default_factory=list)
+
+        def __call__(self, x: int) -> int:
+            return x
+
+        @property
+        def __name__(self) -> str:
+            raise AssertionError("it was asked")
+
+    assert len(whorl.fingerprint(types.MethodType(Callee(), 1))) == 32

@@ -195,3 +195,8 @@ def test_structures_that_drop_hidden_state_are_told_apart_or_refused() -> None:
         assert whorl.fingerprint(first) != whorl.fingerprint(second)
     except whorl.UnsupportedValue as refused:
         assert refused.path  # noqa: PT017 - refusing is right as well
+
+
+def test_an_iterator_over_a_set_is_refused() -> None:
+    with pytest.raises(whorl.UnsupportedValue, match="order"):
+        whorl.fingerprint(iter({"a", "b"}))

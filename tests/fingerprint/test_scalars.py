@@ -206,3 +206,12 @@ def test_a_digest_is_the_same_wherever_the_value_stands() -> None:
     assert whorl.fingerprint({"a": 1.5}) == once
     assert len(once) == 32
     assert set(once) <= set("0123456789abcdef")
+
+
+def test_scalars_of_two_classes_of_numpy_that_are_as_wide_differ() -> None:
+    canonical = {np.dtype(cls).type for cls in (np.int64, np.uint64)}
+    for cls in (np.longlong, np.ulonglong, np.int_, np.uint, np.intc, np.uintc):
+        same_width = np.dtype(np.dtype(cls).str).type
+        is_same = whorl.fingerprint(cls(1)) == whorl.fingerprint(same_width(1))
+        assert is_same == (cls is same_width), cls
+    assert {np.dtype(np.longlong).type, np.dtype(np.int_).type} & canonical, "or nothing is tested"

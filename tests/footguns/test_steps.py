@@ -13,6 +13,7 @@ import pytest
 
 import whorl
 import whorl.testing
+from tests.steps.programs import ran
 
 SCALE = 2
 
@@ -21,10 +22,6 @@ SCALE = 2
 def _own_cache() -> Iterator[None]:
     with whorl.testing.fresh_cache():
         yield
-
-
-def ran(function: Any) -> int:
-    return int(function.stats()["ran"])
 
 
 def test_an_array_cannot_be_written_to_even_by_who_made_it() -> None:

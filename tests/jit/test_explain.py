@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import whorl
-from tests.jit.compilers import Looking
+from tests.jit.compilers import Looking, Make, program_kernel
 from whorl import testing
 from whorl.jit.events import Happened
 from whorl.jit.kernel import OnDrift
@@ -399,3 +402,106 @@ def test_of_compiles_that_are_as_near_the_latest_is_compared_with() -> None:
     types = [made.facts[0] for made in kernel.specializations()]
     assert types == [("int",), ("float",), ("bytes",), ("NoneType",), ("complex",)]
     assert [change.old for change in kernel.explain("text").changes] == ["complex"]
+
+
+def test_an_explanation_leaves_the_counts_as_they_were(make: Make) -> None:
+    look = lambda inputs: inputs.arg("x").value()
+    make(look)(1)
+    kernel = make(look)
+    before = kernel.stats()
+    kernel.explain(1)
+    assert kernel.stats() == before
+
+
+def test_what_is_known_by_identity_is_not_said_to_have_changed(make: Make) -> None:
+    lock = threading.Lock()
+    look = lambda inputs: (inputs.arg("x").value() is None, inputs.arg("y").value())
+    kernel = make(look, cache="process")
+    kernel(lock, 1)
+    assert [change.path for change in kernel.explain(lock, 2).changes] == ["arg:y"]
+
+
+def test_a_list_is_explained_as_python_writes_it(make: Make) -> None:
+    kernel = make(lambda inputs: inputs.arg("x").value())
+    kernel([1, 2])
+    (change,) = kernel.explain({"a": 1}).changes
+    assert (change.old, change.new) == ("[1, 2]", "{'a': 1}")
+
+
+def test_a_tuple_of_one_text_is_explained_as_a_tuple(make: Make) -> None:
+    kernel = make(lambda inputs: inputs.arg("x").value())
+    kernel(("int",))
+    (change,) = kernel.explain("int").changes
+    assert change.old != change.new.strip("'")
+
+
+TABLE = list(range(100))
+
+
+FLAGS = "-O2 -Wall -Wextra -fno-math-errno -fno-trapping-math -march=x86-64-v2"
+
+
+LONG = "x" * 70
+
+
+NESTED = {"a": {"b": list(range(50)), "c": LONG + "1"}}
+
+
+NUMBER = 10**80
+
+
+MANY = list(range(100))
+
+
+def called() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("name", "new", "where", "old_words", "new_words"),
+    [
+        ("TABLE", [*range(99), 0], "[99]", "99", "0"),
+        ("FLAGS", FLAGS.replace("v2", "v3"), "", "...rch=x86-64-v2'", "...rch=x86-64-v3'"),
+        ("NUMBER", 10**80 + 1, "", "...0000000000000", "...0000000000001"),
+        ("NESTED", {"a": {"b": [*range(49), 7], "c": LONG + "1"}}, "['a']['b'][49]", "49", "7"),
+        ("NESTED", {"a": {"b": [*range(50)], "c": LONG + "2"}}, "['a']['c']", "...xxxxxxxxxxxx1'",
+         "...xxxxxxxxxxxx2'"),
+    ],
+)  # fmt: skip
+def test_an_explanation_shows_where_two_values_differ(
+    name: str,
+    new: Any,
+    where: str,
+    old_words: str,
+    new_words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel = program_kernel(lambda program, inputs: inputs.glob(__name__, name).value() and None)
+    kernel()
+    monkeypatch.setitem(globals(), name, new)
+    (change,) = kernel.explain().changes
+    assert change.path == f"global:{__name__}.{name}{where}"
+    assert (change.old, change.new) == (old_words, new_words)
+
+
+def test_an_explanation_tells_lengths_wrappers_and_modules_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def told(look: Callable[[whorl.Program, Inputs], Any], name: str, new: Any) -> tuple[str, str]:
+        kernel = program_kernel(look)
+        kernel()
+        monkeypatch.setitem(globals(), name, new)
+        (change,) = kernel.explain().changes
+        return change.old, change.new
+
+    old, new = told(lambda _, inputs: str(inputs.glob(__name__, "TABLE").value()), "TABLE", [0] * 9)
+    assert old != new
+    old, new = told(
+        lambda _, inputs: str(inputs.glob(__name__, "MANY").value()), "MANY", [*range(101)]
+    )
+    assert (old.rpartition("(")[2], new.rpartition("(")[2]) == ("100 items)", "101 items)")
+    old, new = told(
+        lambda _, inputs: inputs.glob(__name__, "called").code().digest,
+        "called",
+        functools.partial(called),
+    )
+    assert new == f"partial of {old}"

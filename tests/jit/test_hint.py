@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import whorl
-from tests.jit.compilers import Looking, Make, compiles
+from tests.jit.compilers import Looking, Make, as_in_a_new_process, compiles
 from whorl.artifacts import HINT, Entry, Label
 from whorl.fingerprint import source
 from whorl.fingerprint.digest import StableDigest
@@ -422,3 +422,47 @@ def test_a_hint_comes_back_as_it_was() -> None:
     assert Hint.of(store, key) == hint
     assert hint.shapes("lead") == {plain_shape_key("type arg x"): "type arg x"}
     assert hint.shapes("another") == {}
+
+
+@pytest.mark.parametrize(
+    "nonsense", [["value file \0"], 7, "abc", ["value env \ud800"], "value arg x y;", {}]
+)
+def test_a_hint_that_makes_no_sense_is_no_matter_to_an_explanation(
+    make: Make, tmp_path: Path, nonsense: Any
+) -> None:
+    def kernel(x: Any) -> None: ...
+
+    store = DirectoryStore(tmp_path / "store")
+    made = make(lambda inputs: inputs.arg("x").value(), kernel, store=Cache(store))
+    made(1)
+    (kept,) = hints_in(store)
+    kind, rows, leads = kept.record
+    ((lead, shapes),) = leads.items()
+    told = [kind, rows, {lead: [nonsense, *shapes]}]
+    store.put(Entry.made(Label(HINT, kept.key), {}, told))
+    assert as_in_a_new_process(made).explain(1).outcome == "hit"
+    assert as_in_a_new_process(made).explain(2).outcome == "miss"
+    again = as_in_a_new_process(made)
+    assert (again(1), again(2.5), compiles(again)) == (1, 2.5, 1)
+
+
+def test_a_hint_names_all_functions_however_many_there_are(make: Make, tmp_path: Path) -> None:
+    path = tmp_path / "many.py"
+    names = [f"f{number}" for number in range(80)]
+    defined = "".join(f"def {name}(): return {name!r}\n" for name in names)
+    path.write_text(f"{defined}def kernel(x): return [{', '.join(names)}]\n", encoding="utf-8")
+    scope: dict[str, Any] = {"__name__": "many"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
+
+    def look(inputs: Inputs) -> Any:
+        return [inputs.function().glob(name).code().digest for name in names]
+
+    source._known.clear()
+    made = make(look, scope["kernel"], store=Cache(DirectoryStore(tmp_path / "store")))
+    made(1)
+    for _ in range(2):
+        store = Watched(tmp_path / "store")
+        again = as_in_a_new_process(made)
+        again._own_cache = Cache(store)
+        again(1)
+        assert (compiles(again), len(store.gets), store.hints_put) == (0, 2, 0)

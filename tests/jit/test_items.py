@@ -12,8 +12,8 @@ import pytest
 
 import whorl
 from tests.jit.compilers import Make, Thing, compiles
+from tests.jit.running import run
 from tests.jit.test_kernel import again
-from tests.jit.test_second_look import run
 from whorl.reads import AbsentRead, Inputs
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.jit.compilers import Make, Thing, compiles
-from tests.jit.test_second_look import look_at_limit, reads_limit
+from tests.jit.test_drift import look_at_limit, reads_limit
 from whorl.jit import specialization
 from whorl.jit.kernel import Kernel
 from whorl.reads import Inputs

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.jit.compilers import Make, compiles
-from tests.jit.test_second_look import run
+from tests.jit.compilers import Make, Thing, compiles
+from tests.jit.running import run
 from whorl.reads import AbsentRead, Inputs
 
 Replace = Callable[..., Any]
@@ -178,3 +178,88 @@ def test_a_program_that_is_started_and_imported_as_well_is_two_modules(tmp_path:
     assert run(directory, "solver.py") == "None [(5, 1), (5, 5)] 0"
     assert run(directory, "solver.py", "first") == "(1, 1) [(5, 1), (5, 5)] 1"
     assert run(directory, "solver.py", "first") == "(1, 1) [(5, 1), (5, 5)] 0"
+
+
+def module_of(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    module: Any = types.ModuleType(name)
+    exec(textwrap.dedent(text), module.__dict__)
+    monkeypatch.setitem(sys.modules, name, module)
+    return module
+
+
+def test_two_functions_of_the_same_code_read_the_globals_of_their_own_modules(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "def step(x=None):\n    return SCALE\n"
+    one = module_of("found_one", f"SCALE = 2\n{text}", monkeypatch)
+    other = module_of("found_other", f"SCALE = 3\n{text}", monkeypatch)
+    look = lambda inputs: inputs.function().glob("SCALE").value()
+    assert make(look, one.step)() == 2
+    assert make(look, other.step)() == 3
+
+
+def test_a_function_exchanged_for_one_of_the_same_code_reads_the_globals_of_its_own_module(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "def force(x):\n    return x * K\n"
+    one = module_of("found_one", f"K = 2\n{text}", monkeypatch)
+    other = module_of("found_other", f"K = 3\n{text}", monkeypatch)
+    kernel = make(lambda inputs: inputs.arg("x").code().glob("K").value())
+    assert kernel(one.force) == 2
+    assert kernel(other.force) == 3
+
+
+SOLVER = """
+from dataclasses import dataclass
+import whorl
+from tests.jit.compilers import Looking
+
+@dataclass
+class Config:
+    n: int
+
+CONFIG = Config(3)
+
+def helper(x):
+    return x
+
+def look(inputs):
+    code = inputs.function()
+    return (code.glob("CONFIG").value().n, code.glob("helper").value() is None)
+
+compiler = Looking(look)
+
+@whorl.jit(compiler)
+def kernel(x):
+    return CONFIG, helper
+
+def main():
+    kernel(1)
+    print(compiler.compiles)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_program_that_is_started_finds_what_it_made_when_it_was_imported(tmp_path: Path) -> None:
+    directory = tmp_path / "src"
+    directory.mkdir()
+    (directory / "solver.py").write_text(SOLVER)
+    assert run(directory, "-c", "import solver; solver.main()") == "1"
+    assert run(directory, "-c", "import solver; solver.main()") == "0"
+    assert run(directory, "solver.py") == "0"
+
+
+def test_what_stands_in_for_a_module_is_read_like_one(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "found_fancy", Thing(TILE=8))
+
+    def look(inputs: Inputs) -> Any:
+        try:
+            return inputs.glob("found_fancy", "TILE").value()
+        except AbsentRead:
+            return "absent"
+
+    assert make(look)() in (8, "absent")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import whorl
+from tests.jit.compilers import LookingAtProgram, program_kernel
 from whorl.jit.kernel import Kernel
 from whorl.reads import Inputs
-from whorl.store import Cache
+from whorl.store import Cache, DirectoryStore
 
 
 class Flagged:
@@ -161,3 +163,44 @@ def test_settings_that_are_not_names_are_refused(settings: Any, store: Cache) ->
 def test_a_named_setting_that_is_not_there_is_refused(store: Cache) -> None:
     with pytest.raises(AttributeError, match="'lost'"):
         kernel_of(Flagged(settings=("lost",)), store)(1)
+
+
+class Tools(LookingAtProgram):
+    """Its toolchain depends on one of its settings."""
+
+    settings = ("cc",)  # type: ignore[assignment] # others have none
+    cc = "gcc"
+    versions: Mapping[str, str] = {"gcc": "12", "clang": "15"}
+
+    def toolchain(self) -> str:
+        return f"{self.cc} {self.versions[self.cc]}"
+
+
+def test_a_toolchain_that_depends_on_a_setting_is_asked_for_each_of_them(tmp_path: Path) -> None:
+    def run(clang: str) -> list[Any]:
+        compiler = Tools(lambda program, inputs: None)
+        compiler.look = lambda program, inputs: compiler.toolchain()
+        compiler.versions = {"gcc": "12", "clang": clang}
+        store = Cache(DirectoryStore(tmp_path / "store"))
+        kernel = program_kernel(compiler.look, compiler=compiler, store=store)
+        found = [kernel()]
+        compiler.cc = "clang"
+        found.append(kernel())
+        compiler.cc = "gcc"
+        return [*found, kernel()]
+
+    assert run("15") == ["gcc 12", "clang 15", "gcc 12"]
+    assert run("16") == ["gcc 12", "clang 16", "gcc 12"]
+
+
+@pytest.mark.parametrize("said", ["version", "toolchain", "name"])
+def test_what_a_compiler_says_of_itself_may_change_between_two_calls(said: str) -> None:
+    compiler = LookingAtProgram(lambda program, inputs: None)
+    compiler.look = lambda program, inputs: getattr(compiler, said)
+    kernel = program_kernel(compiler.look, compiler=compiler)
+    before = kernel()
+    setattr(compiler, said, "another")
+    assert (before, kernel(), kernel()) == (before, "another", "another")
+    setattr(compiler, said, before)
+    assert kernel() == before
+    assert kernel.stats()["compiled"] == 2  # found again

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import whorl
+from tests.kernels.test_language import same
 
 
 @whorl.kernel
@@ -68,3 +69,26 @@ def test_an_array_whose_elements_mean_something_else_is_refused_in_any_order() -
     assert first(masked.data) == 7.0
     assert first(whorl.array(3)) == 0.0
     assert first.stats()["compiled"] == 1
+
+
+@whorl.kernel
+def in_place(c):
+    c += 2
+    return c, c[...]
+
+
+def test_an_array_without_dimensions_is_changed_in_place_and_returned_as_a_number() -> None:
+    c = np.array(5)
+    assert in_place(c) == (7, 7)
+    assert c == 7
+    assert type(same(in_place, c)[0]) is int
+
+
+@whorl.kernel
+def of_dtype(x):
+    return x.dtype == np.float32, x.dtype == np.dtype("f8"), x.dtype != np.int64
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_a_dtype_is_compared_with_a_class(dtype: str) -> None:
+    same(of_dtype, np.zeros(1, dtype))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 import whorl
+from tests.kernels.test_language import same
 
 
 @whorl.kernel
@@ -87,3 +88,17 @@ def test_indices_of_vectors_are_looked_at_alike() -> None:
     assert of_a_vector(-2) == 26.0
     assert of_a_vector(2) == 18.0
     assert of_a_vector.inspect("ir").count("wrap(") == 1
+
+
+@whorl.kernel
+def wrapping_indices(x, n):
+    a = np.int8(0)
+    s = 0.0
+    for i in range(n):
+        a = a + np.int8(50)
+        s += x[a] + x[np.int8(i % 100) * np.int8(2)]
+    return s
+
+
+def test_an_index_of_a_narrow_type_may_wrap_to_a_negative_one() -> None:
+    same(wrapping_indices, np.arange(200.0), 150)

@@ -9,7 +9,7 @@ module that holds it, `$i` the number of the term that the route belongs to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 __all__ = ["KNOWN", "ROUTES", "WRAPPERS", "Route", "Wrapper"]
@@ -330,22 +330,55 @@ _FUNCTIONS: Final = (
 )  # fmt: skip
 
 
+_CALLED: Final = {
+    "function": "def N$i():\n    return 0",
+    "lambda": "N$i = lambda: 0",
+    "wrapper": "import functools\n\n\ndef of$i():\n    return 0\n\n\n@functools.wraps(of$i)\n"
+    "def N$i():\n    return of$i()",
+    "lru_cache": "import functools\n\n\n@functools.lru_cache\ndef N$i():\n    return 0",
+    "class": "class N$i:\n    pass",
+    "class of type": "N$i = type('Made$i', (), {})",
+    "local class": "def make$i():\n    class Local:\n        pass\n\n    return Local\n\n\n"
+    "N$i = make$i()",
+}
+
+
 def _named(kind: str, name: str) -> Route:
-    what = "fn$i" if kind == "function" else "C$i"
-    made = "def fn$i():\n    return 0" if kind == "function" else "class C$i:\n    pass"
     return Route(
         f"{name} of a {kind}",
-        f"len($m.{what}.{name})",
-        holder=f"{made}\n\n\n{what}.{name} = 'n' * $v",
-        assigned=f"import p.$m; p.$m.{what}.{name} = 'n' * $v",
+        f"len($m.N$i.{name})",
+        holder=f"{_CALLED[kind]}\n\n\nN$i.{name} = 'n' * $v",
+        assigned=f"import p.$m; p.$m.N$i.{name} = 'n' * $v",
     )
 
 
+def _static(route: Route) -> Route:
+    return replace(route, name=f"static: {route.name}", expression=f"whorl.static({route.expression})",
+                   head=f"import whorl\n{route.head}", kernel=True)  # fmt: skip
+
+
 _NAMES: Final = tuple(
-    _named(kind, name)
-    for kind in ("function", "class")
-    for name in ("__name__", "__qualname__", "__module__")
+    _named(kind, name) for kind in _CALLED for name in ("__name__", "__qualname__", "__module__")
 )
+_STATIC_NAMES: Final = tuple(
+    _static(route) for route in _NAMES if route.name.endswith(("of a function", "of a class"))
+)
+_OTHER_NAMES: Final = (
+    Route("repr of a named class", "repr($m.N$i).count('n')", holder="class N$i:\n    pass\n\n\n"
+          "N$i.__module__ = 'n' * $v"),
+    Route("repr of a named dataclass", "repr($m.N$i()).count('n')", holder="import dataclasses\n\n\n"
+          "@dataclasses.dataclass\nclass N$i:\n    pass\n\n\nN$i.__qualname__ = 'n' * $v"),
+    Route("repr of a member of a named enum", "repr($m.N$i.A).count('n')", holder="import enum\n\n\n"
+          "class N$i(enum.Enum):\n    A = 1\n\n\nN$i.__name__ = 'n' * $v"),
+    Route("name that type was given", "len($m.N$i.__name__)", holder="N$i = type('n' * $v, (), {})"),
+    Route("name of a wrapped function", "len($m.N$i.__name__)", holder="import functools\n\n\n"
+          "def of$i():\n    return 0\n\n\nof$i.__name__ = 'n' * $v\n\n\n"
+          "@functools.wraps(of$i)\ndef N$i():\n    return of$i()"),
+    Route("qualified name of a definition", "len($m.N$i.__qualname__)", holder="def m$i(n):\n"
+          "    def fn():\n        return 0\n\n    return fn\n\n\n"
+          "def made$i(n):\n    def fn():\n        return 0\n\n    return fn\n\n\n"
+          "N$i = (m$i if $v % 2 else made$i)(0)"),
+)  # fmt: skip
 
 _MINE: Final = "def mine$i(y):\n    return y * 0 + $v"
 _MATH: Final = "import math\nfrom p import $m"
@@ -436,7 +469,16 @@ _LIBRARIES: Final = (
 
 ROUTES: Final = {
     route.name: route
-    for route in (*_MODULES, *_CLASSES, *_OBJECTS, *_FUNCTIONS, *_NAMES, *_LIBRARIES)
+    for route in (
+        *_MODULES,
+        *_CLASSES,
+        *_OBJECTS,
+        *_FUNCTIONS,
+        *_NAMES,
+        *_STATIC_NAMES,
+        *_OTHER_NAMES,
+        *_LIBRARIES,
+    )
 }
 
 
@@ -489,12 +531,5 @@ WRAPPERS: Final = {
     )
 }  # fmt: skip
 
-KNOWN: Final[dict[str, str]] = {
-    "__name__ of a function": "an assigned name does not count",
-    "__qualname__ of a function": "an assigned name does not count",
-    "__module__ of a function": "an assigned name does not count",
-    "__name__ of a class": "an assigned name does not count",
-    "__qualname__ of a class": "an assigned name does not count",
-    "__module__ of a class": "an assigned name does not count",
-}
+KNOWN: Final[dict[str, str]] = {}
 """Routes that are known to fail, with the reason why. Left out unless they are wanted."""

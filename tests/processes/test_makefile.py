@@ -31,6 +31,16 @@ def test_make_help_lists_every_target_in_two_columns() -> None:
     assert len({line.rindex(row[-1]) for line, row in zip(lines, rows, strict=True)}) == 1
 
 
+def test_every_target_that_is_declared_or_documented_has_a_recipe() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][a-z-]*):(?!=)", makefile, re.MULTILINE))
+    declared = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert declared is not None
+    pages = (ROOT / "README.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()
+    documented = re.findall(r"`make ([a-z][a-z-]*)", pages)
+    assert {*declared[1].split(), *documented} <= targets
+
+
 class Machine:
     """A machine with interpreters that only say their version, and a make that only counts."""
 

@@ -1,16 +1,18 @@
-"""How hard Hypothesis looks: the same examples in every run of CI, new ones elsewhere."""
+"""Fixtures of the property tests."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 
-from hypothesis import HealthCheck, settings
+import pytest
 
-settings.register_profile(
-    "whorl",
-    max_examples=80,
-    deadline=None,  # the first use of a class is slower than the next
-    derandomize=bool(os.environ.get("CI")),
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("whorl")
+import whorl
+
+
+@pytest.fixture(scope="module")
+def no_cache() -> Iterator[None]:
+    """Every kernel of the module is compiled, and nothing is stored."""
+    before = whorl.configure()
+    whorl.configure(cache="off")
+    yield
+    whorl.settings.restore(before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.entries import key_of
@@ -38,7 +38,6 @@ def made(
 
 
 @given(entries)
-@settings(max_examples=40, deadline=None)
 def test_a_bundle_brings_every_entry_as_it_was(rows: list[object]) -> None:
     held = [made(row) for row in rows]  # type: ignore[arg-type]  # rows of the strategy above
     store = MemoryStore()
@@ -54,7 +53,6 @@ def test_a_bundle_brings_every_entry_as_it_was(rows: list[object]) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 400))
-@settings(max_examples=60, deadline=None)
 def test_bytes_put_into_a_bundle_bring_nothing_or_what_was_there(noise: bytes, place: int) -> None:
     store = MemoryStore()
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +87,6 @@ misses = st.builds(
 
 
 @given(st.lists(misses, max_size=5))
-@settings(max_examples=40, deadline=None)
 def test_the_journal_keeps_misses_as_they_were(held: list[Miss]) -> None:
     assert TEXT > 40
     with tempfile.TemporaryDirectory() as folder:

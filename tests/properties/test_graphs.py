@@ -6,29 +6,24 @@ import copy
 import importlib.util
 import itertools
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import whorl
 from tests.properties.graph_programs import GraphProgram, graph_program
 from tests.properties.test_kernels import Drawn
+from tests.property_settings import PROGRAMS
 
 _numbers = itertools.count()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_cache() -> Iterator[None]:
-    before = whorl.configure()
-    whorl.configure(cache="off")
-    yield
-    whorl.settings.restore(before)
+pytestmark = pytest.mark.usefixtures("no_cache")
 
 
 @st.composite
@@ -88,12 +83,7 @@ def snapshot(state: SimpleNamespace) -> dict[str, Any]:
     fuel=st.lists(st.integers(0, 2), min_size=10, max_size=10),
     host=st.lists(st.tuples(st.integers(-2, 2), st.booleans()), max_size=4),
 )
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture,
-                           HealthCheck.filter_too_much, HealthCheck.data_too_large],
-)  # fmt: skip
+@PROGRAMS
 def test_graphs_yield_and_resume_compiled_as_they_do_interpreted(
     tmp_path: Path,
     program: GraphProgram,

@@ -6,18 +6,19 @@ import importlib.util
 import itertools
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 import whorl
 from tests.properties.kernel_programs import Program, program
+from tests.property_settings import PROGRAMS
 
 T = TypeVar("T")
 
@@ -33,12 +34,7 @@ OUTSIDE = (
 _numbers = itertools.count()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_cache() -> Iterator[None]:
-    before = whorl.configure()
-    whorl.configure(cache="off")
-    yield
-    whorl.settings.restore(before)
+pytestmark = pytest.mark.usefixtures("no_cache")
 
 
 class Drawn:
@@ -96,7 +92,7 @@ def agree(left: Any, right: Any) -> bool:
     return bool(left == right) and str(left) == str(right)
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@PROGRAMS
 @given(made=programs())
 def test_compiled_and_interpreted_programs_agree(
     tmp_path_factory: pytest.TempPathFactory, made: Program

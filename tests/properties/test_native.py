@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import whorl
+from tests.property_settings import MACHINES
 from whorl.kernels.level import host_level
 
 pytestmark = pytest.mark.skipif(
@@ -168,7 +169,7 @@ class Mutations(RuleBasedStateMachine):
                 np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-Mutations.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+Mutations.TestCase.settings = MACHINES
 TestMutations = Mutations.TestCase
 
 
@@ -321,7 +322,5 @@ def said(call: Any, thing: Any) -> Any:
         return "failed"
 
 
-MembersOfObjects.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=14, deadline=None, phases=[Phase.explicit, Phase.generate]
-)
+MembersOfObjects.TestCase.settings = settings(MACHINES, phases=[Phase.explicit, Phase.generate])
 TestMembersOfObjects = MembersOfObjects.TestCase

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import whorl
@@ -137,7 +137,6 @@ def _point_as_before() -> Iterator[None]:
         Point.unit = 1
 
 
-@settings(max_examples=80)
 @given(
     st.lists(
         st.tuples(st.integers(0, len(CHANGES) - 1), st.integers(0, 3), st.integers(1, 3)),
@@ -162,7 +161,6 @@ def test_after_any_changes_a_cached_function_returns_what_a_run_returns(
             assert work.stats()["ran"] == before, "nothing has changed since"
 
 
-@settings(max_examples=40)
 @given(specs())
 def test_arguments_that_differ_in_one_place_never_share_a_result(spec: Spec) -> None:
     others = list(changes(spec))

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-import whorl
 from tests.properties.test_kernels import agree, loaded
 from whorl.kernels.lowering import subroutines
 
 NAMES = ("a", "b", "c")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_cache() -> Iterator[None]:
-    before = whorl.configure()
-    whorl.configure(cache="off")
-    yield
-    whorl.settings.restore(before)
+pytestmark = pytest.mark.usefixtures("no_cache")
 
 
 def numbers(depth: int = 1) -> st.SearchStrategy[str]:
@@ -82,7 +75,6 @@ MODULES = st.builds(
 )
 
 
-@settings(max_examples=40)
 @given(text=MODULES, a=st.integers(-5, 5), b=st.floats(-4, 4, width=16))
 def test_functions_do_the_same_in_place_and_as_subroutines(
     tmp_path_factory: pytest.TempPathFactory, text: str, a: int, b: float

@@ -21,6 +21,7 @@ import pytest
 
 import whorl
 import whorl.testing
+from tests.steps.programs import ran
 from whorl.store import Cache, DirectoryStore, MemoryStore, ReadOnly, Tiered
 
 LOCK = threading.Lock()
@@ -67,10 +68,6 @@ class Shape:
     @whorl.cached
     def fixed_too(x: int) -> int:
         return x * 2
-
-
-def ran(function: Any) -> int:
-    return int(function.stats()["ran"])
 
 
 # -- calls ----------------------------------------------------------------------------------

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Coroutine
+import types
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import whorl
+import whorl.testing
+from whorl.jit.events import Happened
 from whorl.store import Cache, DirectoryStore, Leases
 
 STARTED: list[int] = []
@@ -169,3 +172,30 @@ def test_a_coroutine_with_the_cache_off_runs_every_time() -> None:
     whorl.configure(cache="off")
     assert run(fetch(1)) == run(fetch(1)) == [2]
     assert STARTED == [1, 1]
+
+
+def test_a_coroutine_whose_result_is_recalled_says_so() -> None:
+    double = whorl.cached(awaited)
+    asyncio.run(double(1))
+    with whorl.testing.recorded_events() as events:
+        asyncio.run(double(1))
+    assert [event.what for event in events] == [Happened.RECALLED]
+
+
+async def awaited(x: int) -> int:
+    return x
+
+
+def yielded(x: int) -> Iterator[int]:
+    yield x
+
+
+class Yields:
+    def __call__(self, x: int) -> Iterator[int]:
+        yield x
+
+
+@pytest.mark.parametrize("step", [awaited, yielded, Yields(), types.MethodType(yielded, 1)])
+def test_a_step_that_makes_its_result_later_is_refused(step: Any) -> None:
+    with pytest.raises(TypeError, match="a generator or a coroutine"):
+        whorl.CachedStep(step, store="process")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import whorl
+from tests.steps.programs import ran
 from whorl.store import DirectoryStore, MemoryStore
 
 FACTOR = 2
@@ -42,10 +43,6 @@ def show(value: int) -> str:
 
 def size(node: Node) -> int:
     return 1 + sum(size(child) for child in node.children)
-
-
-def ran(step: Any) -> int:
-    return int(step.stats()["ran"])
 
 
 # -- chains ---------------------------------------------------------------------------------

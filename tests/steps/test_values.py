@@ -10,7 +10,7 @@ import pickle
 import struct
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +19,12 @@ import numpy as np
 import pytest
 
 import whorl
+import whorl.testing
+from tests.steps.programs import ran
 from whorl.artifacts import Entry, Label
 from whorl.fingerprint.digest import StableDigest
 from whorl.steps.values import NotKept, NotRestored, decoded, encoded, is_constant
+from whorl.store import Cache
 
 
 class Colour(enum.Enum):
@@ -363,3 +366,110 @@ def test_a_serializer_that_writes_something_else_says_so() -> None:
     odd = types.SimpleNamespace(dumps=lambda value: 5, loads=lambda data: data)
     with pytest.raises(NotKept, match="not bytes"):
         encoded(1, odd)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [["<f8", [10**12], "C", 0, 0], ["<f8", [-1], "C", 0, 8], ["<f8", [2, -1], "C", 0, 16]],
+    ids=str,
+)
+def test_an_array_that_is_not_as_long_as_it_says_is_not_made(array: list[object]) -> None:
+    with pytest.raises(NotRestored, match="not as long as it says"):
+        decoded(["plain", {"a": array}, False], lambda name: memoryview(bytes(16)), {})
+
+
+def test_a_result_whose_class_has_changed_is_made_again(tmp_path: Path) -> None:
+    """A dataclass that the function reaches by a name that no fingerprint follows."""
+    module = types.ModuleType("model_of_this_test")
+    sys.modules["model_of_this_test"] = module
+    try:
+        for fields in ("x: int", "x: int\n    y: int = 2"):
+            exec(
+                "from dataclasses import dataclass\n@dataclass\nclass Point:\n    " + fields,
+                module.__dict__,
+            )
+            make = whorl.cached(store=tmp_path / "store", ignores=["model"])(_made)
+            made = make(1)
+            assert made == module.Point(1)
+            assert ran(make) == 1
+    finally:
+        del sys.modules["model_of_this_test"]
+
+
+def _made(x: int) -> Any:
+    return model().Point(x)
+
+
+def model() -> Any:
+    return sys.modules["model_of_this_test"]
+
+
+def kept(value: Any) -> Any:
+    """What comes back of a result that is read from the store."""
+    make = whorl.cached(exclude=["value"])(lambda value: value)
+    make(value)
+    make._results.begin_again()
+    found = make("something else")
+    assert ran(make) == 1
+    return found
+
+
+@dataclass
+class Counted:
+    x: int
+    limit: int = field(default=3, init=False)
+
+
+def test_a_field_that_its_class_holds_stays_with_the_class() -> None:
+    assert vars(kept(Counted(1))) == {"x": 1}
+
+
+def test_a_dtype_of_records_stays_one() -> None:
+    records = kept(np.zeros(2, np.dtype((np.record, [("a", "i4")]))))
+    assert records.dtype.type is np.record
+    assert records[0].a == 0
+
+
+def test_a_dtype_whose_names_are_given_anew_is_the_callers_own() -> None:
+    make = whorl.cached(lambda: np.dtype([("a", "i4")]))
+    make().names = ("b",)
+    assert make().names == ("a",)
+
+
+@pytest.mark.parametrize("pair", [lambda x: frozenset((frozenset((x,)), frozenset((x, 1)))),
+                                  lambda x: slice(x, x)])  # fmt: skip
+def test_a_result_with_a_thousand_billion_ways_through_it(pair: Callable[[Any], Any]) -> None:
+    value = pair(1)
+    for _ in range(40):
+        value = pair(value)
+    assert type(kept(value)) is type(value)
+
+
+TEXT_SCALARS = [
+    np.str_("a\0"), np.str_("\0"), np.str_(""), np.str_("\ud800\U0001f600\0\0"), np.bytes_(b"a\0"),
+    np.bytes_(b"\0\0"), np.bytes_(b""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", TEXT_SCALARS, ids=ascii)
+def test_scalars_of_text_come_back_with_every_character(store: Cache, value: Any) -> None:
+    cached = whorl.cached(store=store)(lambda n: (n, value))
+    for found in (cached(1), whorl.cached(store=store)(cached.function)(1)):
+        assert type(found[1]) is type(value)
+        assert found[1].tobytes() == value.tobytes()
+        assert len(found[1]) == len(value)
+    assert cached.stats()["not kept"] == 0
+
+
+def test_a_record_can_be_written_to_where_that_was_asked_for(store: Cache) -> None:
+    @whorl.cached(store=store, writable=True)
+    def record() -> Any:
+        return np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")])[0]
+
+    for _ in range(3):
+        found = record()
+        assert found["a"] == 1, "a record of its own for each call"
+        found["a"] = 5
+    fixed = whorl.cached(store=store)(record.function)()
+    with pytest.raises(ValueError, match="read-only"):
+        fixed["a"] = 5

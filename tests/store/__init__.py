@@ -1,1 +1,1 @@
-"""Stores, one file per module; what needs several processes is in tests/processes."""
+"""Stores by subject; what needs several processes is in tests/processes."""

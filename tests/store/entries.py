@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import whorl
 from whorl.artifacts import Artifact, Entry, Label, encode
 from whorl.fingerprint.digest import StableDigest
+from whorl.store import Cache, DirectoryStore, Leases, Statistics
 
 
 def key_of(value: object) -> StableDigest:
@@ -23,3 +26,9 @@ def entry_of(
 ) -> Entry:
     label = Label("artifact", key_of(value), under, toolchain=toolchain, seconds=seconds)
     return encode(Artifact({"code": payload}), label)
+
+
+def cache_at(root: Path, *, lease: float = 600.0) -> Cache:
+    counted = Statistics(root / "statistics")
+    store = DirectoryStore(root, statistics=counted)
+    return Cache(store, leases=Leases(store.leases), statistics=counted, lease=lease)

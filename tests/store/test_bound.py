@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from filelock import FileLock
 
+from tests.store.children import ends_within
 from tests.store.entries import entry_of, key_of
 from whorl.store import Absent, DirectoryStore, Ending, Found, Skipped
 from whorl.store import bound as module
@@ -157,3 +162,106 @@ def test_without_locks_a_collection_still_works(
     (store.root / "v1" / "collecting").unlink(missing_ok=True)
     (store.root / "v1" / "collecting").mkdir()
     assert store.collect(1).removed == 1
+
+
+def size_of_entries(root: Path) -> int:
+    return sum(file.size for file in DirectoryStore(root).bound.files())
+
+
+def test_programs_that_seed_random_keep_to_the_bound(tmp_path: Path) -> None:
+    size = len(entry_of(0, b"").data)
+    max_size = 1024 * 2 * size  # each entry is half a unit; random.seed(0) gives 0.84 first
+    for number in range(int(1.3 * max_size / size)):
+        random.seed(0)  # as each run of a reproducible program begins
+        DirectoryStore(tmp_path, max_size=max_size).put(entry_of(number, b""))
+    assert size_of_entries(tmp_path) <= 1.1 * max_size
+
+
+def test_a_put_does_not_change_the_random_numbers_of_the_program(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    random.seed(1)
+    alone = random.random()
+    random.seed(1)
+    store.put(entry_of(1))
+    assert random.random() == alone
+
+
+def test_large_entries_of_several_writers_keep_to_the_bound_too(tmp_path: Path) -> None:
+    max_size = 4 << 20
+
+    def write(writer: int) -> None:
+        store = DirectoryStore(tmp_path, max_size=max_size)
+        for number in range(20):
+            store.put(entry_of((writer, number), bytes(int(0.3 * max_size))))
+
+    children = []
+    for writer in range(4):
+        pid = os.fork()
+        if not pid:
+            write(writer)
+            os._exit(0)
+        children.append(pid)
+    peak = 0
+    while children:
+        time.sleep(0.005)
+        if (tmp_path / "v1").is_dir():
+            # Between two writers: a sum over files that come and go would count too many.
+            with FileLock(tmp_path / "v1" / "collecting", mode=0o600):
+                peak = max(peak, size_of_entries(tmp_path))
+        children = [pid for pid in children if not os.waitpid(pid, os.WNOHANG)[0]]
+    assert 0 < peak <= 1.1 * max_size, peak / max_size
+
+
+def test_an_old_pipe_among_the_entries_does_not_stop_a_collection(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    store.put(entry_of(1))
+    os.mkfifo(pipe := Path(store.path(key_of(1))).parent / "pipe")
+    os.utime(pipe, (1, 1))
+    assert ends_within(3, lambda: store.collect(100))
+
+
+def test_a_collector_that_hangs_holds_up_one_put_and_not_every_put(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.5)  # half a minute as it comes
+    store = DirectoryStore(tmp_path, max_size=200_000)
+    store.put(entry_of(0))
+    with FileLock(tmp_path / "v1" / "collecting"):
+        begun = time.monotonic()
+        for number in range(5):
+            store.put(entry_of(number, bytes(20_000)))
+    assert time.monotonic() - begun < 1.5
+
+
+def test_an_entry_from_the_future_is_not_kept_for_ever(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    store.put(entry_of(1))
+    later = time.time() + 10 * 365 * 86400  # the clock was wrong when it was written
+    os.utime(store.path(key_of(1)), (later, later))
+    store.get(key_of(1))
+    assert Path(store.path(key_of(1))).stat().st_mtime < time.time() + 60
+
+
+def test_what_is_put_while_a_collection_looks_is_not_evicted_for_its_predecessors_age(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DirectoryStore(tmp_path)
+    for number in range(4):
+        store.put(entry_of(number))
+        os.utime(store.path(key_of(number)), (1000 + number, 1000 + number))
+    real = store.bound._ranked
+
+    def ranked(files: Any) -> Iterator[Any]:
+        store.put(entry_of(0))  # another process
+        return real(files)
+
+    monkeypatch.setattr(store.bound, "_ranked", ranked)
+    store.collect(3 * 4100 + 1000)
+    assert isinstance(store.get(key_of(0)), Found)
+
+
+def test_files_that_are_not_whorls_are_not_evicted(tmp_path: Path) -> None:
+    (tmp_path / "v0" / "entries").mkdir(parents=True)
+    (thesis := tmp_path / "v0" / "entries" / "thesis.tex").write_text("x" * 5000)
+    DirectoryStore(tmp_path, max_size=6000).collect(100)
+    assert thesis.exists()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +16,13 @@ from tests.store.entries import entry_of, key_of
 from whorl import settings as settings_module
 from whorl.settings import Settings
 from whorl.store import (
+    Cache,
     DirectoryStore,
     Ending,
     NullStore,
     ReadOnly,
     Totals,
+    default,
     default_cache,
     open_cache,
 )
@@ -78,3 +84,43 @@ def test_the_default_follows_configure(tmp_path: Path) -> None:
     assert default_cache() is not cache
     assert default_cache().obtain(key_of(1), lambda: entry_of(1)).how is Ending.PRODUCED
     assert Totals.of(tmp_path / "a" / "statistics").endings[Ending.PRODUCED] == 1
+
+
+def test_without_a_home_and_without_a_temporary_directory_the_program_runs() -> None:
+    program = (
+        "import os, tempfile, platformdirs.unix, filelock, pwd\n"
+        "from whorl.store import default_cache\n"
+        "tempfile._candidate_tempdir_list = lambda: ['/nonexistent']\n"  # all is read-only
+        "os.setgid(54321), os.setuid(54321)\n"  # a user without an entry, as in containers
+        "print(type(default_cache()).__name__)\n"
+    )
+    if os.geteuid():
+        pytest.skip("needs root")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True, text=True, env={"PATH": os.environ["PATH"]}, check=False,
+    )  # fmt: skip
+    assert done.stdout == "Cache\n", done.stderr[-300:]
+
+
+def test_configure_while_another_thread_opens_the_default_cache_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whorl.configure(cache_dir=tmp_path / "old")
+    real = default.open_cache
+
+    def open_cache(settings: whorl.Settings) -> Cache:
+        opened = real(settings)
+        if settings.cache_dir.value == tmp_path / "new":
+            return opened
+        thread = threading.Thread(target=lambda: whorl.configure(cache_dir=tmp_path / "new"))
+        thread.start()
+        thread.join(2)
+        return opened
+
+    with monkeypatch.context() as patch:
+        patch.setattr(default, "open_cache", open_cache)
+        default.default_cache()
+    store = default.default_cache().store
+    assert isinstance(store, DirectoryStore)
+    assert store.root == tmp_path / "new"

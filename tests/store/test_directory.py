@@ -362,3 +362,19 @@ def test_a_hit_renews_the_time_of_last_use_but_not_every_time(store: DirectorySt
     os.utime(path, (long_ago, long_ago))
     code(DirectoryStore(store.root), 1)  # as another process does, or this one an hour later
     assert path.stat().st_mtime == pytest.approx(time.time(), abs=60)
+
+
+def test_sync_waits_for_the_names_of_new_directories_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, synced = os.fsync, set()
+
+    def fsync(file: int) -> None:
+        synced.add(str(Path(f"/proc/self/fd/{file}").readlink()))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    store = DirectoryStore(tmp_path / "store", sync=True)
+    store.put(entry_of(1))
+    shard = Path(store.path(key_of(1))).parent
+    assert {str(shard), str(shard.parent), str(tmp_path / "store" / "v1")} <= synced

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.store.children import ends_within
+from tests.store.entries import entry_of
 from whorl import settings
-from whorl.store import Ending, ProgramTotals, Statistics, Totals, count_file
+from whorl.store import (
+    DirectoryStore,
+    Ending,
+    ProgramTotals,
+    Statistics,
+    Totals,
+    count_file,
+    statistics,
+    totals,
+)
 from whorl.store import totals as module
 
 
@@ -220,3 +235,76 @@ def test_what_was_added_up_is_left_as_it_is(
     assert len(names) == 3
     assert all(name.count("taken") == 1 for name in names)
     assert Totals.of(tmp_path).hits == 3
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_hits_of_a_worker_that_ends_are_counted(tmp_path: Path, method: str) -> None:
+    program = (
+        "import multiprocessing, sys\n"
+        "from pathlib import Path\n"
+        "def work(place):\n"
+        "    from tests.store.entries import cache_at\n"
+        "    from tests.store.entries import key_of\n"
+        "    cache = work.cache = cache_at(Path(place))\n"
+        "    for _ in range(10): cache.get(key_of(1))\n"
+        "if __name__ == '__main__':\n"
+        f"    start = multiprocessing.get_context({method!r}).Process\n"
+        "    child = start(target=work, args=(sys.argv[1],))\n"
+        "    child.start(); child.join(); sys.exit(child.exitcode)\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    DirectoryStore(tmp_path).put(entry_of(1))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=env, check=True)
+    assert Totals.of(tmp_path / "statistics").hits == 10
+
+
+def test_hits_that_are_few_are_written_every_five_seconds_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics, "FLUSH_EVERY", 0.05)
+    counted = Statistics(tmp_path)
+    for _ in range(5):
+        counted.hit(1, 1.0)
+        time.sleep(0.06)
+    assert Totals.of(tmp_path).hits >= 3  # 0: the clock is looked at every 64th hit
+
+
+def test_whoever_is_killed_while_adding_up_does_not_double_the_sums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(totals, "COMPACT_FROM", 1)
+    counted = Statistics(tmp_path)
+    counted.count(Ending.HIT, 5)
+    counted.flush()
+
+    def killed(*arguments: object) -> None:
+        os._exit(9)
+
+    def work() -> None:
+        Path.unlink = killed  # type: ignore[method-assign,assignment]  # a child
+        totals.compact(tmp_path)
+
+    assert ends_within(5, work)
+    assert Totals.of(tmp_path).hits == 5
+
+
+def test_a_signal_handler_may_use_the_cache() -> None:
+    def work() -> None:
+        counted = Statistics()
+
+        def handle(*arguments: object) -> None:
+            counted.count(Ending.HIT)
+            signal.setitimer(signal.ITIMER_REAL, 0.0005)
+
+        signal.signal(signal.SIGALRM, handle)
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            counted.count(Ending.HIT)
+
+    assert ends_within(6, work)

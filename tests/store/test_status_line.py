@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import io
 import logging
+import sys
+import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from whorl.store import status_line
+from tests.store.entries import cache_at, entry_of, key_of
+from whorl.store import DirectoryStore, Ending, Leases, status_line
 from whorl.store.status_line import StatusLine
 
 
@@ -53,3 +58,17 @@ def test_a_closed_stream_is_no_trouble() -> None:
         line.update()
         terminal.close()
         line.update()
+
+
+def test_a_stderr_that_can_only_write_is_no_trouble_to_those_who_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Writer:
+        def write(self, text: str) -> None: ...
+
+        def flush(self) -> None: ...
+
+    held: Any = Leases(DirectoryStore(tmp_path).leases).take(str(key_of(1)))
+    monkeypatch.setattr(sys, "stderr", Writer())
+    threading.Timer(0.8, lambda: held.release(done=True)).start()
+    assert cache_at(tmp_path).obtain(key_of(1), lambda: entry_of(1)).how is Ending.PRODUCED

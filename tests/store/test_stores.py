@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -243,3 +244,54 @@ def test_a_verifying_store_says_what_it_found_in_the_log(
 def test_a_share_that_is_none_is_refused(sample: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         Verifying(MemoryStore(), sample=sample)
+
+
+def test_a_mode_of_readonly_does_not_move_a_damaged_file(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    store.put(entry_of(1))
+    file = Path(store.path(key_of(1)))
+    file.write_bytes(b"damaged")
+    ReadOnly(store).get(key_of(1))
+    assert file.exists()
+    assert not (tmp_path / "quarantine").exists()
+
+
+def test_a_mode_of_readonly_does_not_touch_times(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    store.put(entry_of(1))
+    os.utime(store.path(key_of(1)), (1, 1))
+    ReadOnly(store).get(key_of(1))
+    assert Path(store.path(key_of(1))).stat().st_mtime == 1
+
+
+def test_a_group_that_dies_with_the_process_is_refused(tmp_path: Path) -> None:
+    group: Any = whorl.fingerprint(object(), by="identity")
+    with pytest.raises(TypeError):
+        DirectoryStore(tmp_path).put(entry_of(1, under=group))
+
+
+def test_a_forgotten_entry_that_is_put_again_through_a_verifying_store_is_there() -> None:
+    store = Verifying(MemoryStore())
+    store.put(entry_of(1))
+    store.get(key_of(1))  # sampled: said to be absent
+    store.remove(key_of(1))
+    assert store.put(entry_of(1)) == Stored()
+    assert isinstance(store.get(key_of(1)), Found)
+
+
+def test_an_entry_that_was_evicted_before_it_was_verified_is_stored_when_put_says_so() -> None:
+    inner = MemoryStore()
+    store = Verifying(inner)
+    store.put(entry_of(1))
+    store.get(key_of(1))
+    inner.remove(key_of(1))  # a collection, by any process
+    assert store.put(entry_of(1)) == Stored()
+    assert isinstance(inner.get(key_of(1)), Found)
+
+
+def test_groups_without_entries_are_not_listed_and_leave_no_directories(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    for number in range(20):
+        store.put(entry_of(number, under=key_of(("group", number))))
+    store.collect(1)
+    assert list(store.groups()) == []

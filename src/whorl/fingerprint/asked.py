@@ -23,6 +23,7 @@ class Sight(enum.Enum):
     ORDER = "the order of what is in a class"
     DOCS = "docstrings"
     TYPES = "the classes that annotations name"
+    NAMES = "the qualified names and modules of definitions"
 
 
 class InOrder:

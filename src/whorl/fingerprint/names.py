@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "class_label",
+    "defines",
     "dtype_text",
     "import_name",
     "importable",
@@ -104,6 +105,15 @@ def importable(cls: type) -> bool:
     if not derives(type(named), type):
         return False
     return named is cls or (qualname(named) == dotted and module_name(named) == module)
+
+
+def defines(module: str, dotted: str) -> bool:
+    """Whether there is something in a module that a class of this qualified name was defined in.
+
+    >>> defines("string", "Formatter.format.<locals>.Local"), defines("string", "made.<locals>.C")
+    (True, False)
+    """
+    return resolve(module, dotted.partition(".<locals>")[0]) is not ABSENT
 
 
 def known_by_name(cls: type) -> bool:

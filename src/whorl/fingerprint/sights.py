@@ -1,9 +1,10 @@
 """A walk over code in, what the functions in it look at of other code out.
 
 Most code uses other code without looking at it: a docstring, the order of methods or the class
-behind an annotation makes no difference to who calls a function. Some looks. Whether a function
-does is told by the names that are written in it: `__doc__`, `vars`, `get_type_hints`. A name
-that people use for other things as well (`fields`) has to come from its module.
+behind an annotation makes no difference to who calls a function, nor does where it was defined.
+Some looks. Whether a function does is told by the names that are written in it: `__doc__`, `vars`,
+`get_type_hints`, `__module__`. A name that people use for other things as well (`fields`) has to
+come from its module.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .asked import Sight
-from .bytecode import nested_codes
+from .bytecode import nested_codes, reads_of
 from .graph import Graph
 from .lookup import ABSENT, module_vars, reified
 from .source import once_per_code
@@ -32,6 +33,8 @@ _BY_NAME: Final = {
     "__annotations__": Sight.TYPES,
     "__attrs_attrs__": Sight.TYPES,
     "__dataclass_fields__": Sight.TYPES,
+    "__module__": Sight.NAMES,
+    "__qualname__": Sight.NAMES,
     "__signature__": Sight.TYPES,
     "call_annotate_function": Sight.TYPES,
     "get_annotations": Sight.TYPES,
@@ -47,14 +50,20 @@ _FROM_MODULES: Final = {
     "structure": ("cattrs",),
 }
 """Names that show types if they are these modules' own."""
+_SET_BY_CLASSES: Final = frozenset(("__module__", "__qualname__"))
+"""Names that the body of every class sets: who only sets them does not look."""
 
 
 def _written_in(code: types.CodeType) -> frozenset[str]:
-    names: set[str] = set()
+    names = _texts_in(code)
     for inner in nested_codes(code):
         names.update(inner.co_names)
-        names.update(held for held in inner.co_consts if type(held) is str)
     return frozenset(names)
+
+
+def _texts_in(code: types.CodeType) -> set[str]:
+    inside = nested_codes(code)
+    return {held for inner in inside for held in inner.co_consts if type(held) is str}
 
 
 written_in: Final[Callable[[types.CodeType], frozenset[str]]] = once_per_code(_written_in)
@@ -63,6 +72,8 @@ written_in: Final[Callable[[types.CodeType], frozenset[str]]] = once_per_code(_w
 
 def _names_that_look(code: types.CodeType) -> tuple[str, ...]:
     names = written_in(code).union(code.co_freevars)
+    if names & _SET_BY_CLASSES:
+        names -= _SET_BY_CLASSES.difference(reads_of(code).attributes, _texts_in(code))
     return tuple(sorted(names & (_BY_NAME.keys() | _FROM_MODULES.keys())))
 
 

@@ -4,8 +4,9 @@ A digest of code and of all that it reads takes milliseconds; a call that is a h
 microseconds. So the objects that were met on the way to the digest are remembered, each with
 what it held, and the next call looks whether each still holds the very same objects:
 
-    a function      its code, defaults, closure, attributes; each global that it reads, by name
-    a class         what is stored in it, its bases
+    a function      its code, defaults, closure, attributes, what it is called; each global that
+                    it reads, by name
+    a class         what is stored in it, its bases, what it is called
     a list, a dict, an instance, a module    what is in it
     an array and all else that can change    its fingerprint, taken again
 
@@ -37,6 +38,7 @@ from .fingerprinter import fingerprint
 from .layout import state_of
 from .lookup import (
     ABSENT,
+    class_name,
     class_vars,
     derives,
     dict_place,
@@ -49,6 +51,7 @@ from .lookup import (
 )
 from .names import is_heap_class, known_by_name, resolve
 from .place import Place
+from .rules.assigned import NAMES
 from .rules.reached import Reached
 from .tokens import LEAVES
 
@@ -172,6 +175,8 @@ class Watch:
             "same_members": same_members,
             "same_values": same_values,
             "held_in": _cell,
+            "name_of": class_name,
+            "qualname_of": qualname,
             "fingerprint": fingerprint,
             "state_of": state_of,
             "modules": sys.modules,
@@ -284,6 +289,8 @@ class Watch:
         self._pairs(class_vars(cls))
         self._test(f"type({self._name(cls)}) is {self._name(type(cls))}")
         self._test(f"{self._name(cls)}.__bases__ is {self._name(cls.__bases__)}")
+        self._test(f"name_of({self._name(cls)}) is {self._name(class_name(cls))}")
+        self._test(f"qualname_of({self._name(cls)}) is {self._name(qualname(cls))}")
         if derives(type(cls), enum.EnumMeta):
             for member in class_vars(cls).get("_member_map_", {}).values():
                 self._pairs(instance_dict(member) or {})
@@ -326,6 +333,8 @@ class Watch:
         name = self._name(function)
         self._test(f"{name}.__code__ is {self._name(function.__code__)}")
         self._test(f"{name}.__defaults__ is {self._name(function.__defaults__)}")
+        for each in NAMES:
+            self._test(f"{name}.{each} is {self._name(getattr(function, each))}")
         keywords = function.__kwdefaults__
         self._test(f"{name}.__kwdefaults__ is {self._name(keywords)}")
         if keywords is not None:

@@ -25,6 +25,7 @@ from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
 from ..tokens import Node, unlabelled
+from .assigned import assigned_to, with_names
 from .builtin import dict_content, dict_node
 from .library import has_code_of_others, named_node
 from .named import named_classes
@@ -79,13 +80,13 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
     if home.kind != "user":
         if resolve(module, code.co_qualname) is function and not has_code_of_others(function):
             return named_node(home, module, code.co_qualname)
-        name = named_node(home, module, code.co_qualname)
+        name = with_names(named_node(home, module, code.co_qualname), function, describer)
         own = code_digest(code)
         parts: dict[str, object] = {"": name, ".__code__": own.digest, **captured}
         return Node(b"wrapper", [*parts.values()], [*parts].__getitem__)
     own = code_digest(code)
     parts = {
-        ".__name__": code.co_name,
+        ".__name__": with_names(code.co_name, function, describer),
         ".__code__": Node(b"code of", (own.origin, own.digest), unlabelled),
         **captured,
         ".__annotations__": annotations_node(function, describer),
@@ -154,16 +155,26 @@ def _is_dispatcher(function: types.FunctionType) -> bool:
 def _dispatcher(function: types.FunctionType, describer: Describer) -> Node:
     """A singledispatch function: its implementations, not the cache of those it has looked up."""
     registry = dict(function.__dict__["registry"])
-    return Node(b"singledispatch", (), lambda i: ".registry", items=list(registry.items()))
+    items = list(registry.items())
+    name = with_names(None, function, describer)
+    if name is None:
+        return Node(b"singledispatch", (), lambda i: ".registry", items=items)
+    labels = (".__name__", *len(items) * (".registry",))
+    return Node(b"singledispatch", (name,), labels.__getitem__, items=items)
 
 
 _SAID_OF_FUNCTIONS: Final = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__type_params__"))
 
 
-def _beside(value: object, describer: Describer) -> Node | None:
-    """Attributes set on a function or wrapper, less the names and texts that wrapping copies."""
+def _beside(value: object, describer: Describer, inner: object = None) -> Node | None:
+    """Attributes set on a function or wrapper, less the names and texts that wrapping copies.
+
+    `inner` is what a wrapper has copied them from.
+    """
     stored = instance_dict(value) or {}
-    held = {name: inner for name, inner in stored.items() if name not in _SAID_OF_FUNCTIONS}
+    held = {name: part for name, part in stored.items() if name not in _SAID_OF_FUNCTIONS}
+    if type(value) is not types.FunctionType:
+        held |= assigned_to(value, inner)
     return dict_content(held, describer) if held else None
 
 
@@ -174,10 +185,12 @@ def _wrapper(tag: bytes, cls: type, *names: str) -> Rule:
     """A rule for a wrapper of functions from descriptors of its class, and its attributes."""
     places = [class_vars(cls)[name] for name in names]
     labels = [*(f".{name}" for name in names), ".__dict__"]
+    has_names = names[0] == "__func__"  # those of what is inside
 
     def rule(value: Any, describer: Describer) -> Node:
         held = [place.__get__(value) for place in places]
-        return Node(tag, [*held, _beside(value, describer)], labels.__getitem__)
+        inner = held[0] if has_names else None
+        return Node(tag, [*held, _beside(value, describer, inner)], labels.__getitem__)
 
     return by_code(rule)
 
@@ -207,9 +220,8 @@ def _cached_function(value: Any, describer: Describer) -> Node:
     inner = inner or [part for part in held if type(part) is types.FunctionType]
     if len(inner) != 1:
         raise Refused("the function behind its cache cannot be told")
-    return Node(
-        b"lru_cache", (inner[0], _beside(value, describer)), (".__wrapped__", "").__getitem__
-    )
+    beside = _beside(value, describer, inner[0])
+    return Node(b"lru_cache", (inner[0], beside), (".__wrapped__", "").__getitem__)
 
 
 def _cached(value: Any, describer: Describer) -> Node:

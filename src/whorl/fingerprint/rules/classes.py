@@ -29,6 +29,7 @@ from ..lookup import (
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
+from .assigned import class_names
 from .builtin import NAMED_CLASSES, dict_node
 from .callables import annotations_node, code_leaf
 from .library import named_node, put_into_class
@@ -87,10 +88,9 @@ def _class(cls: Any, describer: Describer) -> Node:
         return _by_name(cls, describer)
     if describer.mode is Mode.DATA:
         return code_leaf(cls, describer)
-    name = known_module_name(module) if importable(cls) else ""
     content = class_content(cls, describer)
     parts = {
-        ".__qualname__": f"{name}:{qualname(cls)}",
+        ".__qualname__": class_names(cls, describer),
         ".__class__": type(cls),
         ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
         ".__annotations__": annotations_node(cls, describer),

@@ -76,7 +76,7 @@ def test_an_edit_of_the_function_is_noted_with_the_place_of_the_function(
     miss = noted(store)[1]
     assert miss.cause == "its code was edited"
     assert [each.path for each in miss.differences] == ["code"]
-    assert "test_missed.py:" in miss.differences[0].line
+    assert "test_misses.py:" in miss.differences[0].line
     assert "def kernel" in miss.differences[0].line
 
 

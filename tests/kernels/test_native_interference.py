@@ -1,6 +1,6 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # Kernels take their types from the arguments.
-"""What an attack on native launches found: each of these crashed, or gave a stale result."""
+"""Native launches are right whatever happens between calls: properties, settings, forks."""
 
 from __future__ import annotations
 

@@ -1,0 +1,105 @@
+"""A function, wrapper or class in, those of its names out that do not follow from its definition.
+
+A function is called `__name__`, `__qualname__` and `__module__` by its `def`; `functools.wraps`
+calls a wrapper like what it wraps. Neither is counted again: the name in the code and what is
+wrapped count already. Any other name was assigned, and counts whether or not the code reads it,
+because libraries read names too (`repr` of a dataclass or an enum, the name of a command).
+
+The qualified name and the module that follow from a definition change when it is moved. They
+count only where code reads them (`Sight.NAMES`). A module that was started as a program has the
+name under which it is imported elsewhere.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any, Final
+
+from ..asked import Sight
+from ..lookup import class_name, derives, instance_dict, module_name, qualname
+from ..names import defines, importable, known_module_name
+from ..tokens import Node, unlabelled
+
+if TYPE_CHECKING:
+    from ..describe import Describer
+
+__all__ = ["NAMES", "assigned_to", "class_names", "with_names"]
+
+NAMES: Final = ("__name__", "__qualname__", "__module__")
+_MOVING: Final = NAMES[1:]  # what else a definition is called at another place
+_WITH_NAMES: Final = (types.FunctionType, types.BuiltinFunctionType)
+
+
+def with_names(name: object, function: types.FunctionType, describer: Describer) -> object:
+    """What a function is known by, and its names that count beside it if there are any."""
+    code, stored = function.__code__, function.__dict__
+    defined: dict[str, object] = {
+        "__name__": code.co_name,
+        "__qualname__": code.co_qualname,
+        "__module__": function.__globals__.get("__name__"),
+    }
+    if "__wrapped__" in stored:
+        defined |= _names_of(stored["__wrapped__"])
+    held = _names_of(function)
+    seen = _MOVING if Sight.NAMES in describer.sees else ()
+    return _beside(name, {n: held[n] for n in NAMES if n in seen or not _is(held[n], defined[n])})
+
+
+def assigned_to(value: object, inner: object = None) -> dict[str, object]:
+    """The names that are set on a wrapper and that `inner`, or what it says it wraps, has not."""
+    stored = instance_dict(value) or {}
+    if not any(name in stored for name in NAMES):
+        return {}
+    defined = _names_of(stored.get("__wrapped__", inner))
+    return {
+        name: _known(name, stored[name])
+        for name in NAMES
+        if name in stored and not _is(stored[name], defined.get(name))
+    }
+
+
+def class_names(cls: type, describer: Describer) -> object:
+    """What a class is called: module and qualified name, and other names that count beside.
+
+    The module does not count for a class that is not found there although what it was defined in
+    is: a local one, for example. Such a class is the same in a module of another name.
+    """
+    module, dotted = module_name(cls), qualname(cls)
+    place = module if importable(cls) or not defines(module, dotted) else ""
+    names: dict[str, object] = {}
+    if class_name(cls) != dotted.rpartition(".")[2]:
+        names["__name__"] = class_name(cls)
+    if not place and Sight.NAMES in describer.sees:
+        names["__module__"] = module
+    return _beside(f"{known_module_name(place)}:{dotted}", names)
+
+
+def _names_of(value: Any) -> dict[str, object]:
+    """What `functools.wraps` would take from a value, as far as no code has to run for it."""
+    kind = type(value)
+    if kind is types.MethodType:
+        return _names_of(value.__func__)
+    if kind in _WITH_NAMES:
+        return {name: getattr(value, name) for name in NAMES}
+    if derives(kind, type):
+        names = class_name(value), qualname(value), module_name(value)
+        return dict(zip(NAMES, names, strict=True))
+    stored = instance_dict(value) or {}
+    return {"__module__": module_name(kind)} | {n: stored[n] for n in NAMES if n in stored}
+
+
+def _is(held: object, defined: object) -> bool:
+    return held is defined or (type(held) is str and type(defined) is str and held == defined)
+
+
+def _known(name: str, held: object) -> object:
+    is_module = name == "__module__" and type(held) is str
+    return known_module_name(str(held)) if is_module else held
+
+
+def _beside(name: object, names: dict[str, object]) -> object:
+    """The name alone, or a node of it and of the others."""
+    if not names:
+        return name
+    known = (_known(each, held) for each, held in names.items())
+    return Node(b"names", (name, tuple(names), *known), unlabelled)
