@@ -14,9 +14,8 @@ import pytest
 import whorl
 import whorl.testing
 from tests.kernels.native_calls import is_native, needs_native
-from whorl.kernels import native
 from whorl.launch import callable as native_callable
-from whorl.launch import canary, class_layout, failure, layout, routine, status
+from whorl.launch import canary, class_layout, failure, layout, native_tables, routine, status
 from whorl.launch.canary import check_layout
 from whorl.launch.class_layout import NotKnown, words_of
 from whorl.launch.layout import Layout
@@ -125,8 +124,8 @@ def test_with_a_layout_that_is_wrong_kernels_are_right_and_one_warning_says_so(
     right = layout.Layout
     wrong = replaced(path, value_of(path) + 8)
     monkeypatch.setattr(layout, "Layout", lambda **found: wrong)
-    monkeypatch.setattr(routine, "_found", {})
-    monkeypatch.setattr(native, "_classes", {})
+    monkeypatch.setattr(routine, "_addresses", {})
+    monkeypatch.setattr(native_tables, "_classes", {})
     monkeypatch.setattr(failure, "_reasons", {})
     layout.layout.cache_clear()
     try:

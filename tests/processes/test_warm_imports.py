@@ -36,8 +36,8 @@ WARM = """
     whorl.jit whorl.jit.binding whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
     whorl.jit.listening whorl.jit.sources whorl.jit.specialization whorl.jit.target
     whorl.kernels whorl.kernels.compiler whorl.kernels.kernel whorl.kernels.launch
-    whorl.kernels.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
-    whorl.kernels.record whorl.kernels.runtime whorl.kernels.types
+    whorl.launch.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
+    whorl.kernels.record whorl.launch.runtime whorl.kernels.types
     whorl.launch whorl.launch.callable whorl.launch.class_layout whorl.launch.image
     whorl.launch.mapped
     whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace

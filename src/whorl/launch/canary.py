@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from whorl.reads.array_flags import LAYOUT_FLAGS, OWNS_DATA
+
 from .class_layout import NotKnown
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["check_layout"]
 
 _MANAGED_DICT, _INLINE_VALUES = 1 << 4, 1 << 2  # flags of a class
-_ARRAY_FLAGS: Final = 0x001 | 0x002 | 0x004 | 0x100 | 0x400
+_ARRAY_FLAGS: Final = LAYOUT_FLAGS | OWNS_DATA
 _NAMES: Final = tuple(sys.intern(f"whorl_canary_{i}") for i in range(3))
 _MOST: Final = 1 << 12  # bytes that are read at once: a pipe holds them
 
@@ -91,10 +93,10 @@ class _Slotted:
     __slots__ = _NAMES
 
 
-def _one(first: object = None, /) -> None: ...
+def _one(first: object = None, /, *, last: object = None) -> None: ...
 
 
-def _two(first: object = 1, second: object = 2, /) -> int:
+def _two(first: object = 1, second: object = 2, /, *, last: object = 3) -> int:
     return 2
 
 
@@ -153,6 +155,7 @@ def _functions(at: Layout, memory: _Memory) -> bool:
     return all(
         memory.word(id(each) + at.function_code) == id(each.__code__)
         and memory.word(id(each) + at.function_defaults) == id(each.__defaults__)
+        and memory.word(id(each) + at.function_keyword_defaults) == id(each.__kwdefaults__)
         for each in (_one, _two)
     )
 

@@ -40,6 +40,7 @@ class Layout:
     array_flags: int
     function_code: int
     function_defaults: int
+    function_keyword_defaults: int
     type_flags: int
     type_version: int  # of a class: another number, or 0, once it was changed
     list_size: int
@@ -88,6 +89,9 @@ def layout() -> Layout:
         array_flags=_array_offset("flags"),
         function_code=offset_of(_function, id(_function.__code__), "a function's code"),
         function_defaults=offset_of(_function, id(_function.__defaults__), "a function's defaults"),
+        function_keyword_defaults=offset_of(
+            _function, id(_function.__kwdefaults__), "a function's keyword defaults"
+        ),
         type_flags=of_classes.type_flags,
         type_version=_version_offset(),
         list_size=offset_of([None] * 54321, 54321, "the length of a list"),
@@ -140,7 +144,7 @@ def _none() -> str:
     return "call" if hasattr(sys, "gettotalrefcount") or not is_first else "counted"
 
 
-def _function(known: str = "by default") -> None: ...
+def _function(known: str = "by default", *, other: str = "by keyword") -> None: ...
 
 
 def _bits(number: float) -> int:
