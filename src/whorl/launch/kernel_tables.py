@@ -55,8 +55,9 @@ def api_of_all() -> Any:
     return api_table()
 
 
-def table_for(world: Once, call: NativeCall) -> Table:
+def table_for(call: NativeCall) -> Table:
     """The table for calls that read the same as this one; `NotNative` if there is none."""
+    world = Once(call.world)
     parts, number = call.parts, call.number
     first, results = offsets([type for _, type in parts.slots])
     slots = {
@@ -88,6 +89,7 @@ def table_for(world: Once, call: NativeCall) -> Table:
     table = table_of(call.known.shape, slots, world, parameters, launch, *label, given=call.given)
     table.kept.append(template)
     table.owner = parts
+    table.facts = live_facts(call.known.shape, cast("World", world))
     return table
 
 

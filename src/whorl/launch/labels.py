@@ -12,9 +12,7 @@ from whorl.reads.item import key_of
 from whorl.reads.trace import Plain
 from whorl.reads.world import ABSENT
 
-from .graph_status import ENDED, GraphStatus
-
-__all__ = ["is_same_label", "label_of", "labels_of", "number_of", "status_of"]
+__all__ = ["is_same_label", "label_of", "labels_of", "number_of"]
 
 
 def label_of(plain: Plain, world: World) -> Any:
@@ -34,11 +32,6 @@ def label_of(plain: Plain, world: World) -> Any:
 def labels_of(plain: Plain, world: World) -> tuple[Any, ...]:
     """The objects that all labels are, in order."""
     return tuple(label_of(each, world) for each in plain)
-
-
-def status_of(plain: Plain, number: int, world: World) -> GraphStatus:
-    """How a launch ended: at the checkpoint of a number, counted from one, or not at all."""
-    return GraphStatus(True, label_of(plain[number - 1], world)) if number else ENDED
 
 
 def number_of(wanted: object, labels: Sequence[Any], kernel: str) -> int:

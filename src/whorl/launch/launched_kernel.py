@@ -12,9 +12,7 @@ from whorl.jit import Kernel, Target
 from whorl.jit.compiler import target_of
 from whorl.jit.key import function_name
 from whorl.jit.listening import audits, listeners
-from whorl.lazy import load
-from whorl.reads.once import Once
-from whorl.reads.replay import live_facts
+from whorl.lazy import importing, load
 from whorl.settings import current
 
 from .bound_kernel import BoundKernel
@@ -22,7 +20,6 @@ from .launch_errors import Changed, never_the_same
 from .native_call import NativeCall
 from .native_tables import NativeTables, alive
 from .plain_launch import PlainLaunch
-from .resumption import resumption_of
 
 if TYPE_CHECKING:
     from whorl.jit.specialization import Specialization
@@ -115,6 +112,10 @@ class LaunchedKernel(Kernel):
     ) -> tuple[PlainLaunch, Sequence[Any]] | None:
         """What to launch with which slots, by reading each member once and for all; None if no
         specialization in memory is for that."""
+        with importing:
+            from whorl.reads.once import Once
+            from whorl.reads.replay import live_facts
+
         for known in self._shapes.young.get(target.architecture, ()):
             once = cast("World", Once(self.world(values, target)))
             facts = live_facts(known.shape, once, by_identity=self._by_identity)
@@ -148,9 +149,16 @@ class LaunchedKernel(Kernel):
         >>> x.tolist()
         [1.0, 2.0, 1.0]
         """
+        with importing:
+            from .resumption import resumption_of
+
         # From now on the attribute is an object that can become native.
         resumption = self.__dict__.setdefault("resume", resumption_of(self))
-        return resumption(*args, from_checkpoint=from_checkpoint, **kwargs)
+        try:
+            return resumption(*args, from_checkpoint=from_checkpoint, **kwargs)
+        except Exception as error:
+            load("whorl.frames").show_users_frames(error)
+            raise
 
     # -- native launches ----------------------------------------------------------------
 

@@ -15,12 +15,10 @@ import contextlib
 import ctypes
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import load, logger, room
-from whorl.reads.once import Once
-from whorl.reads.replay import live_facts
 from whorl.settings import Settings, on_change
 
 from .callable import entry_header, make_native, native_base, set_entry
@@ -177,9 +175,7 @@ class NativeTables:
             return False
         not_native = kernel_tables.NotNative
         try:
-            once = Once(call.world)
-            table = kernel_tables.table_for(once, call)
-            table.facts = live_facts(call.known.shape, cast("World", once))
+            table = kernel_tables.table_for(call)
             # The table is made of what was found now, which has to be what was called with.
             if call.known.by_facts.get(table.facts) is not call.found:
                 raise not_native("what it reads has changed meanwhile")

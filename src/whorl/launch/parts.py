@@ -6,10 +6,10 @@ import ctypes
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final
-from zlib import decompress
 
 from whorl.artifacts import Artifact
 from whorl.late import dataclass
+from whorl.lazy import importing
 from whorl.reads.trace import Path, Plain, Step
 
 from . import machine
@@ -103,4 +103,7 @@ def _load(artifact: Artifact, level: str) -> tuple[int, object]:
 
 def unpacked(artifact: Artifact, name: str) -> bytes:
     """A payload that is kept small."""
+    with importing:
+        from zlib import decompress
+
     return decompress(artifact.payloads[name])

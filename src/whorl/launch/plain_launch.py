@@ -17,13 +17,12 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.late import NamedTuple
+from whorl.lazy import importing
 from whorl.reads.array_flags import flags_of
-from whorl.reads.signature import NoSignature, array_signature
 from whorl.reads.trace import Path, Plain
 from whorl.reads.world import World, walk
 
-from .graph_status import ENDED
-from .labels import status_of
+from .graph_status import ENDED, GraphStatus
 from .launch_errors import Changed, not_packed
 from .launch_record import CHECKPOINT, RESULTS, STATUS, format_of, offsets, words_of
 from .parts import Parts
@@ -160,10 +159,16 @@ class PlainLaunch:
             self.parts.failed(record.raw[8 * STATUS : 8 * STATUS + 32])
         if self._checkpoints is not None:
             number = _number_at(record, 8 * CHECKPOINT)[0]
-            return status_of(self._checkpoints, number, self.world(values)) if number else ENDED
+            return self._yielded(number, values) if number else ENDED
         if self._result is None:
             return None
         return _built(self._result, iter(self._unpack(record, self._results)))
+
+    def _yielded(self, number: int, values: Sequence[Any]) -> GraphStatus:
+        with importing:
+            from .labels import label_of
+
+        return GraphStatus(True, label_of(self._checkpoints[number - 1], self.world(values)))
 
 
 @cache
@@ -188,6 +193,9 @@ def _kind(type: Scalar | ArrayType, *, is_lean: bool) -> _Kind:
 
 def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
     """Whether a value is of a slot's type."""
+    with importing:
+        from whorl.reads.signature import NoSignature, array_signature
+
     if isinstance(wanted, Scalar):
         return is_scalar_value(value) and scalar_of_value(value) == wanted
     access = "rw" if wanted.writeable else "r"
