@@ -15,7 +15,7 @@ import pytest
 
 from whorl.launch import callable as native_callable
 from whorl.launch import link, map_image
-from whorl.launch.layout import layout
+from whorl.launch.layout_search import object_layout
 from whorl.launch.level import host_level
 from whorl.launch.machine import machine_code
 from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, routine_text
@@ -44,7 +44,7 @@ define void @kernel(ptr %r) {
 
 @pytest.fixture(scope="module")
 def addresses() -> Any:
-    launcher = map_image(link(machine_code(routine_text(layout()), host_level())))
+    launcher = map_image(link(machine_code(routine_text(object_layout()), host_level())))
     kernel = map_image(link(machine_code(KERNEL, host_level())))
     return launcher, kernel
 

@@ -227,7 +227,7 @@ def test_where_layouts_are_unknown_kernels_are_launched_in_python(
     def unknown() -> Any:
         raise NotKnown("an array is not laid out as others are")
 
-    begun_anew.setattr(routine, "layout", unknown)
+    begun_anew.setattr(routine, "object_layout", unknown)
     begun_anew.setattr(native_tables, "native_base", unknown)
     assert status() == (False, "an array is not laid out as others are")
     with caplog.at_level(logging.WARNING, "whorl.launch"):

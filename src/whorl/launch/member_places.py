@@ -20,7 +20,7 @@ from .instances import (
     shared_number,
     slot_offset,
 )
-from .layout import layout
+from .layout_search import object_layout
 
 __all__ = ["Member", "held_at", "member_of", "number_of", "signed_word", "version_of"]
 
@@ -62,7 +62,7 @@ def member_of(holder: Any, name: str, value: Any) -> Member | None:
     if isinstance(found, types.MemberDescriptorType):
         if found.__objclass__ not in cls.__mro__ or "__slots__" not in vars(found.__objclass__):
             return None
-        offset = slot_offset(found, layout().descriptor)
+        offset = slot_offset(found, object_layout().descriptor)
         if not 0 < offset < cls.__basicsize__:
             return None
         is_there = ctypes.c_int64.from_address(id(holder) + offset).value == id(value)
@@ -74,7 +74,7 @@ def member_of(holder: Any, name: str, value: Any) -> Member | None:
 
 def _attribute(holder: Any, cls: type, version: int, name: str, value: Any) -> Member | None:
     """Where an attribute is that the instance holds itself; None if it does not."""
-    at = layout()
+    at = object_layout()
     place = held(holder, at.inside, at.instance)
     if place is None:
         return None
@@ -88,7 +88,7 @@ def _attribute(holder: Any, cls: type, version: int, name: str, value: Any) -> M
 
 def held_at(cls: type) -> tuple[int, int]:
     """Where instances of a class have their dict, and their inline values, for HOLD."""
-    at = layout().instance
+    at = object_layout().instance
     if not cls.__flags__ & MANAGED_DICT:
         return cls.__dictoffset__, 0
     if at.inline == "embedded":
@@ -98,7 +98,7 @@ def held_at(cls: type) -> tuple[int, int]:
 
 def number_of(scope: dict[Any, Any], key: str) -> int:
     """At which number a key stands in a dict: a hint."""
-    place = held_in_dict(id(scope), layout().inside, layout().instance)
+    place = held_in_dict(id(scope), object_layout().inside, object_layout().instance)
     return max(place.number(key), 0) if place is not None else 0
 
 
@@ -109,7 +109,7 @@ def signed_word(number: int) -> int:
 
 def version_of(cls: type) -> int:
     """A number that a class keeps until it, or what it derives from, changes; 0 if none."""
-    return ctypes.c_uint32.from_address(id(cls) + layout().type_version).value
+    return ctypes.c_uint32.from_address(id(cls) + object_layout().type_version).value
 
 
 def _in_class(cls: type, name: str) -> Any:

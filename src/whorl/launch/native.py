@@ -46,9 +46,9 @@ from typing import Final
 
 from .keys import keys_bits, keys_word
 from .launch_record import STATUS
-from .layout import INT_DIGIT, INT_SIZE, Layout
 from .members import ARRAYS, ATTRIBUTES, HELD_WORDS, inline_text
-from .results import RESULTS, none_text, object_text
+from .object_layout import INT_DIGIT, INT_SIZE, ObjectLayout
+from .result_text import RESULTS, none_text, object_text
 from .selector import ARRAY_FLAGS, BY_NAME, FACTORS, SELECT
 
 __all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "routine_text"]
@@ -95,7 +95,7 @@ define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
 """ + RESULTS  # fmt: skip
 
 
-def routine_text(at: Layout) -> str:
+def routine_text(at: ObjectLayout) -> str:
     """The launcher for a layout."""
     every = _EVERY.replace("{none_counted}", none_text(at.none))
     every = every.replace("{object_counted}", object_text(at.none))

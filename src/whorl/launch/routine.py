@@ -17,7 +17,7 @@ from whorl.store import Cache
 
 from . import machine
 from .image import Image
-from .layout import layout
+from .layout_search import object_layout
 from .linking import Unlinkable, link
 from .mapped import Unmappable, map_image
 from .native import API, ENTRY, routine_text
@@ -54,7 +54,7 @@ def status() -> NativeLaunch:
     True
     """
     try:
-        layout()
+        object_layout()
         if None in _addresses.values():
             why = ("the launcher could not be loaded", *failure.reasons()[:1])
             return NativeLaunch(False, ": ".join(why))
@@ -82,7 +82,7 @@ def launcher_at(cache: Cache, level: str) -> int | None:
 
 
 def _obtained(cache: Cache, level: str) -> int:
-    known = layout()
+    known = object_layout()
     address, code = _loaded(_compiled(cache, level, known.name, routine_text(known)), level)
     # Kernels that outlive this module at the end of the process still enter it.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))

@@ -24,7 +24,7 @@ from whorl.reads.replay import is_as_the_code
 from whorl.reads.signature import signature
 from whorl.reads.world import ABSENT, function_behind
 
-from .layout import layout
+from .layout_search import object_layout
 from .member_places import signed_word, version_of
 from .selector import IDENTITY, INT, META, array_mark
 from .table_paths import BESIDE, global_row, register_of, register_of_holder, same_module
@@ -57,7 +57,7 @@ def check_defaults(table: TableState) -> None:
     missing = [number for number in range(len(table.names)) if number not in table.given]
     if not missing:
         return
-    function, at = table.world.function, layout()
+    function, at = table.world.function, object_layout()
     place = table.address(function)
     defaults, keyword = function.__defaults__, function.__kwdefaults__
     positional = [number for number in missing if number < table.parameters.positional]
@@ -85,7 +85,9 @@ def _check_word(table: TableState, place: int, word: int) -> None:
 
 def _watchers(table: TableState) -> tuple[int, int]:
     """Where it says how many listen and how many audit."""
-    heard, audited = (table.address(each) + layout().list_size for each in (listeners, audits))
+    heard, audited = (
+        table.address(each) + object_layout().list_size for each in (listeners, audits)
+    )
     return heard, audited
 
 
@@ -93,7 +95,7 @@ def check_surroundings(table: TableState) -> None:
     """That nobody listens, that the function has its code, and its module is still there."""
     heard, audited = _watchers(table)
     function = table.world.function
-    place = table.address(function) + layout().function_code
+    place = table.address(function) + object_layout().function_code
     table.op("CELLS", heard, 0, audited, 0, place, table.address(function.__code__))
     home = function.__globals__.get("__name__")
     module = sys.modules.get(home) if isinstance(home, str) else None

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 from typing import Final, TypeAlias
 
-from .layout import layout
+from .layout_search import object_layout
 from .native import KINDS, OP_WORDS
 
 __all__ = ["ALL_BITS", "Fixed", "Row", "simplify"]
@@ -60,7 +60,7 @@ def simplify(first: list[Row], then: list[Row], fixed: Fixed, loaded: AbstractSe
 
 def _fix(check: Row, found: int, words: Fixed) -> bool:
     """Say a check of an object in words of its own; whether that can be."""
-    at = layout()
+    at = object_layout()
     kind, _, _, a, b, *_ = check
     if kind == _SAME:
         return True
