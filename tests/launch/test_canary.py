@@ -129,7 +129,6 @@ class Thing:
 def test_with_a_layout_that_is_wrong_kernels_are_right_and_one_warning_says_so(
     path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    right = layout_search.ObjectLayout
     wrong = replaced(path, value_of(path) + 8)
     monkeypatch.setattr(layout_search, "ObjectLayout", lambda **found: wrong)
     monkeypatch.setattr(routine, "_addresses", {})
@@ -146,7 +145,7 @@ def test_with_a_layout_that_is_wrong_kernels_are_right_and_one_warning_says_so(
                 assert not is_native(kernel)
         on, reason = status()
     finally:
-        monkeypatch.setattr(layout_search, "ObjectLayout", right)
+        monkeypatch.setattr(layout_search, "ObjectLayout", ObjectLayout)
         layout_search.object_layout.cache_clear()
     assert not on
     said = [record.getMessage() for record in caplog.records]
