@@ -1,4 +1,4 @@
-"""Numbers, times and foreign texts in, words for a person out; and ages and sizes read back."""
+"""Formats sizes, durations, times and untrusted text for people, and parses ages and sizes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AGE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.ASCII)
 
 
 def printable(text: str) -> str:
-    """A text that may come from anywhere, without what would command a terminal.
+    """Escape the characters of an untrusted text that could control a terminal.
 
     >>> printable("step\\x1b[31m\\u202e")
     'step\\\\x1b[31m\\\\u202e'
@@ -32,7 +32,7 @@ def printable(text: str) -> str:
 
 
 def size(number: float) -> str:
-    """A number of bytes.
+    """Format a number of bytes.
 
     >>> size(0), size(1023), size(1536), size(5 << 30)
     ('0 B', '1023 B', '1.5 KiB', '5.0 GiB')
@@ -46,7 +46,7 @@ def size(number: float) -> str:
 
 
 def entries(number: int) -> str:
-    """A number of entries.
+    """Format a number of entries.
 
     >>> entries(1), entries(2)
     ('1 entry', '2 entries')
@@ -55,7 +55,7 @@ def entries(number: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long something took.
+    """Format a duration.
 
     >>> duration(0.000012), duration(0.0421), duration(3.21), duration(754), duration(90_000)
     ('12 µs', '42 ms', '3.2 s', '12 min 34 s', '25 h 0 min')
@@ -75,7 +75,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(then: float, now: float | None = None) -> str:
-    """How long ago a moment was.
+    """Format the time since a moment.
 
     >>> ago(100, 130), ago(100, 4000), ago(100, 300_000), ago(0)
     ('30 s ago', '65 min ago', '3 d ago', 'unknown')
@@ -90,7 +90,7 @@ def ago(then: float, now: float | None = None) -> str:
 
 
 def moment(then: float) -> str:
-    """A moment by the clock of this place.
+    """Format a moment in local time.
 
     >>> moment(0)
     'unknown'
@@ -104,7 +104,7 @@ def moment(then: float) -> str:
 
 
 def share(part: float) -> str:
-    """A part of a whole.
+    """Format a ratio as a percentage.
 
     >>> share(0.5), share(0.999), share(1), share(0.00001)
     ('50 %', '99.9 %', '100 %', 'less than 0.1 %')
@@ -116,7 +116,7 @@ def share(part: float) -> str:
 
 
 def age(text: str) -> float:
-    """The seconds of a length of time such as 12h or 7d, for an option.
+    """Parse a duration such as 12h or 7d, in seconds, for an option.
 
     >>> age("1.5h"), age("2 d")
     (5400.0, 172800.0)
@@ -124,12 +124,12 @@ def age(text: str) -> float:
     match = _AGE.fullmatch(text.strip().lower())
     seconds = math.inf if match is None else float(match[1]) * _UNITS[match[2]]
     if math.isinf(seconds):
-        raise click.BadParameter(f"{text!r} is no length of time; write 90s, 30m, 12h, 7d or 2w.")
+        raise click.BadParameter(f"{text!r} is not a duration; write 90s, 30m, 12h, 7d or 2w.")
     return seconds
 
 
 def byte_count(text: str) -> int:
-    """The number of bytes of a size such as 500M, for an option.
+    """Parse a size such as 500M, in bytes, for an option.
 
     >>> byte_count("2K"), byte_count("0")
     (2048, 0)
