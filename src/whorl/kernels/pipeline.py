@@ -15,11 +15,11 @@ from whorl.reads.trace import Path, Plain
 from whorl.settings import current
 
 from . import ir
-from .emit import Loops, emit
+from .emit import emit
 from .lowering import lower
 from .machine import machine_code
 from .passes import run_passes
-from .record import ABI, lean_slots
+from .record import ABI
 from .text import text_of
 from .types import ArrayType, Scalar
 from .walk import statements_of
@@ -34,7 +34,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
     function = lowered.function
     try:
         run_passes(function, _dump)
-        text, shown = emit(function), text_of(function)
+        emitted, shown = emit(function), text_of(function)
     except RecursionError:
         raise _too_deep(inputs.function().function) from None
     statements = list(statements_of(function))
@@ -50,15 +50,15 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
-        "polls": Loops(function).polls,
-        "lean": list(lean_slots(text, [slot.type for slot in function.slots])),
+        "polls": emitted.polls,
+        "lean": emitted.lean_slots,
         "checkpoints": _plain_labels(function),
     }
-    code = machine_code(text, level)
+    code = machine_code(emitted.text, level)
     # Nobody reads these where the image can be mapped and nobody asks: they are kept small.
     payloads = {
         "object": zlib.compress(code),
-        "llvm": zlib.compress(text.encode()),
+        "llvm": zlib.compress(emitted.text.encode()),
         "ir": zlib.compress(shown.encode()),
     }
     try:

@@ -18,9 +18,7 @@ changes it changes `ABI`.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from .types import ArrayType, Scalar
@@ -35,7 +33,6 @@ __all__ = [
     "PRINT",
     "STATUS",
     "THREADS",
-    "lean_slots",
     "offsets",
     "words_of",
 ]
@@ -69,34 +66,3 @@ def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:
         found.append(at)
         at += words_of(type)
     return found, at
-
-
-# Texts: a process that compiles nothing needs no patterns made of them.
-_NAME: Final = r"%[\w.]+"
-_PLACE: Final = r"(%[\w.]+) = getelementptr inbounds i64, ptr %[\w.]+, i64 (\d+)\n"
-_LOAD: Final = r"(%[\w.]+) = load [^,\n]+, ptr (%[\w.]+)\n"
-
-
-def lean_slots(text: str, types: Sequence[Scalar | ArrayType]) -> tuple[int, ...]:
-    """The arrays of which a program uses nothing but the address, by its module's text.
-
-    A launch does not look up their extents and strides, and leaves these words as they are.
-    """
-    used = {word for body in text.split("\ndefine ") for word in _words_used(body)}
-    first, _ = offsets(types)
-    return tuple(
-        number
-        for number, (type, word) in enumerate(zip(types, first, strict=True))
-        if isinstance(type, ArrayType) and used.isdisjoint(range(word + 1, word + words_of(type)))
-    )
-
-
-def _words_used(body: str) -> Iterator[int]:
-    """The words that one function uses: all that it computes a place of, but those that it loads
-    and does nothing with. A number of another array may be among them."""
-    counts = Counter(re.findall(_NAME, body))
-    loaded = {place: value for value, place in re.findall(_LOAD, body)}
-    for place, word in re.findall(_PLACE, body):
-        is_only_loaded = counts[place] == 2 and place in loaded
-        if not is_only_loaded or counts[loaded[place]] > 1:
-            yield int(word)

@@ -1,8 +1,8 @@
-"""Checkpoints in, the text that stops a launch there and begins another one there out.
+"""Writes checkpoints: where a launch stops, and where a resumed one begins.
 
 A resumed launch jumps from the begin of the function into the middle of it. That costs the others
-one test at the begin, and nothing in a loop. It is sound because nothing of the text but the
-slots, which are read before, is kept in registers from one statement to the next.
+one test at the begin, and nothing in a loop. It is sound because nothing is kept in registers from
+one statement to the next but the slots, which are read before.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from whorl.kernels import ir
 from whorl.kernels.record import CHECKPOINT
 
+from .evaluation import value_of
 from .writer import Writer
 
 __all__ = ["checkpoint", "resumptions", "yield_"]
@@ -23,16 +24,13 @@ def resumptions(writer: Writer, resumed: list[tuple[ir.Mark, ir.Block]]) -> None
     begin = writer.fresh("begin")
     labels = [writer.fresh("resume") for _ in resumed]
     cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels, 1))
-    writer.do(f"switch i64 {wanted}, label %{begin} [ {cases} ]")
-    writer.is_open = False
+    writer.end(f"switch i64 {wanted}, label %{begin} [ {cases} ]")
     for number, (label, (mark, block)) in enumerate(zip(labels, resumed, strict=True), 1):
-        writer.lines.append(f"{label}:")
-        writer.is_open = True
+        writer.open(label)
         writer.block(block)
         writer.checkpoints[mark] = (number, writer.fresh("checkpoint"))
         writer.jump(writer.checkpoints[mark][1])
-    writer.lines.append(f"{begin}:")
-    writer.is_open = True
+    writer.open(begin)
 
 
 def checkpoint(writer: Writer, statement: ir.Checkpoint) -> None:
@@ -42,13 +40,9 @@ def checkpoint(writer: Writer, statement: ir.Checkpoint) -> None:
 
 
 def yield_(writer: Writer, statement: ir.Yield) -> None:
-    """Leave the kernel, and say where."""
-    flag = writer.expr(statement.flag)
-    out, go_on = writer.fresh("yield"), writer.fresh("on")
-    writer.branch(writer.let(f"icmp ne i32 {flag}, 0"), out, go_on)
-    writer.lines.append(f"{out}:")
-    number, _ = writer.checkpoints[statement.mark]
-    writer.do(f"store i64 {number}, ptr {writer.word(CHECKPOINT)}")
-    writer.do("ret void")
-    writer.lines.append(f"{go_on}:")
-    writer.is_open = True
+    """Leave the kernel if the flag is set; the record says where."""
+    flag = value_of(writer, statement.flag)
+    with writer.only_if(writer.let(f"icmp ne i32 {flag}, 0"), "yield"):
+        number, _ = writer.checkpoints[statement.mark]
+        writer.do(f"store i64 {number}, ptr {writer.word(CHECKPOINT)}")
+        writer.leave()

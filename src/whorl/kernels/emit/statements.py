@@ -1,4 +1,4 @@
-"""A statement of the program in, LLVM's text for it out: one function per kind, by a table."""
+"""Writes the statements of the program: one function per kind, by a table."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from whorl.kernels.walk import every_part
 
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment
-from .interrupts import spend
-from .operations import combined
+from .evaluation import component_address, element_address, value_of
+from .instructions import combined
+from .llvm_types import llvm_type
+from .module import Module
 from .parallel import parallel_loop
-from .spelling import llvm_type
+from .polling import spend, state_argument
 from .writer import Writer
 
 __all__ = ["STATEMENTS"]
 
 
 def _set(writer: Writer, statement: ir.Set) -> None:
-    writer.set(statement.local, writer.expr(statement.value))
+    writer.set(statement.local, value_of(writer, statement.value))
 
 
 def _store(writer: Writer, statement: ir.Store) -> None:
-    value = writer.expr(statement.value)
-    writer.store(statement.element.type, value, writer.address(statement.element))
+    value = value_of(writer, statement.value)
+    writer.store(statement.element.type, value, element_address(writer, statement.element))
 
 
 def _set_component(writer: Writer, statement: ir.SetComponent) -> None:
-    value = writer.expr(statement.value)
+    value = value_of(writer, statement.value)
     component = statement.component
-    writer.store(component.type, value, writer.component(component))
+    writer.store(component.type, value, component_address(writer, component))
 
 
 def _atomic(writer: Writer, statement: ir.Atomic) -> None:
     kind = statement.element.type
-    value = writer.expr(statement.value)
-    address = writer.address(statement.element)
+    value = value_of(writer, statement.value)
+    address = element_address(writer, statement.element)
     type = llvm_type(kind)
     if writer.atomic:
         prefix = "f" if kind.is_float else "u" if kind.kind == "u" else ""
@@ -59,10 +61,10 @@ def _update(writer: Writer, statement: ir.Update) -> None:
     kind, old = statement.element.type, statement.old
     if statement.is_own or not writer.atomic:
         writer.block(statement.body)
-        value = writer.expr(statement.value)
-        writer.store(kind, value, writer.address(statement.element))
+        value = value_of(writer, statement.value)
+        writer.store(kind, value, element_address(writer, statement.element))
         return
-    address = writer.address(statement.element)
+    address = element_address(writer, statement.element)
     match statement.value:
         case ir.Op(name, args=(ir.Get(local), right)) if (
             local is old
@@ -73,7 +75,7 @@ def _update(writer: Writer, statement: ir.Update) -> None:
             and ir.Get(old) not in every_part(right)
         ):
             how = f"f{name}" if kind.is_float else name
-            value = f"{llvm_type(kind)} {writer.expr(right)}"
+            value = f"{llvm_type(kind)} {value_of(writer, right)}"
             writer.let(f"atomicrmw {how} ptr {address}, {value} monotonic")
             return
     _exchange(writer, statement, address)
@@ -86,7 +88,7 @@ def _exchange(writer: Writer, statement: ir.Update, address: str) -> None:
     seen = writer.alloca(bits, "seen")
     first = writer.let(f"load atomic {bits}, ptr {address} monotonic, align {kind.bits // 8}")
     writer.do(f"store {bits} {first}, ptr {seen}")
-    head, again, end = writer.fresh("head"), writer.fresh("again"), writer.fresh("end")
+    head = writer.fresh("head")
     writer.mark(head)
     before = writer.let(f"load {bits}, ptr {seen}")
     if kind.kind == "b":
@@ -94,42 +96,34 @@ def _exchange(writer: Writer, statement: ir.Update, address: str) -> None:
     else:
         writer.set(statement.old, writer.let(f"bitcast {bits} {before} to {type}"))
     writer.block(statement.body)
-    value = writer.expr(statement.value)
-    if kind.kind == "b":
-        after = writer.let(f"zext {type} {value} to {bits}")
-    else:
-        after = writer.let(f"bitcast {type} {value} to {bits}")
-    found = writer.let(
-        f"cmpxchg ptr {address}, {bits} {before}, {bits} {after} monotonic monotonic"
-    )
-    writer.branch(writer.let(f"extractvalue {{ {bits}, i1 }} {found}, 1"), end, again)
-    writer.lines.append(f"{again}:")
-    writer.is_open = True
-    now = writer.let(f"extractvalue {{ {bits}, i1 }} {found}, 0")
-    writer.do(f"store {bits} {now}, ptr {seen}")
-    writer.jump(head)
-    writer.lines.append(f"{end}:")
-    writer.is_open = True
+    value = value_of(writer, statement.value)
+    how = "zext" if kind.kind == "b" else "bitcast"
+    after = writer.let(f"{how} {type} {value} to {bits}")
+    swap = writer.let(f"cmpxchg ptr {address}, {bits} {before}, {bits} {after} monotonic monotonic")
+    is_done = writer.let(f"extractvalue {{ {bits}, i1 }} {swap}, 1")
+    with writer.only_if(is_done, "again", holds=False):
+        now = writer.let(f"extractvalue {{ {bits}, i1 }} {swap}, 0")
+        writer.do(f"store {bits} {now}, ptr {seen}")
+        writer.jump(head)
 
 
 def _if(writer: Writer, statement: ir.If) -> None:
     then, orelse, end = writer.fresh("then"), writer.fresh("else"), writer.fresh("end")
-    writer.branch(writer.expr(statement.test), then, orelse if statement.orelse else end)
-    writer.lines.append(f"{then}:")
-    writer.is_open = True
+    test = value_of(writer, statement.test)
+    writer.branch(test, then, orelse if statement.orelse else end)
+    writer.open(then)
     writer.block(statement.then)
     writer.jump(end)
     if statement.orelse:
-        writer.lines.append(f"{orelse}:")
-        writer.is_open = True
+        writer.open(orelse)
         writer.block(statement.orelse)
         writer.jump(end)
-    writer.lines.append(f"{end}:")
-    writer.is_open = True
+    writer.open(end)
 
 
 def _for(writer: Writer, statement: ir.For) -> None:
-    start, stop, step = map(writer.expr, (statement.start, statement.stop, statement.step))
+    bounds = (statement.start, statement.stop, statement.step)
+    start, stop, step = (value_of(writer, bound) for bound in bounds)
     paid = Payment.NEVER
     if writer.module.loops.is_long(statement):
         paid = payment(writer, statement.body, statement.local)
@@ -138,25 +132,19 @@ def _for(writer: Writer, statement: ir.For) -> None:
 
 
 def _while(writer: Writer, statement: ir.While) -> None:
-    head, round_, end = writer.fresh("head"), writer.fresh("round"), writer.fresh("end")
-    if statement.is_sure:
-        writer.jump(round_)
-        writer.lines.append(f"{head}:")
-        writer.is_open = True
+    head, body, end = map(writer.fresh, ("head", "body", "end"))
+    if statement.is_sure:  # the first iteration runs without the test
+        writer.jump(body)
+        writer.open(head)
     else:
         writer.mark(head)
     writer.block(statement.before)
-    writer.branch(writer.expr(statement.test), round_, end)
-    writer.lines.append(f"{round_}:")
-    writer.is_open = True
+    writer.branch(value_of(writer, statement.test), body, end)
+    writer.open(body)
     spend(writer, str(writer.module.loops.cost(statement.body)))
-    writer.targets[statement.label] = (end, head)
-    writer.depth += 1
-    writer.block(statement.body)
-    writer.depth -= 1
+    writer.loop_body(statement.label, end, head, statement.body)
     writer.jump(head)
-    writer.lines.append(f"{end}:")
-    writer.is_open = True
+    writer.open(end)
 
 
 def _scope(writer: Writer, statement: ir.Scope) -> None:
@@ -175,7 +163,7 @@ def _next(writer: Writer, statement: ir.Next) -> None:
 
 
 def _raise(writer: Writer, statement: ir.Raise) -> None:
-    writer.fail(statement.site, tuple(map(writer.expr, statement.values)))
+    writer.fail(statement.site, tuple(value_of(writer, each) for each in statement.values))
 
 
 def _print(writer: Writer, statement: ir.Print) -> None:
@@ -186,7 +174,7 @@ def _print(writer: Writer, statement: ir.Print) -> None:
         assert isinstance(type, Scalar)
         place = writer.let(f"getelementptr inbounds i64, ptr {values}, i64 {i}")
         writer.do(f"store i64 0, ptr {place}")
-        writer.store(type, writer.expr(expr), place)
+        writer.store(type, value_of(writer, expr), place)
     printer = writer.let(f"load ptr, ptr {writer.word(PRINT)}")
     writer.do(f"call void {printer}(i64 {statement.site}, i64 {count}, ptr {values})")
 
@@ -194,14 +182,34 @@ def _print(writer: Writer, statement: ir.Print) -> None:
 def _call(writer: Writer, statement: ir.Call) -> None:
     callee = statement.callee
     args = [
-        f"{llvm_type(param.type)} {writer.expr(arg)}"
+        f"{llvm_type(param.type)} {value_of(writer, arg)}"
         for param, arg in zip(callee.params, statement.args, strict=True)
     ]
     outs = [f"ptr {writer.place(local)}" for local in statement.results]
-    name = writer.module.subroutine(callee, atomic=writer.atomic)
-    heads = (f"ptr {writer.record}", f"ptr {writer.state if writer.module.polls else 'null'}")
+    name = _subroutine(writer.module, callee, atomic=writer.atomic)
+    heads = ("ptr %record", state_argument(writer))
     writer.do(f"call void @{name}({', '.join((*heads, *args, *outs))})")
     writer.leave_if_failed()
+
+
+def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
+    """The function of a subroutine, written when it is first called; its name."""
+    name = f"{each.name}_{'shared' if atomic else 'alone'}"
+    if not module.begins(name):
+        return name
+    params = [f"{llvm_type(param.type)} %p{i}" for i, param in enumerate(each.params)]
+    outs = [f"ptr %out{i}" for i in range(len(each.results))]
+    heads = ("ptr noalias nonnull %record", "ptr noalias %state")
+    writer = Writer(module, name, ", ".join((*heads, *params, *outs)), atomic=atomic)
+    writer.load_slots()
+    for i, param in enumerate(each.params):
+        writer.set(param, f"%p{i}")
+    writer.block(each.body)
+    if writer.is_open:
+        for i, local in enumerate(each.results):
+            writer.do(f"store {llvm_type(local.type)} {writer.get(local)}, ptr %out{i}")
+    writer.finish()
+    return name
 
 
 STATEMENTS: Final[dict[type, Callable[[Writer, Any], None]]] = {
