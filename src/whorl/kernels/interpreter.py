@@ -33,9 +33,8 @@ from whorl.reads.world import bound
 from . import graph, language
 from .graph import GraphStatus
 from .labels import ENDED, is_same_label
-from .lowering.frame import assigned_names
 from .reach import Reached
-from .source import source_tree
+from .source import assigned_names, source_tree
 
 __all__ = ["interpreted"]
 

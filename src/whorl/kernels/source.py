@@ -21,7 +21,14 @@ from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 from whorl.late import dataclass, field
 
-__all__ = ["Source", "functions_around", "source_tree"]
+__all__ = [
+    "Source",
+    "assigned_names",
+    "bound_names",
+    "free_names",
+    "functions_around",
+    "source_tree",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,53 @@ def functions_around(code: types.CodeType) -> list[ast.FunctionDef | ast.AsyncFu
         and node.lineno <= code.co_firstlineno <= (node.end_lineno or 0)
         and (node.name, node.lineno) != (code.co_name, code.co_firstlineno)
     ]
+
+
+def bound_names(tree: ast.AST) -> frozenset[str]:
+    """The names that a function gives values to: they are never globals in it."""
+    arguments = getattr(tree, "args", None)
+    names: set[str] = set()
+    if isinstance(arguments, ast.arguments):
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        names.update(argument.arg for argument in every)
+        for extra in (arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                names.add(extra.arg)
+    body = getattr(tree, "body", [])
+    return frozenset(names | assigned_names(body if isinstance(body, list) else [body]))
+
+
+def free_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """The names that a function uses and gives no values to, functions nested in it too."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = [*tree.body] if isinstance(tree.body, list) else [tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            names |= free_names(node)
+            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+            continue
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return names - bound_names(tree)
+
+
+def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set[str]:
+    """The names that some statements give values to, functions nested in them aside."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+            continue
+        if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return names
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from whorl.errors import KernelError
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.kernels import ir, language
-from whorl.kernels.source import functions_around
+from whorl.kernels.source import bound_names, functions_around
 from whorl.kernels.types import (
     WEAK_FLOAT,
     Scalar,
@@ -21,10 +21,10 @@ from whorl.kernels.types import (
 from whorl.reads.view import AbsentRead, View
 
 from .arithmetic import cast, constant, scalar_type
-from .expressions import expression, looked_at, remedy_for_subclass
-from .frame import Frame, bound_names
+from .expressions import expression, remedy_for_subclass
+from .frame import Frame
 from .operands import ArrayOf, Known, Operand, Place, Value, describe
-from .values import is_scalar, number
+from .values import is_scalar, number, resolve
 
 __all__ = ["annotated", "parameter"]
 
@@ -121,7 +121,7 @@ def _refuse(frame: Frame, at: ast.AST, what: str, wanted: str, operand: Operand)
     near = remedy_for_subclass(operand.view.peek()) if isinstance(operand, Place) else ""
     frame.refuse(
         at,
-        f"{what} is declared as {wanted}, and is given {describe(looked_at(operand))}",
+        f"{what} is declared as {wanted}, and is given {describe(resolve(operand))}",
         near or "Pass such a value, or change the annotation.",
     )
 
@@ -203,7 +203,7 @@ def _known(frame: Frame, at: ast.AST, operand: Operand, what: str) -> Operand:
 
 
 def _array(frame: Frame, at: ast.AST, operand: Operand, wanted: Any, what: str) -> Operand:
-    found = looked_at(operand)
+    found = resolve(operand)
     name = "an array" if wanted is np.ndarray else repr(wanted)
     if not isinstance(found, ArrayOf):
         _refuse(frame, at, what, name, operand)
@@ -220,7 +220,7 @@ def _array(frame: Frame, at: ast.AST, operand: Operand, wanted: Any, what: str) 
 def _scalar(frame: Frame, at: ast.AST, operand: Operand, wanted: type, what: str) -> Operand:
     if not is_scalar(operand):
         _refuse(frame, at, what, wanted.__name__, operand)
-    found = looked_at(operand)
+    found = resolve(operand)
     given = scalar_type(number(found))
     if wanted is float:
         if given.is_float:

@@ -21,18 +21,21 @@ from whorl.kernels.source import source_tree
 from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
-from whorl.reads.library import own_name
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import function_behind, is_callable_object
 
-from .expressions import expression, held, operands_of, parts
+from .annotations import parameter
+from .expressions import expression, operands_of, parts, snapshot
 from .frame import Frame, Jump, outliving, place_of
-from .functions import METHODS, handler_of
+from .functions import GRAPH, METHODS, handler_of, known_function
+from .graphs import note_checkpoints
+from .joins import merge
+from .known_calls import KnownCall
 from .operands import ArrayOf, Closure, Items, Known, Named, Operand, Place, Unset, Vec, describe
-from .statements import block, merge
+from .statements import block
 from .subroutines import outlined
 
-__all__ = ["GRAPH", "arguments_of", "call", "function_at", "inline", "special_function"]
+__all__ = ["call"]
 
 DEEPEST: Final = 60  # calls in calls
 _RESULT: Final = "return"  # no name that a program can have
@@ -44,8 +47,8 @@ def call(frame: Frame, node: ast.Call) -> Operand:
         found = _method(frame, node, node.func)
         if found is not None:
             return found
-    callee = function_at(frame, node.func)
-    function = special_function(callee)
+    callee = expression(frame, node.func)
+    function = known_function(callee)
     if function is language.static:
         return _static(frame, node)
     if function in GRAPH:
@@ -60,11 +63,11 @@ def call(frame: Frame, node: ast.Call) -> Operand:
     if isinstance(callee, Closure):
         return _follow_closure(frame, node, callee)
     if function is not None:
-        special = handler_of(function)
-        if special is not None:
-            positional, named = arguments_of(frame, node)
+        handler = handler_of(function)
+        if handler is not None:
+            known = KnownCall(frame, node, *arguments_of(frame, node))
             try:
-                return special(frame, node, positional, named)
+                return handler(known)
             except WhorlError:
                 raise
             except (ArithmeticError, TypeError, ValueError) as error:  # of what is known now
@@ -72,38 +75,6 @@ def call(frame: Frame, node: ast.Call) -> Operand:
     if isinstance(callee, Place):
         return _follow_place(frame, node, callee)
     frame.refuse(node, f"{describe(callee)} cannot be called in a kernel")
-
-
-def function_at(frame: Frame, node: ast.expr) -> Operand:
-    """What is called. What only names a function is walked, not decided."""
-    return expression(frame, node)
-
-
-def special_function(callee: Operand) -> Any:
-    """A function that the compiler knows by itself; None for all others."""
-    if isinstance(callee, Known):
-        return callee.value if _is_special(callee.value) else None
-    if not isinstance(callee, Place):
-        return None
-    value = callee.view.peek()
-    if not _is_special(value):
-        return None
-    # That this name means this function is a fact.
-    if isinstance(value, types.FunctionType):
-        callee.view.code()
-    else:
-        callee.view.value()
-    return value
-
-
-def _is_special(value: Any) -> bool:
-    if handler_of(value) is not None or own_name(value) in _LOOPS:
-        return True
-    return value is language.static or any(value is each for each in GRAPH)
-
-
-GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
-_LOOPS: Final = ("builtins.range", "builtins.enumerate", "builtins.zip", "whorl.prange")
 
 
 def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
@@ -197,7 +168,7 @@ def _method(frame: Frame, node: ast.Call, func: ast.Attribute) -> Operand | None
     owner = expression(frame, func.value)
     if isinstance(owner, Vec):
         positional, named = arguments_of(frame, node)
-        return METHODS[func.attr](frame, node, [owner, *positional], named)
+        return METHODS[func.attr](KnownCall(frame, node, [owner, *positional], named))
     return None
 
 
@@ -338,7 +309,8 @@ def _owner(frame: Frame, node: ast.Call, method: Place) -> Operand:
 def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     positional, named = arguments_of(frame, node)
     _check_depth(frame, node, callee.node)
-    outer = callee.frame
+    outer = callee.scope
+    assert isinstance(outer, Frame)
     source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
     path = (*frame.path, *place_of(node))
     inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, path)
@@ -373,8 +345,6 @@ def inline(
 def _annotated(
     inner: Frame, tree: ast.FunctionDef | ast.Lambda, names: dict[str, Operand]
 ) -> dict[str, Operand]:
-    from .annotations import parameter
-
     every = (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
     return names | {
         argument.arg: parameter(inner, argument, names[argument.arg])
@@ -402,9 +372,9 @@ def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
 def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     """Lower a function's body, and bring its returns together."""
     lowering, tree = frame.lowering, inner.source.tree
-    _note_checkpoints(inner)
+    note_checkpoints(inner)
     if isinstance(tree, ast.Lambda):
-        return held(inner, expression(inner, tree.body))
+        return snapshot(inner, expression(inner, tree.body))
     written: ir.Block = []
     with lowering.writing(written):
         has_ended = block(inner, tree.body)
@@ -429,12 +399,6 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     if isinstance(found, Unset):
         frame.refuse(node, f"what is returned {found.reason}", found.remedy)
     return found
-
-
-def _note_checkpoints(inner: Frame) -> None:
-    from .graphs import note_checkpoints
-
-    note_checkpoints(inner)
 
 
 def _bound(
@@ -475,7 +439,7 @@ def _bound(
     if arguments.kwarg is not None:
         names[arguments.kwarg.arg] = Named(more)
     # What an element holds at the call is what the function gets, whatever it then does to it.
-    return {name: held(frame, operand) for name, operand in names.items()}
+    return {name: snapshot(frame, operand) for name, operand in names.items()}
 
 
 def _default(

@@ -30,7 +30,7 @@ from .arithmetic import (
     unary,
 )
 from .frame import Frame, Jump
-from .joins import Apart, all_at_once, join, new_variable, settings
+from .joins import Apart, all_at_once, join, merge, new_variable, settings
 from .operands import (
     ArrayOf,
     Closure,
@@ -46,9 +46,22 @@ from .operands import (
 )
 from .sharing import copied
 from .subscripts import subscript, transposed
-from .values import Undecided, decide, is_scalar, number
+from .values import Undecided, decide, is_scalar, number, resolve
 
-__all__ = ["condition", "expression", "operands_of", "scalar", "settled"]
+__all__ = [
+    "EXPRESSIONS",
+    "apply",
+    "closure",
+    "condition",
+    "expression",
+    "index_operands",
+    "number_at",
+    "operands_of",
+    "parts",
+    "remedy_for_subclass",
+    "resolved",
+    "snapshot",
+]
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Dict: ("a dict", "Use arrays, or parameters of their own."),
@@ -73,7 +86,7 @@ _PLAIN: Final = (bool, int, float, str, bytes, tuple, type(None), enum.Enum, np.
 
 def expression(frame: Frame, node: ast.expr) -> Operand:
     """What an expression stands for."""
-    lower = EXPRESSIONS.get(type(node))
+    lower = frame.lowering.syntax.expressions.get(type(node))
     if lower is None:
         what, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, ""))
         frame.refuse(node, f"{what} is not supported in a kernel", remedy)
@@ -94,20 +107,9 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
         ) from error  # fmt: skip
 
 
-def settled(frame: Frame, node: ast.expr) -> Operand:
+def resolved(frame: Frame, node: ast.expr) -> Operand:
     """What an expression stands for, looked at: a place becomes what the run needs of it."""
-    operand = expression(frame, node)
-    if isinstance(operand, Place):
-        try:
-            return decide(operand)
-        except Undecided:
-            return operand
-    return operand
-
-
-def scalar(frame: Frame, node: ast.expr, what: str = "a number") -> ir.Expr:
-    """The number that an expression is."""
-    return number_at(frame, node, expression(frame, node), what)
+    return resolve(expression(frame, node))
 
 
 def remedy_for(*operands: Operand) -> str:
@@ -146,7 +148,7 @@ def number_at(frame: Frame, node: ast.AST, operand: Operand, what: str = "a numb
 
 def condition(frame: Frame, node: ast.expr) -> Known | ir.Expr:
     """A test: known now, or a bool of the run."""
-    operand = settled(frame, node)
+    operand = resolved(frame, node)
     if isinstance(operand, Known):
         try:
             return Known(bool(checked(operand.value, TESTED)))
@@ -170,21 +172,21 @@ def operands_of(frame: Frame, nodes: Sequence[ast.expr]) -> list[Operand]:
         if len(block) > before:
             kept: ir.Block = []
             with lowering.writing(kept):
-                found = [held(frame, operand) for operand in found]
+                found = [snapshot(frame, operand) for operand in found]
             block[before:before] = kept
         found.append(operand)
     return found
 
 
-def held(frame: Frame, operand: Operand) -> Operand:
+def snapshot(frame: Frame, operand: Operand) -> Operand:
     """An operand whose value is that of this moment."""
     match operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr))
         case Items(items):
-            return operand.with_items(held(frame, item) for item in items)
+            return operand.with_items(snapshot(frame, item) for item in items)
         case Named(items):
-            return Named({name: held(frame, item) for name, item in items.items()})
+            return Named({name: snapshot(frame, item) for name, item in items.items()})
     return operand
 
 
@@ -253,7 +255,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
             if name in ARRAY_ATTRIBUTES:
                 return ARRAY_ATTRIBUTES[name](frame, array)
             if view is not None:
-                return _member(frame, node, Place(view, frame.lowering))
+                return _member(frame, node, frame.place(view))
         case Vec() if name in vectors.ATTRIBUTES:
             return vectors.ATTRIBUTES[name](owner)
         case Known(value) if isinstance(value, _PLAIN) and hasattr(value, name):
@@ -325,7 +327,7 @@ def _binop(frame: Frame, node: ast.BinOp) -> Operand:
 
 def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: Operand) -> Operand:
     """What an operator makes of two operands."""
-    left, right = looked_at(left), looked_at(right)
+    left, right = resolve(left), resolve(right)
     if isinstance(left, Known) and isinstance(right, Known):
         return _known_binary(frame, node, op, left.value, right.value)
     if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
@@ -373,16 +375,6 @@ def _origins(*operands: Operand) -> tuple[str, ...]:
         ("the left side", "the right side"), operands, strict=False))  # fmt: skip
 
 
-def looked_at(operand: Operand) -> Operand:
-    """A place as what it is to the run, where it is something to the run."""
-    if isinstance(operand, Place):
-        try:
-            return decide(operand)
-        except Undecided:
-            return operand
-    return operand
-
-
 def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Operand:
     for side in (left, right):
         if not isinstance(side, _PLAIN):
@@ -397,7 +389,7 @@ def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, righ
 
 
 def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
-    operand = settled(frame, node.operand)
+    operand = resolved(frame, node.operand)
     name, known = UNARY[type(node.op)]
     if isinstance(operand, Known) and isinstance(operand.value, _PLAIN):
         try:
@@ -419,7 +411,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Operand:
         return _compared(frame, node, node.ops[0], left, right)
     # A chain: each side is evaluated once, and the rest only if the first holds.
     left, right = operands_of(frame, (node.left, node.comparators[0]))
-    right = held(frame, looked_at(right))
+    right = snapshot(frame, resolve(right))
     first = _compared(frame, node, node.ops[0], left, right)
     name = f"*{id(node)}"  # no name that a program can have
     frame.names[name] = right
@@ -435,7 +427,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Operand:
 def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: Operand) -> Operand:
     if isinstance(op, ast.Is | ast.IsNot):
         return _identical(frame, node, left, right, isinstance(op, ast.IsNot))
-    left, right = looked_at(left), looked_at(right)
+    left, right = resolve(left), resolve(right)
     left, right = _class_beside(right, left), _class_beside(left, right)
     if isinstance(op, ast.In | ast.NotIn):
         return _contained(frame, node, left, right, isinstance(op, ast.NotIn))
@@ -484,7 +476,7 @@ def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
             if isinstance(one, Place):
                 return Known(one.view.is_none() is not is_not)
             return Known((isinstance(one, Known) and one.value is None) is not is_not)
-    left, right = looked_at(left), looked_at(right)
+    left, right = resolve(left), resolve(right)
     known = [side.value for side in (left, right) if isinstance(side, Known)]
     if len(known) == 2 and any(isinstance(value, bool | enum.Enum) for value in known):
         return Known((known[0] is known[1]) is not is_not)
@@ -535,7 +527,7 @@ def _boolop(frame: Frame, node: ast.BoolOp) -> Operand:
     first, *others = node.values
     rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
     ast.copy_location(rest, others[0])
-    return _short_circuit(frame, node, is_or, settled(frame, first), rest)
+    return _short_circuit(frame, node, is_or, resolved(frame, first), rest)
 
 
 def _short_circuit(
@@ -550,7 +542,7 @@ def _short_circuit(
     written: ir.Block = []
     before, frame.names = frame.names, dict(frame.names)
     with frame.lowering.writing(written):
-        second = settled(frame, rest)
+        second = resolved(frame, rest)
         right = number_at(frame, rest, second, "a truth value")
     are_bools = _kind(left) == "b" and _kind(right) == "b"
     if are_bools and not written and not _differ(frame.names, before):
@@ -580,7 +572,7 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Operand:
     for block, side in zip(blocks, (node.body, node.orelse), strict=True):
         frame.names = dict(before)
         with frame.lowering.writing(block):
-            sides.append(settled(frame, side))
+            sides.append(resolved(frame, side))
         jumps.append(Jump(block, frame.names))
     _merge_names(frame, jumps)
     return _either(frame, test, blocks, (sides[0], sides[1]))
@@ -588,8 +580,6 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Operand:
 
 def _merge_names(frame: Frame, jumps: list[Jump]) -> None:
     """The names after two ways through an expression, which `:=` may have left different."""
-    from .statements import merge
-
     first, second = jumps
     if _differ(first.names, second.names):
         frame.names = merge(frame, first.names, jumps)
@@ -625,16 +615,8 @@ def _lambda(frame: Frame, node: ast.Lambda) -> Operand:
 def closure(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Closure:
     """A function that is defined here; its defaults are those of this moment."""
     written = written_defaults(node.args)
-    defaults = {name: held(frame, expression(frame, value)) for name, value in written.items()}
+    defaults = {name: snapshot(frame, expression(frame, value)) for name, value in written.items()}
     return Closure(node, frame, defaults)
-
-
-def _namedexpr(frame: Frame, node: ast.NamedExpr) -> Operand:
-    from .statements import assign
-
-    operand = settled(frame, node.value)
-    assign(frame, node.target, operand)
-    return frame.names[node.target.id]
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
@@ -662,24 +644,16 @@ def index_operands(frame: Frame, node: ast.Subscript) -> tuple[Operand, list[Any
     return owner, found
 
 
-def _call(frame: Frame, node: ast.Call) -> Operand:
-    from .calls import call
-
-    return call(frame, node)
-
-
 EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Frame, Any], Operand]]] = {
     ast.Attribute: _attribute,
     ast.BinOp: _binop,
     ast.BoolOp: _boolop,
-    ast.Call: _call,
     ast.Compare: _compare,
     ast.Constant: _constant,
     ast.IfExp: _ifexp,
     ast.Lambda: _lambda,
     ast.List: _tuple,
     ast.Name: _name,
-    ast.NamedExpr: _namedexpr,
     ast.Subscript: _subscript,
     ast.Tuple: _tuple,
     ast.UnaryOp: _unaryop,

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from whorl.kernels import ir
-from whorl.kernels.source import Source
-from whorl.kernels.types import ArrayType, Scalar
+from whorl.kernels.source import Source, bound_names, free_names
+from whorl.kernels.types import Scalar
 from whorl.late import dataclass, field
-from whorl.reads import CodeView, Inputs, Path
+from whorl.reads import CodeView, Inputs
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import failed_import
 
-from .operands import Closure, Items, Named, Operand, Place, Unset
+from .operands import Closure, Items, Named, Operand, Place, Scope, Slots, Unset
 
-__all__ = ["ActiveCheckpoint", "Frame", "Jump", "Loop", "Lowering", "place_of"]
+__all__ = [
+    "ActiveCheckpoint",
+    "Frame",
+    "Jump",
+    "Loop",
+    "Lowering",
+    "Syntax",
+    "outliving",
+    "place_of",
+]
 
 
 @dataclass(slots=True)
@@ -67,12 +76,25 @@ class ActiveCheckpoint:
             lowering.emit(ir.Yield(self.mark, self.flag))
 
 
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """What lowers each kind of node.
+
+    It comes from above, so that what lowers one kind need not import what lowers the others.
+    """
+
+    expressions: Mapping[type[ast.expr], Callable[[Frame, Any], Operand]]
+    statements: Mapping[type[ast.stmt], Callable[[Frame, Any], bool]]
+
+
 class Lowering:
     """What is being made of one kernel."""
 
-    def __init__(self, inputs: Inputs, name: str, *, debug: bool) -> None:
+    def __init__(self, inputs: Inputs, syntax: Syntax, name: str, *, debug: bool) -> None:
         self.inputs = inputs
+        self.syntax = syntax
         self.function = ir.Function(name)
+        self.slots = Slots()
         self.debug = debug
         self.block: ir.Block = self.function.body
         self.parallel_depth = 0
@@ -84,7 +106,6 @@ class Lowering:
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
         self.silent: dict[str, None] = {}  # lines of prints that print nothing
-        self._slots: dict[Path, ir.Slot] = {}
         self._labels = 0
 
     def emit(self, statement: ir.Stmt) -> None:
@@ -113,26 +134,13 @@ class Lowering:
         self._labels += 1
         return f"{name}{self._labels}"
 
-    @property
-    def paths(self) -> list[Path]:
-        """Where the slots are found, in order."""
-        return list(self._slots)
-
-    def slot(self, path: Path, type: Scalar | ArrayType) -> ir.Slot:
-        """The place in the launch record for what is at a path."""
-        found = self._slots.get(path)
-        if found is None:
-            found = self._slots[path] = ir.Slot(len(self._slots), type, str(path))
-            self.function.slots.append(found)
-        return found
-
     def site(self, error: str, text: str, line: str, types: tuple[Scalar, ...] = ()) -> int:
         """The number of a place that can fail, or prints."""
         self.function.sites.append(ir.Site(error, text, line, types))
         return len(self.function.sites) - 1
 
 
-class Frame:
+class Frame(Scope):
     """A function that is being followed: its names, and the ways out of it."""
 
     def __init__(
@@ -198,7 +206,7 @@ class Frame:
 
     def place(self, view: View) -> Place:
         """An operand for something in the world."""
-        return Place(view, self.lowering)
+        return Place(view, self.lowering.slots)
 
     def leave_checkpoint(self, depth: int) -> None:
         """Before a jump to where so many loops are around: end the checkpoint if that is outside.
@@ -230,36 +238,6 @@ def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def bound_names(tree: ast.AST) -> frozenset[str]:
-    """The names that a function gives values to: they are never globals in it."""
-    arguments = getattr(tree, "args", None)
-    names: set[str] = set()
-    if isinstance(arguments, ast.arguments):
-        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        names.update(argument.arg for argument in every)
-        for extra in (arguments.vararg, arguments.kwarg):
-            if extra is not None:
-                names.add(extra.arg)
-    body = getattr(tree, "body", [])
-    return frozenset(names | assigned_names(body if isinstance(body, list) else [body]))
-
-
-def free_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
-    """The names that a function uses and gives no values to, functions nested in it too."""
-    names: set[str] = set()
-    waiting: list[ast.AST] = [*tree.body] if isinstance(tree.body, list) else [tree.body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            names |= free_names(node)
-            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-            continue
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-        waiting.extend(ast.iter_child_nodes(node))
-    return names - bound_names(tree)
-
-
 def outliving(operand: Operand, frame: Frame, names: dict[str, Operand]) -> Operand:
     """An operand that a frame returns: functions in it keep the names as they are by then."""
     frames: dict[Frame, Frame] = {}
@@ -275,9 +253,9 @@ def outliving(operand: Operand, frame: Frame, names: dict[str, Operand]) -> Oper
 
     def kept(operand: Operand) -> Operand:
         match operand:
-            case Closure(node, made_in, defaults) if _is_inside(made_in, frame):
+            case Closure(node, Frame() as scope, defaults) if _is_inside(scope, frame):
                 given = {name: kept(each) for name, each in defaults.items()}
-                return Closure(node, then(made_in), given)
+                return Closure(node, then(scope), given)
             case Items(items):
                 return operand.with_items(map(kept, items))
             case Named(items):
@@ -293,20 +271,3 @@ def _is_inside(each: Frame, frame: Frame) -> bool:
     while around is not None and around is not frame:
         around = around.outer
     return around is not None
-
-
-def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set[str]:
-    """The names that some statements give values to, functions nested in them aside."""
-    names: set[str] = set()
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef):
-            names.add(node.name)
-            continue
-        if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.GeneratorExp):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        waiting.extend(ast.iter_child_nodes(node))
-    return names

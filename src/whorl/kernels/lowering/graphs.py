@@ -9,20 +9,23 @@ from typing import Any, Final
 
 from whorl.errors import KernelError
 from whorl.kernels import graph, ir
+from whorl.kernels.source import assigned_names
 from whorl.kernels.types import WEAK_INT, Scalar
+from whorl.kernels.walk import every_expression, statements_in
 from whorl.reads import Step
 from whorl.reads.item import NoKey, key_code
 from whorl.reads.view import View
 
 from .arithmetic import compare
-from .calls import GRAPH, function_at, special_function
-from .expressions import expression, looked_at
-from .frame import ActiveCheckpoint, Frame, Loop, assigned_names
+from .expressions import expression
+from .frame import ActiveCheckpoint, Frame, Loop
+from .functions import GRAPH, known_function
 from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, describe
 from .sharing import vectors_in
 from .statements import block
+from .values import resolve
 
-__all__ = ["flag_at", "note_checkpoints", "with_statement"]
+__all__ = ["flag_at", "loops_around", "note_checkpoints", "with_statement"]
 
 FLAG: Final = Scalar("i", 32)
 _COUNTED: Final = {
@@ -63,7 +66,7 @@ def _managed(frame: Frame, node: ast.expr) -> tuple[ast.Call, Any] | None:
     """A call of one of whorl's own context managers, and which one; None if it is another."""
     if not isinstance(node, ast.Call) or not _is_dotted(node.func):
         return None
-    function = special_function(function_at(frame, node.func))
+    function = known_function(expression(frame, node.func))
     return (node, function) if function in GRAPH and function is not graph.do_while else None
 
 
@@ -93,7 +96,7 @@ def note_checkpoints(frame: Frame) -> None:
 
 def flag_at(frame: Frame, node: ast.expr, what: str) -> ir.Element:
     """The element of a condition or flag; a `KernelError` if it is not a single int32."""
-    operand = looked_at(expression(frame, node))
+    operand = resolve(expression(frame, node))
     if isinstance(operand, ArrayOf):
         array = operand.array
         if array.type.element == FLAG and array.type.ndim == 0:
@@ -347,8 +350,6 @@ def _written(frame: Frame, body: list[ast.stmt]) -> ir.Block:
 
 def _check_independent(frame: Frame, call: ast.Call, sections: list[ir.Block]) -> None:
     """Refuse sections of which one certainly writes an element that another one uses."""
-    from whorl.kernels.walk import every_expression, statements_in
-
     uses = [
         {_certain(e) for e in every_expression(body) if isinstance(e, ir.Element)}
         for body in sections

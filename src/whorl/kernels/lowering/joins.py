@@ -8,7 +8,7 @@ an array, a vector, a tuple of these; or the very operand, if it is the same on 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from whorl.kernels import ir
 from whorl.kernels.types import (
@@ -25,10 +25,38 @@ from whorl.kernels.types import (
 from whorl.late import dataclass, replace
 
 from .arithmetic import cast, fits
-from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Value, Vec, describe, same
-from .values import Undecided, array_strides, decide, is_scalar, number
+from .frame import Frame, Jump
+from .operands import (
+    ArrayOf,
+    Closure,
+    Items,
+    Known,
+    Operand,
+    Unset,
+    Value,
+    Vec,
+    describe,
+    same,
+)
+from .sharing import copied
+from .values import array_strides, is_scalar, number, resolve
 
-__all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "template_of"]
+__all__ = [
+    "Apart",
+    "Itself",
+    "OneArray",
+    "OneScalar",
+    "Pairs",
+    "Template",
+    "all_at_once",
+    "components",
+    "join",
+    "merge",
+    "new_variable",
+    "settings",
+    "template_of",
+    "whole",
+]
 
 
 class Apart(Exception):
@@ -86,7 +114,7 @@ Pairs: TypeAlias = list[tuple[ir.Local | ir.Component, ir.Expr]]
 
 def template_of(operand: Operand) -> Template:
     """The kind of variable that can hold an operand."""
-    operand = _decided(operand)
+    operand = resolve(operand)
     match operand:
         case Value():
             return OneScalar(operand.type)
@@ -101,15 +129,6 @@ def template_of(operand: Operand) -> Template:
         case Items(items):
             return Several(tuple(map(template_of, items)), operand.is_list)
     return Itself(operand)
-
-
-def _decided(operand: Operand) -> Operand:
-    if not isinstance(operand, Place):
-        return operand
-    try:
-        return decide(operand)
-    except Undecided:
-        return operand
 
 
 def join(operands: Sequence[Operand]) -> Template:
@@ -220,7 +239,7 @@ def settings(variable: Operand, operand: Operand) -> Pairs:
     """How a variable is set to an operand that its template was made for."""
     if same(variable, operand):
         return []
-    operand = _decided(operand)
+    operand = resolve(operand)
     match variable, operand:
         case Value(ir.Get(local)), _ if is_scalar(operand):
             assert isinstance(local.type, Scalar)
@@ -282,3 +301,53 @@ def _reads(expr: ir.Expr, locals: set[ir.Local]) -> bool:
         case ir.Element():
             return True
     return False
+
+
+# -- names ------------------------------------------------------------------------------
+
+
+def merge(
+    frame: Frame,
+    before: dict[str, Operand],
+    jumps: list[Jump],
+    around: dict[str, Operand] | None = None,
+) -> dict[str, Operand]:
+    """The names where several ways come together; each way sets what it has to.
+
+    `around` are names that live on beside those of the ways.
+    """
+    if not jumps:
+        return before
+    if len(jumps) == 1:
+        return jumps[0].names
+    names: dict[str, Operand] = {}
+    changed = [name for jump in jumps for name in jump.names]
+    pairs: list[Any] = [[] for _ in jumps]
+    for name in dict.fromkeys(changed):
+        operands = [jump.names.get(name) for jump in jumps]
+        names[name] = _merged(name, operands, pairs)
+        if isinstance(names[name], Vec | Items):
+            for jump in jumps:
+                others = [each for other, each in jump.names.items() if other != name]
+                others += (around or {}).values()
+                copied(frame, names[name], jump.names[name], others)
+    for jump, settings_of_jump in zip(jumps, pairs, strict=True):
+        jump.set(*all_at_once(settings_of_jump))
+    return names
+
+
+def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Operand:
+    there = [operand for operand in operands if operand is not None]
+    for operand in there:
+        if isinstance(operand, Unset):
+            return operand
+    if len(there) < len(operands):
+        return Unset("has a value on some ways to here, but not on all")
+    try:
+        template = join(there)
+    except Apart as error:
+        return Unset(str(error), error.remedy)
+    found = new_variable(template, name)
+    for each, operand in zip(pairs, there, strict=True):
+        each.extend(settings(found, operand))
+    return found

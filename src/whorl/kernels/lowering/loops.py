@@ -12,20 +12,23 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whorl.kernels import graph, ir
-from whorl.kernels.types import WEAK_INT, Scalar
+from whorl.kernels.source import assigned_names
+from whorl.kernels.types import WEAK_BOOL, WEAK_INT
 from whorl.late import dataclass, field
 from whorl.reads.library import own_name
 
 from .arithmetic import cast, compare, scalar_type, truth
-from .calls import function_at, special_function
-from .expressions import condition, expression, held, looked_at, number_at, operands_of, parts
-from .frame import Frame, Jump, Loop, assigned_names, place_of
+from .expressions import condition, expression, number_at, operands_of, parts, snapshot
+from .frame import Frame, Jump, Loop, place_of
+from .functions import known_function
+from .graphs import flag_at, loops_around
 from .joins import (
     Apart,
     Itself,
     OneScalar,
     Template,
     all_at_once,
+    merge,
     new_variable,
     settings,
     template_of,
@@ -33,9 +36,9 @@ from .joins import (
 from .joins import join as join_operands
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
 from .sharing import copied, vectors_in
-from .statements import assign, block, merge
+from .statements import assign, block
 from .subscripts import array_part, fail_unless
-from .values import is_scalar
+from .values import is_scalar, resolve
 
 __all__ = ["for_loop", "while_loop"]
 
@@ -57,7 +60,7 @@ class Rounds:
 def for_loop(frame: Frame, node: ast.For) -> bool:
     """`for target in iterable`."""
     if isinstance(node.iter, ast.Call):
-        function = special_function(function_at(frame, node.iter.func))
+        function = known_function(expression(frame, node.iter.func))
         name = own_name(function)
         if name in ("builtins.range", "whorl.prange"):
             return _counted(frame, node, is_parallel=name == "whorl.prange")
@@ -65,7 +68,7 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
             return _enumerated(frame, node)
         if name == "builtins.zip" and node.iter.args and not node.iter.keywords:
             return _zipped(frame, node)
-    operand = held(frame, looked_at(expression(frame, node.iter)))
+    operand = snapshot(frame, resolve(expression(frame, node.iter)))
     if isinstance(operand, ArrayOf):
         return _over_arrays(frame, node, [operand], lambda items, count: items[0])
     return _unrolled(frame, node, parts(frame, node.iter, operand))
@@ -143,7 +146,7 @@ def _over_arrays(
         for operand in operands:
             assert isinstance(operand, ArrayOf)
             part = array_part(frame, node, operand.array, [Value(count)])
-            items.append(held(frame, part))
+            items.append(snapshot(frame, part))
         return item(items, count)
 
     return _count(frame, node, (ZERO, frame.lowering.keep(stop), ONE), made)
@@ -155,7 +158,7 @@ def _enumerated(frame: Frame, node: ast.For) -> bool:
     nodes = [*node.iter.args, *starts]
     if len(nodes) not in (1, 2) or len(starts) != len(node.iter.keywords) or not node.iter.args:
         frame.refuse(node.iter, "enumerate takes what is counted, and where to start")
-    operands = [held(frame, looked_at(operand)) for operand in operands_of(frame, nodes)]
+    operands = [snapshot(frame, resolve(operand)) for operand in operands_of(frame, nodes)]
     begin = operands[1] if len(operands) > 1 else Known(0)
     if not is_scalar(begin) or not scalar_type(number_at(frame, nodes[-1], begin)).is_integer:
         frame.refuse(nodes[-1], f"enumerate starts with an int, not {describe(begin)}")
@@ -176,7 +179,7 @@ def _enumerated(frame: Frame, node: ast.For) -> bool:
 
 def _zipped(frame: Frame, node: ast.For) -> bool:
     assert isinstance(node.iter, ast.Call)
-    operands = [held(frame, looked_at(each)) for each in operands_of(frame, node.iter.args)]
+    operands = [snapshot(frame, resolve(each)) for each in operands_of(frame, node.iter.args)]
     if any(isinstance(operand, ArrayOf) for operand in operands):
         return _over_arrays(frame, node, operands, lambda items, count: Items(tuple(items)))
     columns = [parts(frame, node.iter, operand) for operand in operands]
@@ -298,7 +301,7 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
 def while_loop(frame: Frame, node: ast.While) -> bool:
     """`while test`."""
     if isinstance(node.test, ast.Call) and isinstance(node.test.func, ast.Name | ast.Attribute):
-        function = special_function(function_at(frame, node.test.func))
+        function = known_function(expression(frame, node.test.func))
         if function is graph.do_while:
             return _do_while(frame, node, node.test)
     lowering = frame.lowering
@@ -327,7 +330,7 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
         frame.names = {**rounds.after, **found["names"]}
         return block(frame, node.orelse)
     is_endless = isinstance(test, Known)
-    expr = ir.Const(_BOOL, True) if isinstance(test, Known) else test
+    expr = ir.Const(WEAK_BOOL, True) if isinstance(test, Known) else test
     lowering.emit(ir.While(label, found["before"], expr, rounds.body))
     if not is_endless:
         rounds.after = {**rounds.after, **found["names"]}  # the test has run, whatever came of it
@@ -342,8 +345,6 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
 
 def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
     """`while whorl.graph.do_while(condition)`."""
-    from .graphs import flag_at, loops_around
-
     lowering = frame.lowering
     given = [*call.args, *(each.value for each in call.keywords if each.arg == "condition")]
     if len(given) != 1 or len(call.args) + len(call.keywords) != 1:
@@ -371,9 +372,6 @@ def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
         for name in assigned & rounds.backs[0].names.keys() - rounds.heads.keys():
             rounds.after[name] = rounds.backs[0].names[name]
     return _after(frame, rounds, node.orelse)
-
-
-_BOOL: Final = Scalar("b", 8, weak=True)
 
 
 def _known_test(frame: Frame, node: ast.While) -> bool | None:
@@ -482,7 +480,7 @@ def _changed_in_place(frame: Frame, node: ast.For, names: set[str]) -> set[str]:
     ]
     bound = {each.id for each in stored if id(each) not in augmented}
     found = {each.id for each in stored} & names - bound
-    return {name for name in found if isinstance(looked_at(frame.names[name]), ArrayOf)}
+    return {name for name in found if isinstance(resolve(frame.names[name]), ArrayOf)}
 
 
 _AUGMENTED: Final[dict[type[ast.operator], str]] = {
@@ -504,7 +502,7 @@ def _reductions(frame: Frame, node: ast.For, names: set[str]) -> dict[str, str]:
             case ast.Assign(
                 [ast.Name(name) as target], ast.Call(func, [ast.Name() as first, _], [])
             ) if first.id == name:
-                function = special_function(function_at(frame, func))
+                function = known_function(expression(frame, func))
                 if function is not min and function is not max:
                     continue
                 how = "min" if function is min else "max"

@@ -1,7 +1,7 @@
 """What a Python expression stands for while a kernel is lowered.
 
 Known       a value that is known now: a literal, what `static` worked out, a global number
-Place       something in the world that nobody has looked at yet: a view
+Place       something in the world that is not read yet: a view
 Value       a number of the run
 ArrayOf     an array of the run
 Vec         a small vector that lives in the kernel
@@ -15,16 +15,14 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from whorl.fingerprint import fingerprint
 from whorl.kernels import ir
-from whorl.kernels.types import Scalar, VectorType
+from whorl.kernels.types import ArrayType, Scalar, VectorType
 from whorl.late import dataclass
+from whorl.reads import Path
 from whorl.reads.view import View
-
-if TYPE_CHECKING:
-    from .frame import Frame, Lowering
 
 __all__ = [
     "ArrayOf",
@@ -33,6 +31,7 @@ __all__ = [
     "Known",
     "Operand",
     "Place",
+    "Slots",
     "Unset",
     "Value",
     "Vec",
@@ -40,6 +39,24 @@ __all__ = [
     "kind_of",
     "same",
 ]
+
+
+class Slots(dict[Path, ir.Slot]):
+    """The places in the launch record, by where in the world their values are found."""
+
+    def at(self, path: Path, type: Scalar | ArrayType) -> ir.Slot:
+        """The place for what is at a path: a new one, if there is none."""
+        if path not in self:
+            self[path] = ir.Slot(len(self), type, str(path))
+        return self[path]
+
+
+class Scope(Protocol):
+    """Where a function is defined inside of the kernel: a frame."""
+
+    def captured(self, node: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
+        """What a function that is defined here uses of the names here and around."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +71,11 @@ class Place:
     """Something in the world. Looking at it is a read, so that is done as late as possible."""
 
     view: View
-    lowering: Lowering
+    slots: Slots
 
     def then(self, view: View) -> Place:
         """Something that was reached from here."""
-        return Place(view, self.lowering)
+        return Place(view, self.slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +136,13 @@ class Closure:
     """A function or lambda that is defined inside of the kernel."""
 
     node: ast.FunctionDef | ast.Lambda
-    frame: Frame
+    scope: Scope
     defaults: Mapping[str, Operand]
 
     @property
     def captured(self) -> dict[str, Operand]:
         """What it uses of the names around it, and what it was given when it was defined."""
-        return {**self.frame.captured(self.node), **self.defaults}
+        return {**self.scope.captured(self.node), **self.defaults}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,27 +13,27 @@ from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
+from .annotations import annotated
 from .arithmetic import OPERATORS, NotPossible, cast, compare, scalar_type, unary
 from .expressions import (
     apply,
     closure,
     condition,
     expression,
-    held,
     index_operands,
-    looked_at,
     number_at,
     parts,
-    settled,
+    resolved,
+    snapshot,
 )
 from .frame import Frame, Jump, Loop
-from .joins import Apart, all_at_once, join, new_variable, settings
-from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, Vec, describe
-from .sharing import copied, note_change
+from .joins import merge
+from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
+from .sharing import note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
-from .values import Undecided, decide, is_scalar
+from .values import Undecided, decide, is_scalar, resolve
 
-__all__ = ["assign", "block", "merge"]
+__all__ = ["STATEMENTS", "assign", "assignment_expression", "block"]
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Try: ("try", "Kernels raise nothing; check before."),
@@ -52,7 +52,7 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
     """Lower statements; whether control never comes to their end."""
     for statement in body:
         frame.at(statement)
-        lower = STATEMENTS.get(type(statement))
+        lower = frame.lowering.syntax.statements.get(type(statement))
         if lower is None:
             what, remedy = UNSUPPORTED.get(type(statement), (type(statement).__name__, ""))
             frame.refuse(statement, f"{what} is not supported in a kernel", remedy)
@@ -76,7 +76,7 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
 def _assign(frame: Frame, node: ast.Assign) -> bool:
     operand = expression(frame, node.value)
     if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
-        operand = held(frame, operand)
+        operand = snapshot(frame, operand)
     for target in node.targets:
         assign(frame, target, operand)
     return False
@@ -115,7 +115,7 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
 
 def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Operand) -> None:
     # The numbers of a vector are taken out before one is set; rows of a matrix stay what they are.
-    items = [held(frame, item) for item in parts(frame, node, operand)]
+    items = [snapshot(frame, item) for item in parts(frame, node, operand)]
     starred = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if starred:
         i = starred[0]
@@ -136,7 +136,7 @@ def store(
     """Set an element, a component, or a whole part."""
     if isinstance(owner, Place) and isinstance(owner.view.peek(), np.ndarray):
         owner = decide(owner)
-    value = looked_at(value)
+    value = resolve(value)
     match owner:
         case ArrayOf(array):
             check_writeable(frame, node, array)
@@ -230,20 +230,24 @@ def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
 
 
 def _annassign(frame: Frame, node: ast.AnnAssign) -> bool:
-    from .annotations import annotated
-
-    if node.value is None:
-        return False
-    operand = annotated(frame, node.annotation, settled(frame, node.value))
-    assign(frame, node.target, operand)
+    if node.value is not None:
+        operand = annotated(frame, node.annotation, resolved(frame, node.value))
+        assign(frame, node.target, operand)
     return False
+
+
+def assignment_expression(frame: Frame, node: ast.NamedExpr) -> Operand:
+    """`(name := value)`."""
+    operand = resolved(frame, node.value)
+    assign(frame, node.target, operand)
+    return frame.names[node.target.id]
 
 
 def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
     match node.target:
         case ast.Name(name):
             read = ast.copy_location(ast.Name(name, ast.Load()), node.target)
-            left = looked_at(expression(frame, read))
+            left = resolve(expression(frame, read))
             if frame.lowering.is_in_prange and isinstance(left, ArrayOf) and is_scalar(left):
                 _update(frame, node, ir.Element(left.array, (), ()), f"{name}[()]")
                 return False
@@ -266,13 +270,13 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
-            kept = [_held_index(frame, index) for index in indices]
+            kept = [_snapshot_of_index(frame, index) for index in indices]
             found = subscript(frame, node.target, owner, kept)
             target = found.expr if isinstance(found, Value) else None
             if frame.lowering.is_in_prange and isinstance(target, ir.Element):
                 _update(frame, node, target)
                 return False
-            read_target = held(frame, found)
+            read_target = snapshot(frame, found)
             right = expression(frame, node.value)
             if isinstance(read_target, Vec):
                 written = ast.unparse(node.target)
@@ -295,14 +299,14 @@ def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = 
     old = ir.Local("old", element.type)
     lowering.emit(ir.Set(old, element))
     left = Value(ir.Get(old))
-    right = held(frame, looked_at(expression(frame, node.value)))
+    right = snapshot(frame, resolve(expression(frame, node.value)))
     body: ir.Block = []
     with lowering.writing(body):
         if name:
             made = _in_place(frame, node, left, right, name)
         else:
             made = apply(frame, node, node.op, left, right)
-        value = cast(number_at(frame, node, looked_at(made)), element.type)
+        value = cast(number_at(frame, node, resolve(made)), element.type)
     lowering.emit(ir.Update(element, old, body, value))
 
 
@@ -340,10 +344,10 @@ def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) ->
     frame.lowering.emit(ir.Store(ir.Element(array, (), ()), number))
 
 
-def _held_index(frame: Frame, index: Any) -> Any:
+def _snapshot_of_index(frame: Frame, index: Any) -> Any:
     if isinstance(index, tuple):
-        return tuple(None if side is None else held(frame, side) for side in index)
-    return held(frame, index)
+        return tuple(None if side is None else snapshot(frame, side) for side in index)
+    return snapshot(frame, index)
 
 
 # -- control ----------------------------------------------------------------------------
@@ -368,57 +372,10 @@ def _if(frame: Frame, node: ast.If) -> bool:
     return not jumps
 
 
-def merge(
-    frame: Frame,
-    before: dict[str, Operand],
-    jumps: list[Jump],
-    around: dict[str, Operand] | None = None,
-) -> dict[str, Operand]:
-    """The names where several ways come together; each way sets what it has to.
-
-    `around` are names that live on beside those of the ways.
-    """
-    if not jumps:
-        return before
-    if len(jumps) == 1:
-        return jumps[0].names
-    names: dict[str, Operand] = {}
-    changed = [name for jump in jumps for name in jump.names]
-    pairs: list[Any] = [[] for _ in jumps]
-    for name in dict.fromkeys(changed):
-        operands = [jump.names.get(name) for jump in jumps]
-        names[name] = _merged(name, operands, pairs)
-        if isinstance(names[name], Vec | Items):
-            for jump in jumps:
-                others = [each for other, each in jump.names.items() if other != name]
-                others += (around or {}).values()
-                copied(frame, names[name], jump.names[name], others)
-    for jump, settings_of_jump in zip(jumps, pairs, strict=True):
-        jump.set(*all_at_once(settings_of_jump))
-    return names
-
-
-def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Operand:
-    there = [operand for operand in operands if operand is not None]
-    for operand in there:
-        if isinstance(operand, Unset):
-            return operand
-    if len(there) < len(operands):
-        return Unset("has a value on some ways to here, but not on all")
-    try:
-        template = join(there)
-    except Apart as error:
-        return Unset(str(error), error.remedy)
-    found = new_variable(template, name)
-    for each, operand in zip(pairs, there, strict=True):
-        each.extend(settings(found, operand))
-    return found
-
-
 def _return(frame: Frame, node: ast.Return) -> bool:
     operand: Operand = Known(None)
     if node.value is not None:
-        operand = held(frame, settled(frame, node.value))
+        operand = snapshot(frame, resolved(frame, node.value))
     for loop in frame.loops:
         if loop.is_parallel:
             _refuse_jump(frame, node, "return", loop)
@@ -464,7 +421,7 @@ def _expr(frame: Frame, node: ast.Expr) -> bool:
         return False
     operand = expression(frame, node.value)
     if isinstance(operand, Value):
-        held(frame, operand)
+        snapshot(frame, operand)
     return False
 
 
@@ -474,7 +431,7 @@ def _assert(frame: Frame, node: ast.Assert) -> bool:
     test = condition(frame, node.test)
     message = "assertion failed"
     if node.msg is not None:
-        said = settled(frame, node.msg)
+        said = resolved(frame, node.msg)
         if isinstance(said, Known):
             message = str(said.value).replace("{", "{{").replace("}", "}}")
     site = frame.lowering.site("AssertionError", message, frame.line(node))
@@ -494,24 +451,6 @@ def _functiondef(frame: Frame, node: ast.FunctionDef) -> bool:
     return False
 
 
-def _for(frame: Frame, node: ast.For) -> bool:
-    from .loops import for_loop
-
-    return for_loop(frame, node)
-
-
-def _while(frame: Frame, node: ast.While) -> bool:
-    from .loops import while_loop
-
-    return while_loop(frame, node)
-
-
-def _with(frame: Frame, node: ast.With) -> bool:
-    from .graphs import with_statement
-
-    return with_statement(frame, node)
-
-
 STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
     ast.AnnAssign: _annassign,
     ast.Assert: _assert,
@@ -520,11 +459,8 @@ STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
     ast.Break: _break,
     ast.Continue: _continue,
     ast.Expr: _expr,
-    ast.For: _for,
     ast.FunctionDef: _functiondef,
     ast.If: _if,
     ast.Pass: lambda frame, node: False,
     ast.Return: _return,
-    ast.While: _while,
-    ast.With: _with,
 }

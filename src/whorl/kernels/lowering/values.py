@@ -38,6 +38,7 @@ __all__ = [
     "is_constant_place",
     "is_scalar",
     "number",
+    "resolve",
 ]
 
 _PYTHON: Final = {"int": WEAK_INT, "float": WEAK_FLOAT, "bool": WEAK_BOOL}
@@ -63,12 +64,12 @@ def decide(place: Place) -> Operand:
         return Known(_value(view))
     if type(value) in (bool, int, float):
         (name,) = view.type()
-        return Value(ir.SlotUse(place.lowering.slot(view.path, _PYTHON[name])))
+        return Value(ir.SlotUse(place.slots.at(view.path, _PYTHON[name])))
     if isinstance(value, np.generic):
         found = scalar_of_dtype(value.dtype)
         if found is not None:
             view.type()
-            return Value(ir.SlotUse(place.lowering.slot(view.path, found)))
+            return Value(ir.SlotUse(place.slots.at(view.path, found)))
     if value is None:
         view.type()
         return Known(None)
@@ -76,6 +77,16 @@ def decide(place: Place) -> Operand:
         f"{view.path} is {kind_of(value)}, which is no value of a kernel",
         "Use its members, or wrap what is known at compile time in whorl.static(...).",
     )
+
+
+def resolve(operand: Operand) -> Operand:
+    """What an operand is to the run; a place that is nothing to the run stays one."""
+    if isinstance(operand, Place):
+        try:
+            return decide(operand)
+        except Undecided:
+            return operand
+    return operand
 
 
 def is_constant_place(view: View) -> bool:
@@ -117,7 +128,7 @@ def _array(place: Place) -> ir.Array:
             + (", for instance with x.astype(np.float64)." if dtype.kind != "c" else "."),
         )
     kind = ArrayType(element, ndim, "C" if ndim == 0 else layout, access == "rw")
-    slot = place.lowering.slot(view.path, kind)
+    slot = place.slots.at(view.path, kind)
     extents = tuple(ir.Extent(slot, axis) for axis in range(ndim))
     strides = tuple(ir.Stride(slot, axis) for axis in range(ndim))
     known = strides if kind.has_strides else None
