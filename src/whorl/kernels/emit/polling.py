@@ -25,6 +25,7 @@ from .writer import Writer
 
 __all__ = [
     "BUDGET",
+    "DECLARATIONS",
     "begin_state",
     "pace",
     "poll",
@@ -111,7 +112,7 @@ def _add_helpers(module: Module) -> None:
     """The functions that the others call, and their declarations, once in a module."""
     if not module.begins("whorl_poll"):
         return
-    for name, text in _DECLARED.items():
+    for name, text in DECLARATIONS.items():
         module.declare_as(name, text)
     for name in ("llvm.umin.i64", "llvm.umax.i64"):
         module.declare(name, "i64", "i64", "i64")
@@ -122,7 +123,7 @@ def _add_helpers(module: Module) -> None:
     )  # fmt: skip
 
 
-_DECLARED: Final = {
+DECLARATIONS: Final = {
     "clock_gettime": "declare i32 @clock_gettime(i32, ptr)",
     "usleep": "declare i32 @usleep(i32)",
     "PyGILState_Ensure": "declare i32 @PyGILState_Ensure()",
