@@ -36,10 +36,10 @@ WARM = """
     whorl.jit whorl.jit.binding whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
     whorl.jit.listening whorl.jit.sources whorl.jit.specialization whorl.jit.target
     whorl.kernels whorl.kernels.compiler whorl.kernels.kernel whorl.kernels.launch
-    whorl.kernels.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
+    whorl.kernels.language whorl.kernels.level whorl.kernels.native whorl.kernels.plain_launch
     whorl.kernels.record whorl.kernels.runtime whorl.kernels.types
     whorl.launch whorl.launch.callable whorl.launch.class_layout whorl.launch.image
-    whorl.launch.mapped
+    whorl.launch.mapped whorl.launch.scalar_functions
     whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
     whorl.reads.world
     whorl.store whorl.store.cache whorl.store.default whorl.store.directory whorl.store.found

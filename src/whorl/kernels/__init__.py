@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         dot,
         f32,
         f64,
+        func,
         i8,
         i16,
         i32,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         vec,
         zeros,
     )
-    from .marking import func
 else:
     __getattr__, __dir__ = attach(
         __name__,
@@ -43,10 +43,9 @@ else:
             "graph": "GraphStatus checkpoint",
             "kernel": "NumericKernel kernel",
             "language": (
-                "Array atomic_add atomic_max atomic_min bool_ cross dot f32 f64 i16 i32 "
+                "Array atomic_add atomic_max atomic_min bool_ cross dot f32 f64 func i16 i32 "
                 "i64 i8 norm prange static u16 u32 u64 u8 vec zeros"
             ),
-            "marking": "func",
         },
     )
 

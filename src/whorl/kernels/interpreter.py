@@ -32,10 +32,10 @@ from whorl.errors import KernelError, NoCheckpoints, UnknownCheckpoint
 from whorl.reads.world import bound
 
 from . import graph, language
+from .function_source import assigned_names, source_tree
 from .graph import GraphStatus
+from .graph_use import GraphUse
 from .labels import ENDED, is_same_label
-from .reach import Reached
-from .source import assigned_names, source_tree
 
 __all__ = ["interpreted"]
 
@@ -79,13 +79,13 @@ def interpreted(
     function: types.FunctionType,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    reach: Reached,
+    use: GraphUse,
     name: str,
     from_checkpoint: object = _BEGIN,
 ) -> Any:
     """What a launch returns, or one that is resumed."""
-    walker = _Walker(reach, from_checkpoint)
-    has_checkpoints = reach.has_checkpoints and walker.sources.has_checkpoints(function, args)
+    walker = _Walker(use, from_checkpoint)
+    has_checkpoints = use.has_checkpoints and walker.sources.has_checkpoints(function, args)
     if from_checkpoint is not _BEGIN and not has_checkpoints:
         raise NoCheckpoints(name)
     try:
@@ -381,12 +381,12 @@ class _Caller(abc.ABC):
 class _Walker(_Caller):
     """One launch."""
 
-    def __init__(self, reach: Reached, from_checkpoint: object) -> None:
+    def __init__(self, use: GraphUse, from_checkpoint: object) -> None:
         super().__init__(Mode.RUN if from_checkpoint is _BEGIN else Mode.SEEK)
         self._wanted = from_checkpoint
         self.met: list[Any] = []  # the labels that were passed while seeking
-        self._memory = {id(_root(array)) for array in reach.arrays}
-        self._kept = reach.arrays
+        self._memory = {id(_root(array)) for array in use.arrays}
+        self._kept = use.arrays
 
     def _assign(self, target: ast.expr, value: Any, names: Names) -> None:
         """Give a target a value, unless that is memory and only names are to be set."""

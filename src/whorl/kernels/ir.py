@@ -1,7 +1,7 @@
 """The typed program between Python's syntax tree and LLVM: variables, expressions, statements.
 
 Expressions have a type and no effect. Statements run in order; control is structured: a scope
-or a loop has a label, and `Leave` and `Next` go to its end or to its next round. Every name
+or a loop has a label, and `Leave` and `Next` go to its end or to its next iteration. Every name
 has been looked up, every call has been followed, and every conversion is written out.
 
     Local               a variable of one type; it may be set again
@@ -263,7 +263,7 @@ class Atomic:
 class Update:
     """An augmented assignment to an element, in a parallel loop.
 
-    `old` holds the element as it was read before. If other rounds may change the element, it is
+    `old` holds the element as it was read before. If other iterations may change the element, it is
     read again, and `body` and `value` are worked out again, until nobody has changed it between.
     """
 
@@ -271,7 +271,7 @@ class Update:
     old: Local
     body: Block
     value: Expr
-    is_own: bool = False  # no other round changes the element
+    is_own: bool = False  # no other iteration changes the element
 
 
 @dataclass(slots=True, eq=False)
@@ -285,7 +285,7 @@ class If:
 
 @dataclass(slots=True, eq=False)
 class For:
-    """A counted loop. `step` is not zero; `local` holds the count at the begin of each round."""
+    """A counted loop. `step` is not zero; `local` holds the count when an iteration begins."""
 
     label: str
     local: Local
@@ -299,7 +299,7 @@ class For:
 class While:
     """A loop with a test at its head; the test may need statements of its own.
 
-    If it is sure, the first round runs without the test.
+    If it is sure, the first iteration runs without the test.
     """
 
     label: str
@@ -326,7 +326,7 @@ class Leave:
 
 @dataclass(slots=True, eq=False)
 class Next:
-    """Go to the next round of a loop."""
+    """Go to the next iteration of a loop."""
 
     label: str
 
@@ -341,7 +341,7 @@ class Reduction:
 
 @dataclass(slots=True, eq=False)
 class Parallel:
-    """A counted loop whose rounds may run at the same time."""
+    """A counted loop whose iterations may run at the same time."""
 
     label: str
     local: Local
@@ -350,7 +350,7 @@ class Parallel:
     step: Expr
     body: Block
     reductions: tuple[Reduction, ...] = ()
-    guards: tuple[Expr, ...] = ()  # where one does not hold, the rounds run one after the other
+    guards: tuple[Expr, ...] = ()  # where one does not hold, the iterations run one after the other
 
 
 @dataclass(slots=True, eq=False)

@@ -106,9 +106,9 @@ class NumericKernel(Kernel):
         found = self._reaching.get(cls)
         if found is None:
             with importing:
-                from .reach import reached
+                from .graph_use import graph_use
 
-            found = self._reaching[cls] = reached(self.function, (instance,)).has_checkpoints
+            found = self._reaching[cls] = graph_use(self.function, (instance,)).has_checkpoints
         return found
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -302,10 +302,10 @@ class NumericKernel(Kernel):
         42
         """
         with importing:
-            from .reach import reached
+            from .graph_use import graph_use
 
         with np.errstate(all="ignore"):
-            found = reached(self.function, (*args, *kwargs.values()))
+            found = graph_use(self.function, (*args, *kwargs.values()))
             if not found.graph:
                 return _as_python(self.function(*args, **kwargs))
             with importing:
@@ -316,11 +316,11 @@ class NumericKernel(Kernel):
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
         with importing:
+            from .graph_use import graph_use
             from .interpreter import interpreted
-            from .reach import reached
 
         with np.errstate(all="ignore"):
-            found = reached(self.function, (*args, *kwargs.values()))
+            found = graph_use(self.function, (*args, *kwargs.values()))
             return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
 
     def inspect(self, form: Form = "ir", which: int = -1) -> str:

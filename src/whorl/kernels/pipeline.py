@@ -1,4 +1,4 @@
-"""The views of a call in, the artifact of its kernel out: lower, passes, LLVM, link."""
+"""Compiles a kernel from the views of a call: lowering, passes, LLVM, linking."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from whorl.settings import current
 
 from . import ir
 from .emit import emit
+from .ir_text import text_of
+from .ir_walk import statements_of
 from .lowering import lower
 from .machine import machine_code
 from .passes import run_passes
 from .record import ABI
-from .text import text_of
 from .types import ArrayType, Scalar
-from .walk import statements_of
 
 __all__ = ["compiled"]
 
 
 def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
-    """Compile the function that is looked at."""
+    """The artifact of the function that is compiled."""
     level, debug = inputs.target("cpu"), inputs.target("debug")
     lowered = lower(inputs, debug=debug)
     function = lowered.function
@@ -38,7 +38,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
     except RecursionError:
         raise _too_deep(inputs.function().function) from None
     statements = list(statements_of(function))
-    told: dict[str, Plain] = {
+    metadata: dict[str, Plain] = {
         "abi": ABI,
         "level": level,
         "slots": _plain_slots(lowered.paths, [slot.type for slot in function.slots]),
@@ -55,7 +55,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "checkpoints": _plain_labels(function),
     }
     code = machine_code(emitted.text, level)
-    # Nobody reads these where the image can be mapped and nobody asks: they are kept small.
+    # These are only read where the image cannot be mapped, or for `inspect`: they are compressed.
     payloads = {
         "object": zlib.compress(code),
         "llvm": zlib.compress(emitted.text.encode()),
@@ -67,8 +67,8 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         pass
     else:
         payloads["image"] = image.text
-        told["image"] = image.plain
-    return Artifact(payloads, told)
+        metadata["image"] = image.plain
+    return Artifact(payloads, metadata)
 
 
 def _too_deep(function: types.FunctionType) -> KernelError:

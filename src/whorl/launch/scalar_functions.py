@@ -7,8 +7,8 @@ that an image with it may call. To add `np.arcsinh`, add
     ScalarFunction("asinh", numpy="arcsinh", math="asinh"),
 
 A function that is made of several operations (`np.sign`, `np.clip`) is a row of the table in
-`kernels/lowering/scalar_calls.py` instead. The table is here and not in the compiler because a process
-that only loads images has to know which functions these may call.
+`kernels/lowering/scalar_calls.py` instead. This table is not in the compiler because a process that
+only loads images has to know which functions these may call.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from whorl.late import dataclass
 from .checkpoints import resumptions
 from .module import Module
 from .polling import begin_state
-from .statements import STATEMENTS
+from .statement_text import STATEMENTS
 from .writer import Writer
 
 __all__ = ["Emitted", "emit"]

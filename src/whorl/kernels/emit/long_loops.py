@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whorl.kernels import ir
-from whorl.kernels.walk import compared, every_expression, set_once, statements_in, statements_of
+from whorl.kernels.ir_walk import compared, every_expression, set_once, statements_in, statements_of
 
 __all__ = ["CLOCKS", "LongLoops", "may_leave", "takes_elements"]
 

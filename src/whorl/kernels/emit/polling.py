@@ -190,8 +190,8 @@ again:
 whether:
   %waited = sub i64 %now, %last
   %is_soon = icmp slt i64 %waited, {interval}
-  br i1 %is_soon, label %go_on, label %look
-look:
+  br i1 %is_soon, label %go_on, label %check
+check:
   store i64 %now, ptr %last_place
   %lock = call i32 @PyGILState_Ensure()
   %raised = call i32 @PyErr_CheckSignals()

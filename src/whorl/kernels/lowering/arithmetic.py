@@ -1,4 +1,4 @@
-"""Typed expressions in, the typed expression of an operator out: every conversion written out."""
+"""The typed expressions of operators, with every conversion written out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python expression in, an operand out: one function per kind of node, by a table."""
+"""Lowers Python expressions to operands: one function per kind of node, by a table."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ from .operands import (
     describe,
     kind_of,
 )
+from .run_values import Undecided, decide, is_scalar, number, resolve
 from .sharing import copied
 from .subscripts import subscript, transposed
-from .values import Undecided, decide, is_scalar, number, resolve
 
 __all__ = [
     "EXPRESSIONS",
@@ -108,7 +108,7 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
 
 
 def resolved(frame: Frame, node: ast.expr) -> Operand:
-    """What an expression stands for, looked at: a place becomes what the run needs of it."""
+    """What an expression stands for; a place becomes what the run needs of it."""
     return resolve(expression(frame, node))
 
 
@@ -579,7 +579,7 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Operand:
 
 
 def _merge_names(frame: Frame, jumps: list[Jump]) -> None:
-    """The names after two ways through an expression, which `:=` may have left different."""
+    """The names after two branches of an expression, which `:=` may have left different."""
     first, second = jumps
     if _differ(first.names, second.names):
         frame.names = merge(frame, first.names, jumps)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from whorl.kernels import ir
-from whorl.kernels.source import Source, bound_names, free_names
+from whorl.kernels.function_source import Source, bound_names, free_names
 from whorl.kernels.types import Scalar
 from whorl.late import dataclass, field
 from whorl.reads import CodeView, Inputs
@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class Jump:
-    """A way out of a block: where it is written, and the names as they are there.
+    """A jump out of a block: where it is written, and the names as they are there.
 
     What has to be set before it goes to the end of the block, before a `Leave` or `Next`.
     """
@@ -43,14 +43,14 @@ class Jump:
     node: ast.Return | None = None
 
     def set(self, *statements: ir.Stmt) -> None:
-        """Write statements that run on the way."""
+        """Write statements that run before it."""
         ends = bool(self.block) and isinstance(self.block[-1], ir.Leave | ir.Next)
         self.block[len(self.block) - ends : len(self.block) - ends] = statements
 
 
 @dataclass(slots=True)
 class Loop:
-    """A loop that is being lowered, and the ways out of its rounds."""
+    """A loop that is being lowered, and the jumps out of its iterations."""
 
     leave: str
     next: str
@@ -100,7 +100,7 @@ class Lowering:
         self.parallel_depth = 0
         self.is_in_prange = False  # where others may change an element at the same time
         self.checkpoint: ActiveCheckpoint | None = None
-        self.outside: set[ir.Local] = set()  # vectors that belong to all rounds of a prange
+        self.outside: set[ir.Local] = set()  # vectors that belong to all iterations of a prange
         self.shared: set[ir.Local] = set()  # vectors that a join copied under another name's eyes
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
@@ -141,7 +141,7 @@ class Lowering:
 
 
 class Frame(Scope):
-    """A function that is being followed: its names, and the ways out of it."""
+    """A function that is being followed: its names, and the jumps out of it."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Frame(Scope):
         self.caller = caller
         self.outer = outer  # the frame that a nested function is defined in
         self.path_of_call = tuple(path)
-        self.path = list(path)  # which calls and unrolled rounds this is inside of
+        self.path = list(path)  # which calls and unrolled iterations this is inside of
         self.loops: list[Loop] = []
         self.returns: list[Jump] = []
         self.leave = lowering.label("return")
@@ -178,7 +178,9 @@ class Frame(Scope):
                 if isinstance(found, Unset):
                     self.refuse(node, f"{name!r} {found.reason}", found.remedy)
                 if frame is not self and name in frame.reduced:
-                    self.refuse(node, f"{name!r} is not known before all rounds of prange are done")
+                    self.refuse(
+                        node, f"{name!r} is not known before all iterations of prange are done"
+                    )
                 return found
             if name in frame.bound:
                 self.refuse(node, f"{name!r} has no value here", "Give it a value before.")

@@ -35,9 +35,9 @@ from .arithmetic import binary, cast, constant, scalar_type, truth
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe, kind_of
+from .run_values import is_scalar, resolve
 from .scalar_calls import SCALAR_CALLS
 from .subscripts import check_writeable, element_of, spread
-from .values import is_scalar, resolve
 
 __all__ = ["GRAPH", "METHODS", "handler_of", "known_function"]
 
@@ -202,7 +202,7 @@ def _type(call: KnownCall) -> Operand:
             kind = view.attr("__class__")
             if kind.peek() is not type(value):
                 call.refuse(
-                    f"{view.path} is {kind_of(value)}, and says that it is of another class",
+                    f"{view.path} is {kind_of(value)}, whose __class__ is another class",
                     "Name the class that is meant.",
                 )
             return operand.then(kind)

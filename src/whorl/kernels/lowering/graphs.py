@@ -1,4 +1,4 @@
-"""The `with` statements of a kernel in, checkpoints and sections of the program out."""
+"""Lowers `with` statements: checkpoints and parallel sections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from whorl.errors import KernelError
 from whorl.kernels import graph, ir
-from whorl.kernels.source import assigned_names
+from whorl.kernels.function_source import assigned_names
+from whorl.kernels.ir_walk import every_expression, statements_in
 from whorl.kernels.types import WEAK_INT, Scalar
-from whorl.kernels.walk import every_expression, statements_in
 from whorl.reads import Step
 from whorl.reads.item import NoKey, key_code
 from whorl.reads.view import View
@@ -21,16 +21,16 @@ from .expressions import expression
 from .frame import ActiveCheckpoint, Frame, Loop
 from .functions import GRAPH, known_function
 from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, describe
+from .run_values import resolve
 from .sharing import vectors_in
 from .statements import block
-from .values import resolve
 
 __all__ = ["flag_at", "loops_around", "note_checkpoints", "with_statement"]
 
 FLAG: Final = Scalar("i", 32)
 _COUNTED: Final = {
-    "for": "a for loop: a resume does not know in which round it was",
-    "prange": "prange: its rounds run at the same time",
+    "for": "a for loop: a resume does not know in which iteration it was",
+    "prange": "prange: its iterations run at the same time",
     "section": "a parallel section: the others run at the same time",
 }
 
@@ -87,7 +87,7 @@ def note_checkpoints(frame: Frame) -> None:
         for item in node.items:
             try:
                 found = _managed(frame, item.context_expr)
-            except KernelError:  # it is said where it is lowered, if it is
+            except KernelError:  # it is raised where the statement is lowered, if it is
                 continue
             if found is not None and found[1] is graph.checkpoint:
                 lowering.function.has_checkpoints = True
@@ -213,7 +213,7 @@ def _member(frame: Frame, node: ast.expr) -> Place | None:
 
 
 def _label(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
-    """A label, and how it is found again: a literal, where the source looks for it, by name."""
+    """A label, and how it is found again: a literal, the path in the source, or by name."""
     match operand:
         case Place(view):
             value: Any = view.peek()
@@ -275,7 +275,7 @@ def _variables(operand: Operand) -> Iterator[ir.Local]:
 
 
 def _sections(frame: Frame, node: ast.With, call: ast.Call) -> bool:
-    """Sections that may run at the same time: the rounds of a parallel loop, one for each."""
+    """Sections that may run at the same time: the iterations of a parallel loop, one for each."""
     lowering = frame.lowering
     bodies = [_section(frame, call, statement) for statement in node.body]
     _no_arguments(frame, call)

@@ -1,8 +1,8 @@
-"""Several ways to one place in, one operand per name out.
+"""Merges the names of several branches: one operand per name.
 
-Where control comes together, a name may stand for different things: then it becomes a
-variable, which every way sets. A template says what kind of variable: a number of a type,
-an array, a vector, a tuple of these; or the very operand, if it is the same on every way.
+Where branches meet, a name may stand for different things: then it becomes a variable, which
+every branch sets. A template says what kind of variable: a number of a type, an array, a vector,
+a tuple of these; or the very operand, if it is the same in every branch.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from .operands import (
     describe,
     same,
 )
+from .run_values import array_strides, is_scalar, number, resolve
 from .sharing import copied
-from .values import array_strides, is_scalar, number, resolve
 
 __all__ = [
     "Apart",
@@ -65,7 +65,7 @@ class Apart(Exception):
     def __init__(
         self,
         reason: str,
-        remedy: str = "Let it be of the same kind on every way: a number, or a tuple of as many.",
+        remedy: str = "Make it the same kind in every branch: a number, or a tuple of one length.",
     ) -> None:
         super().__init__(reason)
         self.remedy = remedy
@@ -80,7 +80,7 @@ class OneScalar:
 
 @dataclass(frozen=True, slots=True)
 class OneArray:
-    """An array; strided if the ways have different layouts."""
+    """An array; strided if the branches have different layouts."""
 
     type: ArrayType
 
@@ -102,7 +102,7 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Itself:
-    """The operand, on every way."""
+    """The operand, in every branch."""
 
     operand: Operand
 
@@ -132,7 +132,7 @@ def template_of(operand: Operand) -> Template:
 
 
 def join(operands: Sequence[Operand]) -> Template:
-    """The kind of variable for what comes from several ways; `Apart` if there is none."""
+    """The kind of variable for what comes from several branches; `Apart` if there is none."""
     first = operands[0]
     if all(same(first, other) for other in operands[1:]):
         return Itself(first)
@@ -152,7 +152,7 @@ def _holding(type: Scalar, operands: Sequence[Operand]) -> Scalar:
         return type
     wide = promote(type, Scalar("u", 64) if min(misfits) >= 0 and max(misfits) >= 2**63 else I64)
     if not wide.is_integer:
-        raise Apart(f"is {type} on one way here and {misfits[0]} on another")
+        raise Apart(f"is {type} in one branch and {misfits[0]} in another")
     return wide
 
 
@@ -171,23 +171,23 @@ def _together(left: Template, right: Template) -> Template:
             return left
         case Itself(Closure() as a), Itself(Closure() as b) if a.node is b.node:
             raise _apart(a, b)
-    raise Apart(f"is {_words(left)} on one way here and {_words(right)} on another")
+    raise Apart(f"is {_words(left)} in one branch and {_words(right)} in another")
 
 
 def _apart(left: Closure, right: Closure) -> Apart:
-    """Why one function on two ways is not the same."""
+    """Why one function is not the same in two branches."""
     function = describe(left)
     for name, other in right.captured.items():
         one = left.captured.get(name)
         if one is None or same(one, other):
             continue
-        ways = f"{describe(one)} on one way here and {describe(other)} on another"
+        both = f"{describe(one)} in one branch and {describe(other)} in another"
         return Apart(
             f"is {function}, whose {name!r} is "
-            f"{ways if describe(one) != describe(other) else 'not the same on every way to here'}",
+            f"{both if describe(one) != describe(other) else 'not the same in every branch'}",
             f"Pass {name!r} to {function} as an argument, or return what it would return.",
         )
-    return Apart(f"is {function} on every way here, with other names or defaults")
+    return Apart(f"is {function} in every branch, with other names or defaults")
 
 
 def _words(template: Template) -> str:
@@ -312,9 +312,9 @@ def merge(
     jumps: list[Jump],
     around: dict[str, Operand] | None = None,
 ) -> dict[str, Operand]:
-    """The names where several ways come together; each way sets what it has to.
+    """The names where several branches meet; each branch sets its variables.
 
-    `around` are names that live on beside those of the ways.
+    `around` are names that live on beside those of the branches.
     """
     if not jumps:
         return before
@@ -342,7 +342,7 @@ def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Oper
         if isinstance(operand, Unset):
             return operand
     if len(there) < len(operands):
-        return Unset("has a value on some ways to here, but not on all")
+        return Unset("has a value in some branches, but not in all")
     try:
         template = join(there)
     except Apart as error:

@@ -12,7 +12,7 @@ from whorl.late import dataclass
 from .expressions import number_at, parts
 from .frame import Frame
 from .operands import Items, Known, Operand, Place, describe
-from .values import resolve
+from .run_values import resolve
 
 __all__ = ["Handler", "KnownCall"]
 

@@ -1,8 +1,8 @@
-"""Python loops in, loops of the program out.
+"""Lowers Python's loops.
 
-A name that a round leaves different from how it found it becomes a variable. Its type is found
-by trying: the body is lowered with the types of the beginning, and if a round ends with wider
-ones, again with those. A loop over things that are known now is written out, round by round.
+A name that an iteration changes becomes a variable. Its type is found by trying: the body is
+lowered with the types before the loop, and if an iteration ends with wider ones, again with those.
+A loop over things that are known at compile time is unrolled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whorl.kernels import graph, ir
-from whorl.kernels.source import assigned_names
+from whorl.kernels.function_source import assigned_names
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT
 from whorl.late import dataclass, field
 from whorl.reads.library import own_name
@@ -35,10 +35,10 @@ from .joins import (
 )
 from .joins import join as join_operands
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
+from .run_values import is_scalar, resolve
 from .sharing import copied, vectors_in
 from .statements import assign, block
 from .subscripts import array_part, fail_unless
-from .values import is_scalar, resolve
 
 __all__ = ["for_loop", "while_loop"]
 
@@ -47,13 +47,13 @@ ONE: Final = ir.Const(WEAK_INT, 1)
 
 
 @dataclass(slots=True)
-class Rounds:
-    """The lowered rounds of a loop: its block, the names at its head, the ways out."""
+class LoopBody:
+    """The lowered body of a loop: its block, the names at its head, the jumps out of it."""
 
     body: ir.Block
     loop: Loop
     heads: dict[str, Operand]
-    backs: list[Jump]  # the ways from the end of a round to the next
+    backs: list[Jump]  # from the end of an iteration to the next
     after: dict[str, Operand] = field(default_factory=dict)
 
 
@@ -121,9 +121,9 @@ def _count(
         return block(frame, node.body)
 
     assigned = assigned_names([node.target, *node.body])
-    rounds = _stable(frame, node, assigned, label, body)
-    frame.lowering.emit(ir.For(label, count, *bounds, rounds.body))
-    return _after(frame, rounds, node.orelse)
+    lowered = _stable(frame, node, assigned, label, body)
+    frame.lowering.emit(ir.For(label, count, *bounds, lowered.body))
+    return _after(frame, lowered, node.orelse)
 
 
 def _over_arrays(
@@ -186,7 +186,7 @@ def _zipped(frame: Frame, node: ast.For) -> bool:
     return _unrolled(frame, node, [Items(row) for row in zip(*columns, strict=False)])
 
 
-# -- rounds until the types are stable --------------------------------------------------
+# -- until the types are stable ---------------------------------------------------------
 
 
 def _stable(
@@ -197,8 +197,8 @@ def _stable(
     body: Callable[[Loop], bool],
     *,
     kind: str = "for",
-) -> Rounds:
-    """Lower a round as often as it takes until every name begins it as the last one left it."""
+) -> LoopBody:
+    """Lower the body until every name has the type at its head that it has at its end."""
     lowering, before = frame.lowering, frame.names
     key = (*frame.path, *place_of(node))
     known = lowering.guesses.setdefault(key, {})
@@ -237,8 +237,8 @@ def _stable(
         lowering.emit(statement)
     after = {**before, **heads}
     for name in assigned - before.keys():
-        after[name] = Unset("has a value only if the loop before has a round")
-    return Rounds(written, loop, heads, backs, after=after)
+        after[name] = Unset("has a value only if the loop before has an iteration")
+    return LoopBody(written, loop, heads, backs, after=after)
 
 
 def _note_copies(
@@ -279,10 +279,10 @@ def _widened(template: Template, first: Operand, operands: list[Operand]) -> Tem
         return Itself(Unset(str(error), error.remedy))
 
 
-def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
+def _after(frame: Frame, lowered: LoopBody, orelse: list[ast.stmt]) -> bool:
     """What follows a loop whose statement was just written: its `else`, and its breaks."""
-    lowering, loop = frame.lowering, rounds.loop
-    frame.names = dict(rounds.after)
+    lowering, loop = frame.lowering, lowered.loop
+    frame.names = dict(lowered.after)
     if not loop.breaks:
         return block(frame, orelse)
     inner: ir.Block = [lowering.block.pop()]
@@ -291,7 +291,7 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
         if not block(frame, orelse):
             jumps.append(Jump(inner, frame.names))
     lowering.emit(ir.Scope(loop.leave, inner))
-    frame.names = merge(frame, rounds.after, jumps)
+    frame.names = merge(frame, lowered.after, jumps)
     return False
 
 
@@ -323,23 +323,23 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
         frame.names = names_before
         return block(frame, node.orelse)
     assigned = assigned_names([node.test, *node.body])
-    rounds = _stable(frame, node, assigned, label, body, kind="while")
+    lowered = _stable(frame, node, assigned, label, body, kind="while")
     test = found["test"]
-    if isinstance(test, Known) and not test.value:  # there is no round, and the test was all
+    if isinstance(test, Known) and not test.value:  # there is no iteration, only the test
         lowering.block.extend(found["before"])
-        frame.names = {**rounds.after, **found["names"]}
+        frame.names = {**lowered.after, **found["names"]}
         return block(frame, node.orelse)
     is_endless = isinstance(test, Known)
     expr = ir.Const(WEAK_BOOL, True) if isinstance(test, Known) else test
-    lowering.emit(ir.While(label, found["before"], expr, rounds.body))
+    lowering.emit(ir.While(label, found["before"], expr, lowered.body))
     if not is_endless:
-        rounds.after = {**rounds.after, **found["names"]}  # the test has run, whatever came of it
-        return _after(frame, rounds, node.orelse)
-    if not rounds.loop.breaks:
+        lowered.after = {**lowered.after, **found["names"]}  # the test has run in any case
+        return _after(frame, lowered, node.orelse)
+    if not lowered.loop.breaks:
         return True
     inner: ir.Block = [lowering.block.pop()]
-    lowering.emit(ir.Scope(rounds.loop.leave, inner))
-    frame.names = merge(frame, rounds.after, rounds.loop.breaks)
+    lowering.emit(ir.Scope(lowered.loop.leave, inner))
+    frame.names = merge(frame, lowered.after, lowered.loop.breaks)
     return False
 
 
@@ -352,7 +352,7 @@ def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
     if any(loop.kind == "prange" for loop in loops_around(frame)):
         frame.refuse(
             call,
-            "do_while inside of prange: all rounds would share its condition",
+            "do_while inside of prange: all iterations would share its condition",
             "Write a plain while, or put the prange into the loop.",
         )
     label = lowering.label("do")
@@ -366,12 +366,12 @@ def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
         return block(frame, node.body)
 
     assigned = assigned_names([call, *node.body])
-    rounds = _stable(frame, node, assigned, label, body, kind="while")
-    lowering.emit(ir.While(label, found["before"], found["test"], rounds.body, is_sure=True))
-    if len(rounds.backs) == 1:  # what the first round has set is set
-        for name in assigned & rounds.backs[0].names.keys() - rounds.heads.keys():
-            rounds.after[name] = rounds.backs[0].names[name]
-    return _after(frame, rounds, node.orelse)
+    lowered = _stable(frame, node, assigned, label, body, kind="while")
+    lowering.emit(ir.While(label, found["before"], found["test"], lowered.body, is_sure=True))
+    if len(lowered.backs) == 1:  # the first iteration has set it
+        for name in assigned & lowered.backs[0].names.keys() - lowered.heads.keys():
+            lowered.after[name] = lowered.backs[0].names[name]
+    return _after(frame, lowered, node.orelse)
 
 
 def _known_test(frame: Frame, node: ast.While) -> bool | None:
@@ -383,7 +383,7 @@ def _known_test(frame: Frame, node: ast.While) -> bool | None:
 
 
 def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
-    """A loop over known things: its rounds one after the other."""
+    """A loop over known things: its iterations one after the other."""
     lowering = frame.lowering
     leave = lowering.label("leave")
     breaks: list[Jump] = []
@@ -391,7 +391,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
     has_ended = False
     with lowering.writing(everything):
         for number, item in enumerate(items):
-            loop = Loop(leave, lowering.label("round"), is_unrolled=True, kind="unrolled")
+            loop = Loop(leave, lowering.label("iteration"), is_unrolled=True, kind="unrolled")
             frame.loops.append(loop)
             frame.path.append(~number)  # no line of a call is negative
             written: ir.Block = []
@@ -403,9 +403,9 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
             breaks += loop.breaks
             # The block stays the same list: jumps in it are completed where they come out.
             lowering.emit(ir.Scope(loop.next, written))
-            ways = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
-            frame.names = merge(frame, frame.names, ways)
-            has_ended = not ways
+            backs = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
+            frame.names = merge(frame, frame.names, backs)
+            has_ended = not backs
             if has_ended:
                 break
         if not has_ended:
@@ -420,7 +420,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
 
 
 def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Expr]) -> bool:
-    """Rounds that may run at the same time: each has its own names, except for reductions."""
+    """Iterations that may run at the same time: each has its own names, except for reductions."""
     if node.orelse:
         frame.refuse(node, "prange with else", "Write the statements after the loop.")
     lowering = frame.lowering
@@ -431,9 +431,9 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     outside = lowering.outside
     lowering.outside = outside | set(vectors_in(before.values()))
     own = Unset(
-        "is set inside of prange, where every round has its own",
+        "is set inside of prange, where every iteration has its own",
         "A sum (s += x; also *=, min, max) that is not read in the loop comes out whole; keep "
-        "anything else in an array, an element for each round.",
+        "anything else in an array, an element for each iteration.",
     )
     for name in assigned - reductions.keys():
         frame.names[name] = own
@@ -451,7 +451,7 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     lowering.is_in_prange = True
     frame.reduced = frozenset(reductions)
     try:
-        rounds = _stable(frame, node, set(reductions), label, body, kind="prange")
+        lowered = _stable(frame, node, set(reductions), label, body, kind="prange")
     finally:
         lowering.parallel_depth -= 1
         lowering.is_in_prange = False
@@ -459,13 +459,13 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         frame.reduced = frozenset()
     found = []
     for name, how in reductions.items():
-        head = rounds.heads[name]
+        head = lowered.heads[name]
         assert isinstance(head, Value)
         assert isinstance(head.expr, ir.Get)
         found.append(ir.Reduction(how, head.expr.local))
-    inner: ir.Block = [ir.Scope(label, rounds.body)]
+    inner: ir.Block = [ir.Scope(label, lowered.body)]
     lowering.emit(ir.Parallel(label, count, *bounds, inner, tuple(found)))
-    frame.names = {**before, **rounds.heads}
+    frame.names = {**before, **lowered.heads}
     for name in assigned - reductions.keys():
         frame.names[name] = own
     return False

@@ -1,4 +1,4 @@
-"""The kernel's own function in, the whole program out: parameters, body, results."""
+"""Lowers the kernel's own function: parameters, body, results."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Final
 from whorl.errors import KernelError
 from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.kernels import ir
-from whorl.kernels.source import source_tree
+from whorl.kernels.function_source import source_tree
 from whorl.kernels.types import is_scalar_value
 from whorl.late import dataclass
 from whorl.lazy import logger
 from whorl.reads import Inputs, Path
 
-from .annotations import parameter
+from .annotated_types import parameter
 from .arithmetic import NotPossible, cast, scalar_type
-from .calls import call
 from .expressions import EXPRESSIONS
+from .followed_calls import call
 from .frame import Frame, Jump, Lowering, Syntax
 from .graphs import note_checkpoints, with_statement
 from .joins import merge
 from .loops import for_loop, while_loop
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
+from .run_values import is_scalar, number, resolve
 from .statements import STATEMENTS, assignment_expression, block
-from .values import is_scalar, number, resolve
 
 __all__ = ["Lowered", "lower"]
 

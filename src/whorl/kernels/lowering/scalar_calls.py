@@ -40,7 +40,7 @@ from .arithmetic import (
 )
 from .known_calls import Handler, KnownCall
 from .operands import Operand, Value, Vec
-from .values import is_scalar
+from .run_values import is_scalar
 
 __all__ = ["SCALAR_CALLS"]
 

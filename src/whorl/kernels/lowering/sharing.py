@@ -1,6 +1,6 @@
-"""Vectors with two names in, an error out where one of them is changed after a join copied it.
+"""Refuses to change a vector that has two names after a join copied it.
 
-A small vector is a variable. Where ways come together and a name stands for different vectors,
+A small vector is a variable. Where branches meet and a name stands for different vectors,
 the join copies them into one. In Python the name would go on standing for the very vector that
 another name may have, and a change of one would be seen in the other. So both the copy and
 what it was copied from may be read from then on, but not changed, unless no other name is left.
@@ -72,6 +72,6 @@ def _labels(frame: Frame) -> Iterator[str]:
 def _refuse(frame: Frame, node: ast.AST) -> None:
     frame.refuse(
         node,
-        "a vector that has two names is changed, and one of them is another vector on another way",
+        "a vector with two names is changed, and one of them is another vector in another branch",
         "Make a vector of its own before: v = v.copy().",
     )

@@ -1,4 +1,4 @@
-"""A Python statement in, statements of the program out: one function per kind, by a table."""
+"""Lowers Python statements: one function per kind, by a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
-from .annotations import annotated
+from .annotated_types import annotated
 from .arithmetic import OPERATORS, NotPossible, cast, compare, scalar_type, unary
 from .expressions import (
     apply,
@@ -29,9 +29,9 @@ from .expressions import (
 from .frame import Frame, Jump, Loop
 from .joins import merge
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
+from .run_values import Undecided, decide, is_scalar, resolve
 from .sharing import note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
-from .values import Undecided, decide, is_scalar, resolve
 
 __all__ = ["STATEMENTS", "assign", "assignment_expression", "block"]
 
@@ -164,7 +164,7 @@ def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
     if vec.local in frame.lowering.outside:
         frame.refuse(
             node,
-            "a vector from outside of prange is changed inside: all rounds would share it",
+            "a vector from outside of prange is changed inside: all iterations would share it",
             "Copy it inside of the loop, or use an array and atomics.",
         )
 
@@ -285,12 +285,12 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                 made = apply(frame, node, node.op, read_target, right)
             store(frame, node.target, owner, kept, made)
         case _:
-            assign(frame, node.target, Known(None))  # says why not
+            assign(frame, node.target, Known(None))  # which raises the error
     return False
 
 
 def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = "") -> None:
-    """Change an element that other rounds of prange may change at the same time.
+    """Change an element that other iterations of prange may change at the same time.
 
     An array that has a name itself, and no dimensions, keeps its type as NumPy keeps it.
     """
@@ -388,7 +388,7 @@ def _return(frame: Frame, node: ast.Return) -> bool:
 def _refuse_jump(frame: Frame, node: ast.AST, what: str, loop: Loop) -> None:
     if loop.kind == "section":
         frame.refuse(node, f"{what} out of a parallel section", "The others may still run.")
-    frame.refuse(node, f"{what} inside of prange", "The rounds run at the same time.")
+    frame.refuse(node, f"{what} inside of prange", "The iterations run at the same time.")
 
 
 def _break(frame: Frame, node: ast.Break) -> bool:
@@ -431,9 +431,9 @@ def _assert(frame: Frame, node: ast.Assert) -> bool:
     test = condition(frame, node.test)
     message = "assertion failed"
     if node.msg is not None:
-        said = resolved(frame, node.msg)
-        if isinstance(said, Known):
-            message = str(said.value).replace("{", "{{").replace("}", "}}")
+        text = resolved(frame, node.msg)
+        if isinstance(text, Known):
+            message = str(text.value).replace("{", "{{").replace("}", "}}")
     site = frame.lowering.site("AssertionError", message, frame.line(node))
     fail: ir.Block = [ir.Raise(site, ())]
     if isinstance(test, Known):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whorl.kernels import ir
-from whorl.kernels.walk import statements_in
+from whorl.kernels.ir_walk import statements_in
 from whorl.late import dataclass
 
 from .frame import Frame
@@ -141,8 +141,8 @@ def _passed(
             return ArrayOf(seen, view), ("array", array.type, array.path, where)
         case Items(items):
             found = [_passed(item, f"{name}.{i}", params, args) for i, item in enumerate(items)]
-            said = ("items", operand.is_list, *(part for _, part in found))
-            return operand.with_items(each for each, _ in found), said
+            key = ("items", operand.is_list, *(part for _, part in found))
+            return operand.with_items(each for each, _ in found), key
     raise _NotPassed
 
 

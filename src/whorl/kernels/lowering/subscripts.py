@@ -1,4 +1,4 @@
-"""Something indexed and the indices in, an element, a part of an array, or an item out."""
+"""Lowers subscripts: an element, a part of an array, or an item."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import vectors
 from .arithmetic import cast, scalar_type
 from .frame import Frame
 from .operands import ArrayOf, Items, Known, Named, Operand, Place, Value, Vec, describe
-from .values import array_strides, decide, is_scalar, number
+from .run_values import array_strides, decide, is_scalar, number
 
 __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
 
@@ -223,14 +223,14 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
             kept.append(keep(_times(stride, step)))
             chosen.append(None)
         else:
-            asked = keep(index_of(frame, node, index))
-            begin = keep(wrapped(asked, extent))
-            chosen.append(asked)
+            written = keep(index_of(frame, node, index))
+            begin = keep(wrapped(written, extent))
+            chosen.append(written)
             if frame.lowering.debug:
                 text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
                 site = frame.lowering.site("IndexError", f"{text}, of size {{}}", frame.line(node))
                 inside = ir.Op("ult", WEAK_BOOL, (begin, extent))
-                fail_unless(frame, inside, ir.Raise(site, (asked, extent)))
+                fail_unless(frame, inside, ir.Raise(site, (written, extent)))
         offset = _plus(offset, _times(begin, stride))
     base = array.base
     if not _is_zero(offset):
@@ -302,12 +302,11 @@ def _bounds(
 
     begin = clamped(lower, ZERO if step > 0 else last)
     end = clamped(upper, extent if step > 0 else ir.Const(WEAK_INT, -1))
-    room = ir.Op("sub", WEAK_INT, (end, begin) if step > 0 else (begin, end))
+    length = ir.Op("sub", WEAK_INT, (end, begin) if step > 0 else (begin, end))
     if abs(step) != 1:
-        rounded = _plus(room, ir.Const(WEAK_INT, abs(step) - 1))
-        room = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, abs(step))))
-    length = keep(ir.Op("max", WEAK_INT, (room, ZERO)))
-    return begin, length, ir.Const(WEAK_INT, step)
+        rounded = _plus(length, ir.Const(WEAK_INT, abs(step) - 1))
+        length = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, abs(step))))
+    return begin, keep(ir.Op("max", WEAK_INT, (length, ZERO))), ir.Const(WEAK_INT, step)
 
 
 def transposed(array: ir.Array) -> ir.Array:

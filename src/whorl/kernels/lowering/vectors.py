@@ -15,7 +15,7 @@ from .arithmetic import OPERATORS, NotPossible, as_float, binary, cast, scalar_t
 from .frame import Frame
 from .joins import components, whole
 from .operands import Items, Known, Operand, Place, Value, Vec, describe
-from .values import decide, is_scalar, number
+from .run_values import decide, is_scalar, number
 
 __all__ = [
     "ATTRIBUTES",

@@ -1,4 +1,4 @@
-"""A program in, the same with indices that are never negative marked as direct out.
+"""Marks the indices that are never negative as direct.
 
 A negative index counts from the end, which costs a comparison at every access. Most indices
 are loop counts, sums with constants, and extents: a lower bound of these is found without
@@ -8,8 +8,8 @@ looking at the run.
 from __future__ import annotations
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import blocks_of, statements_of
 from whorl.kernels.types import Scalar
-from whorl.kernels.walk import blocks_of, statements_of
 from whorl.late import replace
 
 __all__ = ["Bounds", "bounds_in", "direct_indices", "lower_bound"]

@@ -1,9 +1,9 @@
-"""A program in, the same without statements that nothing can reach out."""
+"""Drops statements that nothing can reach."""
 
 from __future__ import annotations
 
 from whorl.kernels import ir
-from whorl.kernels.walk import blocks_of
+from whorl.kernels.ir_walk import blocks_of
 
 __all__ = ["prune"]
 

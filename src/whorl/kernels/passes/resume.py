@@ -1,11 +1,11 @@
-"""A program with checkpoints in, the same with what each needs before it is resumed from out.
+"""Finds what has to be worked out again before a launch is resumed from each checkpoint.
 
 A launch that is resumed begins in the middle: it jumps to the block of a checkpoint. Arrays hold
 what they held, but variables are gone. What follows from the arguments alone (numbers that travel
 at launch, extents, constants) is worked out again on the way, by the very statements that have
 worked it out before. Any other variable that is used from there on is an error.
 
-Three looks at the program:
+Three walks over the program:
 
     live      which variables are used from each checkpoint on, before they are set: backwards;
               what sets a variable that is never used is dropped
@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import blocks_of, expressions_of, parts_of, set_in, statements_in
 from whorl.kernels.types import VectorType
-from whorl.kernels.walk import blocks_of, expressions_of, parts_of, set_in, statements_in
 
 __all__ = ["resume"]
 
@@ -121,7 +121,7 @@ class _Live:
     """What is used from a place on, before it is set: for each checkpoint, where it begins.
 
     What is set and never used is not used by being set: the variables at the heads of loops are
-    set at the end of each round, whether anybody looks at them or not.
+    set at the end of each iteration, whether they are used or not.
     """
 
     def __init__(self, *, keeps_all: bool = False) -> None:
@@ -180,7 +180,7 @@ class _Live:
         return after | used
 
     def _is_dead(self, statement: ir.Stmt, sets: Places, after: Places) -> bool:
-        """Whether nobody needs a statement; the last look, with most that is used, decides."""
+        """Whether nothing needs a statement; the last walk, with most that is used, decides."""
         self.dead.discard(statement)
         if self._keeps_all or not sets.isdisjoint(after):
             return False
@@ -221,7 +221,7 @@ def _drop(block: ir.Block, dead: set[ir.Stmt]) -> None:
 def _before(wanted: ir.Checkpoint, block: ir.Block, written: ir.Block, known: Places) -> Places:
     """What is known where a checkpoint of a block begins.
 
-    What is to be worked out again is written on the way.
+    What is to be worked out again is written into a block.
     """
     for statement in block:
         if statement is wanted:
@@ -267,7 +267,7 @@ def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
             case ir.Scope() if _is_plain(statement) and _needed(statement, NOTHING) <= known:
                 written.append(statement)
                 sets = _of(set_in([statement]))
-                known |= sets - _needed(statement, sets)  # on each way through
+                known |= sets - _needed(statement, sets)  # in each branch
             case _:
                 known -= _of(set_in([statement]))
     return known

@@ -1,18 +1,18 @@
-"""A program in, the same with augmented assignments marked that no other round can reach out.
+"""Marks the augmented assignments whose element no other iteration of a parallel loop can reach.
 
 An augmented assignment to an element in a parallel loop is atomic: it loses no update. That is
-slow, and mostly needless, because each round has elements of its own: `a[i] += x` where `i` counts
-the rounds, or a block of them that begins at `i * 64`. What is proven here is
+slow, and mostly needless, because each iteration has elements of its own: `a[i] += x` where `i`
+counts the iterations, or a block of them that begins at `i * 64`. What is proven here is
 
     of one array    all updates in the loop have an axis in common, along which the index is the
-                    round's number times a constant, plus something that is the same in all rounds,
-                    plus a small number; and the small numbers are fewer than the constant
+                    iteration's number times a constant, plus something that is the same in all
+                    iterations, plus a small number; the small numbers are fewer than the constant
     of several      they do not overlap: a guard, which is tested where the loop begins
 
 Where a guard does not hold (views of one array that overlap, strides that lead to one element
-several times, negative indices that meet others), the rounds run one after the other.
+several times, negative indices that meet others), the iterations run one after the other.
 
-In doubt an update is atomic. Plain assignments are not looked at: two rounds that assign to one
+In doubt an update is atomic. Plain assignments are not examined: two iterations that assign to one
 element, or one that reads what another one writes, are wrong in any case.
 """
 
@@ -23,9 +23,7 @@ from itertools import combinations
 from typing import Final, TypeAlias
 
 from whorl.kernels import ir
-from whorl.kernels.lowering.values import array_strides
-from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
-from whorl.kernels.walk import (
+from whorl.kernels.ir_walk import (
     compared,
     every_part,
     set_in,
@@ -33,6 +31,8 @@ from whorl.kernels.walk import (
     statements_in,
     statements_of,
 )
+from whorl.kernels.lowering.run_values import array_strides
+from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
 from whorl.late import dataclass
 
 from .indices import Bounds, bounds_in, lower_bound
@@ -44,12 +44,12 @@ Terms: TypeAlias = frozenset[tuple[ir.Expr, int]]
 
 
 def own_updates(function: ir.Function) -> None:
-    """Mark the updates of every parallel loop that no other round can reach."""
+    """Mark the updates of every parallel loop that no other iteration can reach."""
     loops = [each for each in statements_of(function) if isinstance(each, ir.Parallel)]
     if any(isinstance(each, ir.Update) for loop in loops for each in statements_in(loop.body)):
         settings, bounds = set_once(function), bounds_in(function)
         for loop in loops:
-            _mark(_Rounds(loop, settings, bounds))
+            _mark(_Iterations(loop, settings, bounds))
 
 
 # -- what an index can be ---------------------------------------------------------------
@@ -76,8 +76,8 @@ class Range:
 _NOTHING: Final = Range(frozenset(), 0, 0)
 
 
-class _Rounds:
-    """A parallel loop, and what can be known of numbers in its rounds."""
+class _Iterations:
+    """A parallel loop, and what can be known of numbers in its iterations."""
 
     def __init__(
         self, loop: ir.Parallel, settings: dict[ir.Local, ir.Set | ir.For], bounds: Bounds
@@ -89,7 +89,7 @@ class _Rounds:
         self._changing.update(reduction.local for reduction in loop.reductions)
 
     def is_constant(self, *exprs: ir.Expr) -> bool:
-        """Whether expressions are the same in all rounds."""
+        """Whether expressions are the same in all iterations."""
         return all(
             part.local not in self._changing
             if isinstance(part, ir.Get)
@@ -98,7 +98,7 @@ class _Rounds:
         )
 
     def range(self, expr: ir.Expr) -> Range | None:
-        """What an index can be in one round; sums of 64 bits are taken not to overflow."""
+        """What an index can be in one iteration; sums of 64 bits are taken not to overflow."""
         if not _is_whole(expr):
             return None
         match expr:
@@ -162,21 +162,21 @@ class Group:
     array: ir.Array
     indices: list[Indices | None]
     updates: list[ir.Update]
-    axis: int = -1  # along which each round has its own elements
+    axis: int = -1  # along which each iteration has its own elements
     range: Range = _NOTHING  # of the index along that axis
 
     @property
     def is_own(self) -> bool:
-        """Whether each round has its own elements."""
+        """Whether each iteration has its own elements."""
         return self.axis >= 0
 
 
-def _mark(rounds: _Rounds) -> None:
+def _mark(iterations: _Iterations) -> None:
     """Mark the updates of a loop, and guard what is taken for granted."""
-    loop = rounds.loop
+    loop = iterations.loop
     groups: dict[ir.Array, Group] = {}
     for array, indices, update in _reached(loop.body):
-        found = _whole(rounds, array, indices) if array is not None else None
+        found = _whole(iterations, array, indices) if array is not None else None
         if found is None:
             return  # it could be any array
         array, indices = found
@@ -186,10 +186,10 @@ def _mark(rounds: _Rounds) -> None:
             group.updates.append(update)
     guards: list[ir.Expr] = []
     for group in groups.values():
-        guards += _settle(rounds, group)
+        guards += _settle(iterations, group)
     for one, other in combinations(groups.values(), 2):
         if one.is_own or other.is_own:
-            guards.append(_are_apart(rounds, one, other))
+            guards.append(_are_apart(iterations, one, other))
     for group in groups.values():
         for update in group.updates:
             update.is_own = group.is_own
@@ -232,27 +232,31 @@ def _passed(array: ir.Array, given: dict[ir.Local, ir.Expr]) -> ir.Array | None:
 
 
 def _whole(
-    rounds: _Rounds, array: ir.Array, indices: Indices | None
+    iterations: _Iterations, array: ir.Array, indices: Indices | None
 ) -> tuple[ir.Array, Indices | None] | None:
-    """The array of all rounds that an array is, or is a part of, and the indices into that."""
-    while not rounds.is_constant(array.base, *array.extents, *(array.strides or ())):
+    """The array of all iterations that an array is, or is a part of, and the indices into that."""
+    while not iterations.is_constant(array.base, *array.extents, *(array.strides or ())):
         if array.part_of is None:
             return None
         array, indices = array.part_of
     return array, indices
 
 
-def _settle(rounds: _Rounds, group: Group) -> list[ir.Expr]:
-    """Find an axis along which each round has its own elements, and what has to hold for that."""
+def _settle(iterations: _Iterations, group: Group) -> list[ir.Expr]:
+    """Find an axis along which each iteration has its own elements, and the guards of that."""
     for axis in range(group.array.type.ndim):
-        found = _common(rounds, [None if each is None else each[axis] for each in group.indices])
+        found = _common(
+            iterations, [None if each is None else each[axis] for each in group.indices]
+        )
         if found is None:
             continue
         guards: list[ir.Expr] = []
-        if not all(each is not None and _is_direct(rounds, each[axis]) for each in group.indices):
-            if not isinstance(rounds.loop.step, ir.Const):
+        if not all(
+            each is not None and _is_direct(iterations, each[axis]) for each in group.indices
+        ):
+            if not isinstance(iterations.loop.step, ir.Const):
                 continue
-            guards += _never_negative(rounds.loop, found)
+            guards += _never_negative(iterations.loop, found)
         group.axis, group.range = axis, found
         if group.array.strides is not None:
             guards += _own_elements(group.array, axis)
@@ -260,9 +264,9 @@ def _settle(rounds: _Rounds, group: Group) -> list[ir.Expr]:
     return []
 
 
-def _common(rounds: _Rounds, indices: list[ir.Expr | None]) -> Range | None:
-    """The range of all indices of a round, if that of another round has none of them."""
-    ranges = [None if index is None else rounds.range(index) for index in indices]
+def _common(iterations: _Iterations, indices: list[ir.Expr | None]) -> Range | None:
+    """The range of all indices of an iteration, if that of another iteration has none of them."""
+    ranges = [None if index is None else iterations.range(index) for index in indices]
     first = ranges[0]
     if first is None:
         return None
@@ -272,19 +276,19 @@ def _common(rounds: _Rounds, indices: list[ir.Expr | None]) -> Range | None:
             return None
         low, high = min(low, each.low), max(high, each.high)
     made = Range(first.terms, low, high)
-    return made if _is_apart_from_others(rounds.loop, made) else None
+    return made if _is_apart_from_others(iterations.loop, made) else None
 
 
 def _is_apart_from_others(loop: ir.Parallel, found: Range) -> bool:
-    """Whether a range of one round has no number of that of another round."""
+    """Whether a range of one iteration has no number of that of another iteration."""
     apart = abs(dict(found.terms).get(ir.Get(loop.local), 0))
     if isinstance(loop.step, ir.Const):
         apart *= abs(int(loop.step.value))
     return found.high - found.low < apart
 
 
-def _is_direct(rounds: _Rounds, index: ir.Expr | None) -> bool:
-    low = None if index is None else lower_bound(index, rounds.bounds)
+def _is_direct(iterations: _Iterations, index: ir.Expr | None) -> bool:
+    low = None if index is None else lower_bound(index, iterations.bounds)
     return low is not None and low >= 0
 
 
@@ -377,12 +381,12 @@ def _ends(array: ir.Array) -> tuple[ir.Expr, ir.Expr]:
     return low, _op("add", high, _bytes(array))
 
 
-def _are_apart(rounds: _Rounds, one: Group, other: Group) -> ir.Expr:
-    """That the updates of two arrays do not meet in different rounds."""
+def _are_apart(iterations: _Iterations, one: Group, other: Group) -> ir.Expr:
+    """That the updates of two arrays do not meet in different iterations."""
     (low, high), (other_low, other_high) = _ends(one.array), _ends(other.array)
-    ways = [_test("le", high, other_low), _test("le", other_high, low)]
+    tests = [_test("le", high, other_low), _test("le", other_high, low)]
     if one.array.strides and other.array.strides:
-        ways.append(_are_interleaved(one.array, other.array))
+        tests.append(_are_interleaved(one.array, other.array))
     low_both = min(one.range.low, other.range.low)
     high_both = max(one.range.high, other.range.high)
     both = Range(one.range.terms, low_both, high_both)
@@ -390,10 +394,10 @@ def _are_apart(rounds: _Rounds, one: Group, other: Group) -> ir.Expr:
         one.axis == other.axis
         and one.array.type.ndim == other.array.type.ndim
         and one.range.terms == other.range.terms
-        and _is_apart_from_others(rounds.loop, both)
+        and _is_apart_from_others(iterations.loop, both)
     ):
-        ways.append(_are_the_same(one.array, other.array))
-    return _every(ways, "or")
+        tests.append(_are_the_same(one.array, other.array))
+    return _every(tests, "or")
 
 
 def _are_the_same(one: ir.Array, other: ir.Array) -> ir.Expr:

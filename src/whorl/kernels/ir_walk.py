@@ -1,4 +1,4 @@
-"""A block in, what it contains out: its statements, its expressions, its variables."""
+"""Iterates over the statements, expressions and variables of a program."""
 
 from __future__ import annotations
 
@@ -166,7 +166,9 @@ def compared(expr: ir.Expr, *, is_max: bool) -> tuple[ir.Expr, ...]:
     match expr:
         case ir.Op("max" | "min" as name, args=args) if (name == "max") == is_max:
             return args
-        case ir.Op("select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *ways)):
+        case ir.Op(
+            "select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *sides_chosen)
+        ):
             chosen = (sides, sides[::-1])[(test in ("gt", "ge")) != is_max]
-            return sides if tuple(ways) == chosen else ()
+            return sides if tuple(sides_chosen) == chosen else ()
     return ()

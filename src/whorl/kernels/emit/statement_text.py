@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import every_part
 from whorl.kernels.record import PRINT
 from whorl.kernels.types import Scalar
-from whorl.kernels.walk import every_part
 
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment

@@ -1,4 +1,4 @@
-"""A program in, its text for people out: what `kernel.inspect("ir")` shows."""
+"""The text of a program for people: what `kernel.inspect("ir")` shows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A call in, what it returns out: a row of a table, or the body of the function, followed.
+"""Lowers calls: by a row of a table, or by following the function's body.
 
 Functions and methods are followed where they are called: their code is a read, their body is
-lowered in place, and what they look at in turn is read as if the kernel had looked.
+lowered in place, and what they read in turn is read by the kernel.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from whorl.errors import NotStatic, WhorlError
 from whorl.kernels import graph, ir, language
 from whorl.kernels.bound import BoundKernel
-from whorl.kernels.source import source_tree
+from whorl.kernels.function_source import source_tree
 from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import function_behind, is_callable_object
 
-from .annotations import parameter
+from .annotated_types import parameter
 from .expressions import expression, operands_of, parts, snapshot
 from .frame import Frame, Jump, outliving, place_of
 from .functions import GRAPH, METHODS, handler_of, known_function

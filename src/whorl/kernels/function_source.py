@@ -1,4 +1,4 @@
-"""A function in, its syntax tree out, with where each node stands in the user's file."""
+"""The syntax tree of a function, the places of its nodes in the user's file, and its names."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
         what, remedy = _why_not(function)
         file, line = place_of_code(code)
         notes = tuple(f"called from {call}" for call in called_from)
-        if file[:1] == "<":  # a place that nobody can go to
+        if file[:1] == "<":  # no file that could be opened
             raise KernelError(what, remedy, notes=notes)
         raise KernelError(what, remedy, file, line, 1, notes=notes)
     written = mangle(tree, code)

@@ -1,4 +1,4 @@
-"""An annotation and an operand in, the operand as the annotation says it out, or why not."""
+"""Checks and converts operands as their annotations declare them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from whorl.errors import KernelError
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.kernels import ir, language
-from whorl.kernels.source import bound_names, functions_around
+from whorl.kernels.function_source import bound_names, functions_around
 from whorl.kernels.types import (
     WEAK_FLOAT,
     Scalar,
@@ -24,7 +24,7 @@ from .arithmetic import cast, constant, scalar_type
 from .expressions import expression, remedy_for_subclass
 from .frame import Frame
 from .operands import ArrayOf, Known, Operand, Place, Value, describe
-from .values import is_scalar, number, resolve
+from .run_values import is_scalar, number, resolve
 
 __all__ = ["annotated", "parameter"]
 

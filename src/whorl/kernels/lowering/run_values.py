@@ -1,4 +1,4 @@
-"""A place in the world in, what the run needs of it out: here a look becomes a read.
+"""Decides what the run needs of a place in the world, and reads no more than that.
 
 a number among the arguments      aspect type: it travels at launch
 a number among globals and cells  aspect value: a constant
