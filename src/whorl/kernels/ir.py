@@ -15,7 +15,7 @@ has been looked up, every call has been followed, and every conversion is writte
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from whorl.errors import KernelError
 from whorl.late import dataclass, field
@@ -23,6 +23,8 @@ from whorl.late import dataclass, field
 from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Type, VectorType
 
 __all__ = [
+    "ONE",
+    "ZERO",
     "Array",
     "Atomic",
     "Block",
@@ -131,15 +133,11 @@ class SlotUse:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The length of one axis of an array in the launch record."""
+    """The length of one axis of an array in the launch record; weak, as Python's `shape`."""
 
     slot: Slot
     axis: int
-
-    @property
-    def type(self) -> Scalar:
-        """As Python's `shape`: weak."""
-        return WEAK_INT
+    type: Scalar = WEAK_INT
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +146,7 @@ class Stride:
 
     slot: Slot
     axis: int
-
-    @property
-    def type(self) -> Scalar:
-        """An int."""
-        return WEAK_INT
+    type: Scalar = WEAK_INT
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +181,24 @@ class Array:
     part_of: tuple[Array, tuple[Expr | None, ...]] | None = None
     """The array that it is a part of, and the index along each axis of it; None for a slice."""
 
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """The expressions that say where it is."""
+        return self.base, *self.extents, *(self.strides or ())
+
+    @property
+    def all_strides(self) -> tuple[Expr, ...]:
+        """The strides in bytes, worked out from the layout if need be."""
+        if self.strides is not None:
+            return self.strides
+        step: Expr = Const(WEAK_INT, self.type.element.bits // 8)
+        strides: list[Expr] = []
+        is_c = self.type.layout == "C"
+        for extent in reversed(self.extents) if is_c else self.extents:
+            strides.append(step)
+            step = Op("mul", WEAK_INT, (step, extent))
+        return tuple(reversed(strides) if is_c else strides)
+
 
 @dataclass(frozen=True, slots=True)
 class Element:
@@ -219,6 +231,8 @@ class Component:
         return self.local.type.element
 
 
+ZERO: Final = Const(WEAK_INT, 0)
+ONE: Final = Const(WEAK_INT, 1)
 Expr: TypeAlias = Const | Get | SlotUse | Extent | Stride | Op | Both | Element | Component
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "parts_of",
     "set_in",
     "set_once",
+    "sets_of",
     "statements_in",
     "statements_of",
 ]
@@ -31,9 +32,7 @@ def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
             return before, body
         case ir.For(body=body) | ir.Scope(body=body) | ir.Parallel(body=body):
             return (body,)
-        case ir.Checkpoint(body=body):
-            return (body,)
-        case ir.Update(body=body):
+        case ir.Checkpoint(body=body) | ir.Update(body=body):
             return (body,)
     return ()
 
@@ -65,9 +64,10 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return (component.index, value)
         case ir.If(test=test) | ir.While(test=test):
             return (test,)
-        case ir.For() | ir.Parallel():
-            bounds = (statement.start, statement.stop, statement.step)
-            return (*bounds, *statement.guards) if isinstance(statement, ir.Parallel) else bounds
+        case ir.For(start=start, stop=stop, step=step):
+            return start, stop, step
+        case ir.Parallel(start=start, stop=stop, step=step, guards=guards):
+            return start, stop, step, *guards
         case ir.Raise(_, values) | ir.Print(_, values) | ir.Call(_, values):
             return values
         case ir.Yield(_, flag):
@@ -83,7 +83,7 @@ def parts_of(expr: ir.Expr) -> tuple[ir.Expr, ...]:
         case ir.Both(left=left, right=right):
             return left, right
         case ir.Element(array, indices):
-            return (array.base, *array.extents, *(array.strides or ()), *indices)
+            return *array.parts, *indices
         case ir.Component(_, index):
             return (index,)
     return ()
@@ -114,49 +114,47 @@ def has_atomics(block: ir.Block) -> bool:
     )
 
 
+def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
+    """The variables that a statement itself sets."""
+    match statement:
+        case ir.Set(local) | ir.For(local=local):
+            return (local,)
+        case ir.Parallel(local=local, reductions=reductions):
+            return local, *(reduction.local for reduction in reductions)
+        case ir.SetComponent(component):
+            return (component.local,)
+        case ir.Atomic(old=old) | ir.Update(old=old):
+            return (old,)
+        case ir.Call(results=results):
+            return results
+    return ()
+
+
 def set_in(block: ir.Block) -> set[ir.Local]:
     """The variables that a block sets."""
-    found: set[ir.Local] = set()
-    for statement in statements_in(block):
-        match statement:
-            case ir.Set(local) | ir.For(local=local) | ir.Parallel(local=local):
-                found.add(local)
-            case ir.SetComponent(component):
-                found.add(component.local)
-            case ir.Atomic(old=old) | ir.Update(old=old):
-                found.add(old)
-            case ir.Call(results=results):
-                found.update(results)
-    return found
+    return {local for statement in statements_in(block) for local in sets_of(statement)}
 
 
 def locals_in(loop: ir.Parallel) -> list[ir.Local]:
     """The variables that a parallel loop takes from outside, in the order of their first use."""
-    own = set_in(loop.body) | {loop.local} | {reduction.local for reduction in loop.reductions}
-    found: dict[ir.Local, None] = {}
+    own = set_in([loop])
+    outside: dict[ir.Local, None] = {}
     for expr in every_expression(loop.body):
         match expr:
             case ir.Get(local) | ir.Component(local) if local not in own:
-                found[local] = None
-    return list(found)
+                outside[local] = None
+    return list(outside)
 
 
 def set_once(function: ir.Function) -> dict[ir.Local, ir.Set | ir.For]:
     """What sets each variable that is set in one place only."""
-    found: dict[ir.Local, list[ir.Stmt]] = {}
+    settings: dict[ir.Local, list[ir.Stmt]] = {}
     for statement in statements_of(function):
-        match statement:
-            case ir.Set(local) | ir.For(local=local) | ir.Atomic(old=local):
-                found.setdefault(local, []).append(statement)
-            case ir.Parallel(local=local, reductions=reductions):
-                for each in (local, *(reduction.local for reduction in reductions)):
-                    found.setdefault(each, []).append(statement)
-            case ir.Call(results=results):
-                for each in results:
-                    found.setdefault(each, []).append(statement)
+        for local in sets_of(statement):
+            settings.setdefault(local, []).append(statement)
     return {
         local: statements[0]
-        for local, statements in found.items()
+        for local, statements in settings.items()
         if len(statements) == 1 and isinstance(statements[0], ir.Set | ir.For)
     }
 
@@ -166,9 +164,7 @@ def compared(expr: ir.Expr, *, is_max: bool) -> tuple[ir.Expr, ...]:
     match expr:
         case ir.Op("max" | "min" as name, args=args) if (name == "max") == is_max:
             return args
-        case ir.Op(
-            "select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *sides_chosen)
-        ):
+        case ir.Op("select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *values)):
             chosen = (sides, sides[::-1])[(test in ("gt", "ge")) != is_max]
-            return sides if tuple(sides_chosen) == chosen else ()
+            return sides if tuple(values) == chosen else ()
     return ()

@@ -70,10 +70,8 @@ def _hidden(frame: Frame, node: ast.expr) -> list[str]:
     """
     names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     names -= set(frame.code.cell_names)
-    inside: Frame | None = frame
-    while inside is not None:
+    for inside in frame.scopes:
         names -= inside.bound | inside.names.keys()
-        inside = inside.outer
     if not names:
         return []
     around = [bound_names(tree) for tree in functions_around(frame.code.function.__code__)]

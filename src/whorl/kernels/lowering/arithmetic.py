@@ -55,6 +55,7 @@ UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]]] = {
 _BITWISE: Final = frozenset(("and", "or", "xor"))
 _SHIFTS: Final = frozenset(("shl", "shr"))
 NEGATIVE_POWER: Final = "integers have no negative powers"
+ZERO_DIVISION: Final = ("ZeroDivisionError", "integer division by zero")
 _DIVISIONS: Final = frozenset(("floordiv", "mod"))
 MULTIPLIED: Final = 8  # a power up to here becomes products
 I8: Final = Scalar("i", 8)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from .arithmetic import (
     NEGATIVE_POWER,
     OPERATORS,
     UNARY,
+    ZERO_DIVISION,
     NotPossible,
     binary,
     cast,
@@ -53,6 +55,7 @@ __all__ = [
     "apply",
     "closure",
     "condition",
+    "errors_at",
     "expression",
     "index_operands",
     "number_at",
@@ -90,11 +93,16 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
     if lower is None:
         what, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, ""))
         frame.refuse(node, f"{what} is not supported in a kernel", remedy)
-    try:
+    with errors_at(frame, node):
         return lower(frame, node)
-    except NotPossible as error:
-        frame.refuse(node, error.reason, error.remedy)
-    except Undecided as error:
+
+
+@contextmanager
+def errors_at(frame: Frame, node: ast.AST) -> Iterator[None]:
+    """Turn what is wrong inside into a `KernelError` at a node."""
+    try:
+        yield
+    except (NotPossible, Undecided) as error:
         frame.refuse(node, error.reason, error.remedy)
     except Apart as error:
         frame.refuse(node, f"this {error}", error.remedy)
@@ -301,7 +309,7 @@ def _shape(frame: Frame, array: ir.Array) -> Operand:
 
 
 def _size(frame: Frame, array: ir.Array) -> Operand:
-    size: ir.Expr = ir.Const(WEAK_INT, 1)
+    size: ir.Expr = ir.ONE
     for extent in array.extents:
         size = extent if isinstance(size, ir.Const) else ir.Op("mul", WEAK_INT, (size, extent))
     return Value(frame.lowering.keep(size))
@@ -350,9 +358,7 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
                 "is no number",
                 remedy_for(side),
             )
-    site = -1
-    if frame.lowering.debug and name in _CHECKED:
-        site = frame.lowering.site(*_CHECKED[name], frame.line(node))
+    site = frame.check(node, *_CHECKED[name]) if name in _CHECKED else -1
     try:
         first = number(left)
         if name == "pow":  # it may be used more than once
@@ -363,8 +369,8 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
 
 
 _CHECKED: Final = {
-    "floordiv": ("ZeroDivisionError", "integer division by zero"),
-    "mod": ("ZeroDivisionError", "integer division by zero"),
+    "floordiv": ZERO_DIVISION,
+    "mod": ZERO_DIVISION,
     "pow": ("ValueError", NEGATIVE_POWER),
 }
 """What is checked of an operation under `debug`."""

@@ -106,16 +106,14 @@ def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str,
 
 
 def _static(frame: Frame, node: ast.Call) -> Operand:
-    """`static(...)`: evaluated now, over views; what it looks at is read by value."""
+    """`static(...)`: evaluated now, over views; what it reads is read by value."""
     if len(node.args) != 1 or node.keywords:
         frame.refuse(node, "whorl.static takes one expression")
     names: dict[str, Any] = {}
-    scope: Frame | None = frame
-    while scope is not None:
+    for scope in frame.scopes:
         for name, operand in scope.names.items():
             if name not in names:
                 names[name] = _static_name(operand)
-        scope = scope.outer
     for used in ast.walk(node.args[0]):
         if isinstance(used, ast.Name) and isinstance(names.get(used.id), _Run):
             frame.refuse(
@@ -354,18 +352,15 @@ def _annotated(
 
 
 def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
-    caller: Frame | None = frame
-    depth = 0
-    while caller is not None:
-        depth += 1
+    callers = list(frame.callers)
+    for caller in callers:
         if caller.code.function is identity or caller.source.tree is identity:
             frame.refuse(
                 node,
                 f"{ast.unparse(node.func)} calls itself: recursion is not supported in a kernel",
                 "Write a loop, with an array as the stack if need be.",
             )
-        caller = caller.caller
-    if depth > DEEPEST:
+    if len(callers) > DEEPEST:
         frame.refuse(node, f"more than {DEEPEST} calls inside of each other")
 
 

@@ -168,23 +168,35 @@ class Frame(Scope):
         self.bound = bound_names(source.tree)
         self.reduced: frozenset[str] = frozenset()  # names that a prange is adding up
 
+    @property
+    def callers(self) -> Iterator[Frame]:
+        """This frame, the one that calls it, and so on."""
+        yield self
+        if self.caller is not None:
+            yield from self.caller.callers
+
+    @property
+    def scopes(self) -> Iterator[Frame]:
+        """This frame, the one that it is defined in, and so on."""
+        yield self
+        if self.outer is not None:
+            yield from self.outer.scopes
+
     def find(self, node: ast.Name) -> Operand:
         """What a name stands for here."""
         name = node.id
-        frame: Frame | None = self
-        while frame is not None:
-            if name in frame.names:
-                found = frame.names[name]
-                if isinstance(found, Unset):
-                    self.refuse(node, f"{name!r} {found.reason}", found.remedy)
+        for frame in self.scopes:
+            operand = frame.names.get(name)
+            if isinstance(operand, Unset):
+                self.refuse(node, f"{name!r} {operand.reason}", operand.remedy)
+            if operand is not None:
                 if frame is not self and name in frame.reduced:
                     self.refuse(
                         node, f"{name!r} is not known before all iterations of prange are done"
                     )
-                return found
+                return operand
             if name in frame.bound:
                 self.refuse(node, f"{name!r} has no value here", "Give it a value before.")
-            frame = frame.outer
         if name in self.code.cell_names:
             return self.place(self.code.cell(name))
         try:
@@ -197,14 +209,10 @@ class Frame(Scope):
 
     def captured(self, node: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
         """What a function that is defined here uses of the names here and around."""
-        found: dict[str, Operand] = {}
-        for name in free_names(node):
-            frame: Frame | None = self
-            while frame is not None and name not in frame.names:
-                frame = frame.outer
-            if frame is not None:
-                found[name] = frame.names[name]
-        return found
+        visible: dict[str, Operand] = {}
+        for frame in self.scopes:
+            visible = {**frame.names, **visible}
+        return {name: visible[name] for name in free_names(node) if name in visible}
 
     def place(self, view: View) -> Place:
         """An operand for something in the world."""
@@ -224,6 +232,11 @@ class Frame(Scope):
     ) -> NoReturn:
         """Say what cannot be done at a node."""
         self.source.refuse(node, what, remedy, notes)
+
+    def check(self, node: ast.AST, error: str, text: str) -> int:
+        """The site of a check that a node makes in debug; -1 without."""
+        lowering = self.lowering
+        return lowering.site(error, text, self.line(node)) if lowering.debug else -1
 
     def line(self, node: ast.AST) -> str:
         """A node's line for people."""
@@ -255,7 +268,7 @@ def outliving(operand: Operand, frame: Frame, names: dict[str, Operand]) -> Oper
 
     def kept(operand: Operand) -> Operand:
         match operand:
-            case Closure(node, Frame() as scope, defaults) if _is_inside(scope, frame):
+            case Closure(node, Frame() as scope, defaults) if frame in scope.scopes:
                 given = {name: kept(each) for name, each in defaults.items()}
                 return Closure(node, then(scope), given)
             case Items(items):
@@ -265,11 +278,3 @@ def outliving(operand: Operand, frame: Frame, names: dict[str, Operand]) -> Oper
         return operand
 
     return kept(operand)
-
-
-def _is_inside(each: Frame, frame: Frame) -> bool:
-    """Whether a frame is another one, or that of a function which is defined in it."""
-    around: Frame | None = each
-    while around is not None and around is not frame:
-        around = around.outer
-    return around is not None

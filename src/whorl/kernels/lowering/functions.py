@@ -31,7 +31,7 @@ from whorl.reads import implicit
 from whorl.reads.library import own_name
 
 from . import vectors
-from .arithmetic import binary, cast, constant, scalar_type, truth
+from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe, kind_of
@@ -168,7 +168,7 @@ def _sum(call: KnownCall) -> Operand:
 
 def _divmod(call: KnownCall) -> Operand:
     left, right = call.numbers(call.positional(2))
-    site = call.site("ZeroDivisionError", "integer division by zero")
+    site = call.frame.check(call.node, *ZERO_DIVISION)
     both = (binary(op, left, right, site) for op in ("floordiv", "mod"))
     return Items(tuple(Value(call.frame.lowering.keep(expr)) for expr in both))
 

@@ -17,11 +17,10 @@ from whorl.reads.item import NoKey, key_code
 from whorl.reads.view import View
 
 from .arithmetic import compare
-from .expressions import expression
+from .expressions import expression, resolved
 from .frame import ActiveCheckpoint, Frame, Loop
 from .functions import GRAPH, known_function
 from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, describe
-from .run_values import resolve
 from .sharing import vectors_in
 from .statements import block
 
@@ -96,7 +95,7 @@ def note_checkpoints(frame: Frame) -> None:
 
 def flag_at(frame: Frame, node: ast.expr, what: str) -> ir.Element:
     """The element of a condition or flag; a `KernelError` if it is not a single int32."""
-    operand = resolve(expression(frame, node))
+    operand = resolved(frame, node)
     if isinstance(operand, ArrayOf):
         array = operand.array
         if array.type.element == FLAG and array.type.ndim == 0:
@@ -177,10 +176,8 @@ def _check_loops(frame: Frame, call: ast.Call) -> None:
 
 def loops_around(frame: Frame) -> Iterator[Loop]:
     """The loops around, also those of callers."""
-    around: Frame | None = frame
-    while around is not None:
+    for around in frame.callers:
         yield from around.loops
-        around = around.caller
 
 
 def _mark(frame: Frame, call: ast.Call, node: ast.expr) -> ir.Mark:
@@ -189,12 +186,10 @@ def _mark(frame: Frame, call: ast.Call, node: ast.expr) -> ir.Mark:
     words = f"{type(value).__qualname__}.{value.name}" if isinstance(value, enum.Enum) else value
     source = frame.source
     names: dict[ir.Local, str] = {}
-    around: Frame | None = frame
-    while around is not None:
+    for around in frame.callers:
         for name, named in around.names.items():
             for local in _variables(named):
                 names.setdefault(local, name)
-        around = around.caller
     return ir.Mark(
         int(value), plain, str(words), lambda what, how: source.error(call, what, how), names
     )
@@ -262,8 +257,7 @@ def _variables(operand: Operand) -> Iterator[ir.Local]:
         case Value(ir.Get(local)):
             yield local
         case ArrayOf(array):
-            places = (array.base, *array.extents, *(array.strides or ()))
-            yield from (place.local for place in places if isinstance(place, ir.Get))
+            yield from (place.local for place in array.parts if isinstance(place, ir.Get))
         case Items(items):
             for item in items:
                 yield from _variables(item)
@@ -308,7 +302,7 @@ def _sections(frame: Frame, node: ast.With, call: ast.Call) -> bool:
     for place, inner in reversed(list(enumerate(written))):
         is_it = compare("eq", ir.Get(number), ir.Const(WEAK_INT, place))
         chosen = [ir.If(is_it, inner, chosen)]
-    bounds = (ir.Const(WEAK_INT, 0), ir.Const(WEAK_INT, len(written)), ir.Const(WEAK_INT, 1))
+    bounds = (ir.ZERO, ir.Const(WEAK_INT, len(written)), ir.ONE)
     lowering.emit(ir.Parallel(lowering.label("sections"), number, *bounds, chosen))
     return False
 

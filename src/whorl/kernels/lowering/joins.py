@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import parts_of
 from whorl.kernels.types import (
     I64,
     POINTER,
@@ -38,7 +39,7 @@ from .operands import (
     describe,
     same,
 )
-from .run_values import array_strides, is_scalar, number, resolve
+from .run_values import is_scalar, number, resolve
 from .sharing import copied
 
 __all__ = [
@@ -258,7 +259,7 @@ def settings(variable: Operand, operand: Operand) -> Pairs:
         case ArrayOf(into), ArrayOf(array):
             pairs = list(zip((into.base, *into.extents), (array.base, *array.extents), strict=True))
             if into.strides is not None:
-                pairs += zip(into.strides, array_strides(array), strict=True)
+                pairs += zip(into.strides, array.all_strides, strict=True)
             return [(place.local, expr) for place, expr in pairs if isinstance(place, ir.Get)]
     raise Apart(f"cannot be {describe(operand)}")
 
@@ -290,17 +291,11 @@ def all_at_once(pairs: Pairs) -> list[ir.Stmt]:
 
 def _reads(expr: ir.Expr, locals: set[ir.Local]) -> bool:
     match expr:
-        case ir.Get(local):
-            return local in locals
-        case ir.Component(local, index):
-            return local in locals or _reads(index, locals)
-        case ir.Op(args=args):
-            return any(_reads(arg, locals) for arg in args)
-        case ir.Both(left=left, right=right):
-            return _reads(left, locals) or _reads(right, locals)
         case ir.Element():
             return True
-    return False
+        case ir.Get(local) | ir.Component(local) if local in locals:
+            return True
+    return any(_reads(part, locals) for part in parts_of(expr))
 
 
 # -- names ------------------------------------------------------------------------------

@@ -61,11 +61,6 @@ class KnownCall:
         """The items of an operand whose length is known at compile time."""
         return parts(self.frame, self.node, operand)
 
-    def site(self, error: str, text: str) -> int:
-        """The number of a check that the call makes in debug; -1 without."""
-        lowering = self.frame.lowering
-        return lowering.site(error, text, self.frame.line(self.node)) if lowering.debug else -1
-
     def known_value(self, operand: Operand) -> Any:
         """A value that has to be known at compile time."""
         match operand:

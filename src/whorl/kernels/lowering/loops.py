@@ -18,7 +18,7 @@ from whorl.late import dataclass, field
 from whorl.reads.library import own_name
 
 from .arithmetic import cast, compare, scalar_type, truth
-from .expressions import condition, expression, number_at, operands_of, parts, snapshot
+from .expressions import condition, expression, number_at, operands_of, parts, resolved, snapshot
 from .frame import Frame, Jump, Loop, place_of
 from .functions import known_function
 from .graphs import flag_at, loops_around
@@ -41,9 +41,6 @@ from .statements import assign, block
 from .subscripts import array_part, fail_unless
 
 __all__ = ["for_loop", "while_loop"]
-
-ZERO: Final = ir.Const(WEAK_INT, 0)
-ONE: Final = ir.Const(WEAK_INT, 1)
 
 
 @dataclass(slots=True)
@@ -68,7 +65,7 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
             return _enumerated(frame, node)
         if name == "builtins.zip" and node.iter.args and not node.iter.keywords:
             return _zipped(frame, node)
-    operand = snapshot(frame, resolve(expression(frame, node.iter)))
+    operand = snapshot(frame, resolved(frame, node.iter))
     if isinstance(operand, ArrayOf):
         return _over_arrays(frame, node, [operand], lambda items, count: items[0])
     return _unrolled(frame, node, parts(frame, node.iter, operand))
@@ -86,14 +83,14 @@ def _range(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
             frame.refuse(argument, "range takes ints", "Convert it with int(...).")
         exprs.append(frame.lowering.keep(cast(number_at(frame, argument, operand), WEAK_INT)))
     if len(exprs) == 1:
-        return ZERO, exprs[0], ONE
+        return ir.ZERO, exprs[0], ir.ONE
     start, stop = exprs[:2]
-    step = exprs[2] if len(exprs) == 3 else ONE
+    step = exprs[2] if len(exprs) == 3 else ir.ONE
     if isinstance(step, ir.Const) and step.value == 0:
         frame.refuse(call, "the step of a range is not zero")
-    if frame.lowering.debug and not isinstance(step, ir.Const):
-        site = frame.lowering.site("ValueError", "the step of a range is zero", frame.line(call))
-        fail_unless(frame, compare("ne", step, ZERO), ir.Raise(site, ()))
+    if not isinstance(step, ir.Const):
+        site = frame.check(call, "ValueError", "the step of a range is zero")
+        fail_unless(frame, compare("ne", step, ir.ZERO), site)
     return start, stop, step
 
 
@@ -149,7 +146,7 @@ def _over_arrays(
             items.append(snapshot(frame, part))
         return item(items, count)
 
-    return _count(frame, node, (ZERO, frame.lowering.keep(stop), ONE), made)
+    return _count(frame, node, (ir.ZERO, frame.lowering.keep(stop), ir.ONE), made)
 
 
 def _enumerated(frame: Frame, node: ast.For) -> bool:

@@ -33,7 +33,6 @@ from .operands import ArrayOf, Known, Operand, Place, Value, kind_of
 
 __all__ = [
     "Undecided",
-    "array_strides",
     "decide",
     "is_constant_place",
     "is_scalar",
@@ -177,16 +176,3 @@ def number(operand: Operand) -> ir.Expr:
         case ArrayOf(array) if array.type.ndim == 0:
             return ir.Element(array, (), ())
     raise Undecided("this is not a number")
-
-
-def array_strides(array: ir.Array) -> tuple[ir.Expr, ...]:
-    """The strides of an array in bytes, worked out from its layout if need be."""
-    if array.strides is not None:
-        return array.strides
-    step: ir.Expr = ir.Const(WEAK_INT, array.type.element.bits // 8)
-    strides: list[ir.Expr] = []
-    is_c = array.type.layout == "C"
-    for extent in reversed(array.extents) if is_c else array.extents:
-        strides.append(step)
-        step = ir.Op("mul", WEAK_INT, (step, extent))
-    return tuple(reversed(strides) if is_c else strides)

@@ -159,7 +159,7 @@ def _extreme(name: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 
 
 def _power(call: KnownCall) -> Operand:
-    site = call.site("ValueError", NEGATIVE_POWER)
+    site = call.frame.check(call.node, "ValueError", NEGATIVE_POWER)
     return _of_numbers(2, lambda left, right: power(left, right, site))(call)
 
 

@@ -41,10 +41,9 @@ def copied(
     if not olds:
         return
     alive = set(vectors_in(others))
-    caller = frame.caller
-    while caller is not None:
-        alive.update(vectors_in(caller.names.values()))
-        caller = caller.caller
+    for caller in frame.callers:
+        if caller is not frame:
+            alive.update(vectors_in(caller.names.values()))
     if olds.isdisjoint(alive):
         return
     lowering = frame.lowering
@@ -63,10 +62,7 @@ def note_change(frame: Frame, node: ast.AST, vec: Vec) -> None:
 
 
 def _labels(frame: Frame) -> Iterator[str]:
-    around: Frame | None = frame
-    while around is not None:
-        yield from (loop.leave for loop in around.loops)
-        around = around.caller
+    return (loop.leave for around in frame.callers for loop in around.loops)
 
 
 def _refuse(frame: Frame, node: ast.AST) -> None:

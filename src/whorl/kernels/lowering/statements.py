@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
 
-from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
 from .annotated_types import annotated
-from .arithmetic import OPERATORS, NotPossible, cast, compare, scalar_type, unary
+from .arithmetic import OPERATORS, cast, compare, scalar_type
 from .expressions import (
     apply,
     closure,
     condition,
+    errors_at,
     expression,
     index_operands,
     number_at,
@@ -29,7 +30,7 @@ from .expressions import (
 from .frame import Frame, Jump, Loop
 from .joins import merge
 from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
-from .run_values import Undecided, decide, is_scalar, resolve
+from .run_values import decide, is_scalar, resolve
 from .sharing import note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
 
@@ -56,17 +57,9 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
         if lower is None:
             what, remedy = UNSUPPORTED.get(type(statement), (type(statement).__name__, ""))
             frame.refuse(statement, f"{what} is not supported in a kernel", remedy)
-        try:
+        with errors_at(frame, statement):
             if lower(frame, statement):
                 return True
-        except (NotPossible, Undecided) as error:
-            frame.refuse(statement, error.reason, error.remedy)
-        except UnsupportedRead as error:
-            raise frame.source.error(
-                statement,
-                f"{error.path} is a {error.type_name} that cannot be read: {error.reason}",
-                "Pass what counts of it as an argument: a number, an array.",
-            ) from error  # fmt: skip
     return False
 
 
@@ -196,24 +189,15 @@ def _store_into(
 
 def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
     kept = vectors.copy_of(frame, value)
-    if frame.lowering.debug:
-        _check_shape(frame, node, array, value)
-    places: list[tuple[int, ...]] = [()]
-    for extent in value.shape:
-        places = [(*place, i) for place in places for i in range(extent)]
-    for place in places:
+    for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
+        text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
+        site = frame.check(node, "ValueError", text)
+        fail_unless(frame, compare("eq", extent, ir.Const(WEAK_INT, size)), site, extent)
+    for place in product(*map(range, value.shape)):
         indices = [Known(i) for i in place]
         component = vectors.component_of(frame, node, kept, indices)
         element = element_of(frame, node, array, indices)
         frame.lowering.emit(ir.Store(element, cast(component, array.type.element)))
-
-
-def _check_shape(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
-    for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
-        text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
-        site = frame.lowering.site("ValueError", text, frame.line(node))
-        fits = compare("eq", extent, ir.Const(WEAK_INT, size))
-        fail_unless(frame, fits, ir.Raise(site, (extent,)))
 
 
 def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
@@ -223,8 +207,7 @@ def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
     indices = [Value(ir.Get(count)) for count in counts]
     inner: ir.Block = [ir.Store(element_of(frame, node, array, indices), value)]
     for count, extent in zip(reversed(counts), reversed(array.extents), strict=True):
-        zero, one = ir.Const(WEAK_INT, 0), ir.Const(WEAK_INT, 1)
-        inner = [ir.For(lowering.label("fill"), count, zero, extent, one, inner)]
+        inner = [ir.For(lowering.label("fill"), count, ir.ZERO, extent, ir.ONE, inner)]
     for statement in inner:
         lowering.emit(statement)
 
@@ -247,7 +230,7 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
     match node.target:
         case ast.Name(name):
             read = ast.copy_location(ast.Name(name, ast.Load()), node.target)
-            left = resolve(expression(frame, read))
+            left = resolved(frame, read)
             if frame.lowering.is_in_prange and isinstance(left, ArrayOf) and is_scalar(left):
                 _update(frame, node, ir.Element(left.array, (), ()), f"{name}[()]")
                 return False
@@ -299,7 +282,7 @@ def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = 
     old = ir.Local("old", element.type)
     lowering.emit(ir.Set(old, element))
     left = Value(ir.Get(old))
-    right = snapshot(frame, resolve(expression(frame, node.value)))
+    right = snapshot(frame, resolved(frame, node.value))
     body: ir.Block = []
     with lowering.writing(body):
         if name:
@@ -434,13 +417,11 @@ def _assert(frame: Frame, node: ast.Assert) -> bool:
         text = resolved(frame, node.msg)
         if isinstance(text, Known):
             message = str(text.value).replace("{", "{{").replace("}", "}}")
-    site = frame.lowering.site("AssertionError", message, frame.line(node))
-    fail: ir.Block = [ir.Raise(site, ())]
-    if isinstance(test, Known):
-        if not test.value:
-            frame.lowering.emit(fail[0])
-        return False
-    frame.lowering.emit(ir.If(unary("not", test), fail, []))
+    site = frame.check(node, "AssertionError", message)
+    if not isinstance(test, Known):
+        fail_unless(frame, test, site)
+    elif not test.value:
+        frame.lowering.emit(ir.Raise(site, ()))
     return False
 
 

@@ -131,10 +131,7 @@ def _passed(
             variable = new_variable(OneArray(array.type), name)
             assert isinstance(variable, ArrayOf)
             into = variable.array
-            places = (into.base, *into.extents, *(into.strides or ()))
-            for place, expr in zip(
-                places, (array.base, *array.extents, *(array.strides or ())), strict=True
-            ):
+            for place, expr in zip(into.parts, array.parts, strict=True):
                 parameter(place, expr)
             seen = ir.Array(into.type, into.base, into.extents, into.strides, array.path)
             where = None if view is None else view.path

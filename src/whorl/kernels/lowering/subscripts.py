@@ -13,15 +13,12 @@ from whorl.late import replace
 from whorl.reads.view import AbsentRead
 
 from . import vectors
-from .arithmetic import cast, scalar_type
+from .arithmetic import scalar_type
 from .frame import Frame
 from .operands import ArrayOf, Items, Known, Named, Operand, Place, Value, Vec, describe
-from .run_values import array_strides, decide, is_scalar, number
+from .run_values import decide, is_scalar, number
 
 __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
-
-ZERO = ir.Const(WEAK_INT, 0)
-ONE = ir.Const(WEAK_INT, 1)
 
 
 def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any]) -> Operand:
@@ -150,26 +147,16 @@ def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[
 # -- elements and parts of arrays -------------------------------------------------------
 
 
-def index_of(frame: Frame, node: ast.AST, operand: Operand) -> ir.Expr:
-    """An index as a 64-bit integer."""
-    if not is_scalar(operand) or not scalar_type(number(operand)).is_integer:
-        remedy = "Convert it with int(...)." if is_scalar(operand) else "Write a loop over indices."
-        frame.refuse(node, f"an index is an int, not {describe(operand)}", remedy)
-    return cast(number(operand), WEAK_INT)
-
-
 def element_of(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Element:
     """One element of an array."""
-    exprs = tuple(index_of(frame, node, index) for index in indices)
+    exprs = tuple(vectors.index_of(frame, node, index) for index in indices)
     unsigned = tuple(
         is_scalar(index) and scalar_type(number(index)).kind == "u" for index in indices
     )
     site = -1
-    if frame.lowering.debug and exprs:
-        text = (
-            f"index {{}} is out of bounds for axis {{}} of {array.path or 'an array'}, of size {{}}"
-        )
-        site = frame.lowering.site("IndexError", text, frame.line(node))
+    if exprs:
+        text = f"index {{}} is out of bounds for axis {{}} of {array.path or 'an array'}"
+        site = frame.check(node, "IndexError", f"{text}, of size {{}}")
     return ir.Element(array, exprs, unsigned, site)
 
 
@@ -208,8 +195,8 @@ def _without_ellipsis(indices: list[Any], ndim: int) -> list[Any]:
 def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Array:
     """A part of an array, as NumPy would: a view of the same memory."""
     keep = frame.lowering.keep
-    strides = [keep(stride) for stride in array_strides(array)]
-    offset: ir.Expr = ZERO
+    strides = [keep(stride) for stride in array.all_strides]
+    offset: ir.Expr = ir.ZERO
     extents: list[ir.Expr] = []
     kept: list[ir.Expr] = []
     chosen: list[ir.Expr | None] = []
@@ -223,14 +210,13 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
             kept.append(keep(_times(stride, step)))
             chosen.append(None)
         else:
-            written = keep(index_of(frame, node, index))
+            written = keep(vectors.index_of(frame, node, index))
             begin = keep(wrapped(written, extent))
             chosen.append(written)
-            if frame.lowering.debug:
-                text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
-                site = frame.lowering.site("IndexError", f"{text}, of size {{}}", frame.line(node))
-                inside = ir.Op("ult", WEAK_BOOL, (begin, extent))
-                fail_unless(frame, inside, ir.Raise(site, (written, extent)))
+            text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
+            inside = ir.Op("ult", WEAK_BOOL, (begin, extent))
+            site = frame.check(node, "IndexError", f"{text}, of size {{}}")
+            fail_unless(frame, inside, site, written, extent)
         offset = _plus(offset, _times(begin, stride))
     base = array.base
     if not _is_zero(offset):
@@ -242,9 +228,11 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
     return ir.Array(type, base, tuple(extents), strides_left, array.path, part_of)
 
 
-def fail_unless(frame: Frame, test: ir.Expr, fail: ir.Raise) -> None:
-    """End the launch where a test does not hold, in debug."""
-    frame.lowering.emit(ir.If(ir.Op("not", WEAK_BOOL, (test,)), [fail], []))
+def fail_unless(frame: Frame, test: ir.Expr, site: int, *values: ir.Expr) -> None:
+    """End the launch where a test does not hold, if there is a site: in debug."""
+    if site >= 0:
+        fail = ir.Raise(site, values)
+        frame.lowering.emit(ir.If(ir.Op("not", WEAK_BOOL, (test,)), [fail], []))
 
 
 def _layout_of_part(layout: str, indices: list[Any]) -> str:
@@ -271,7 +259,7 @@ def wrapped(index: ir.Expr, extent: ir.Expr) -> ir.Expr:
     """An index with negative ones counted from the end."""
     if isinstance(index, ir.Const):
         return index if index.value >= 0 else _plus(extent, index)
-    is_negative = ir.Op("lt", WEAK_BOOL, (index, ZERO))
+    is_negative = ir.Op("lt", WEAK_BOOL, (index, ir.ZERO))
     return ir.Op("select", WEAK_INT, (is_negative, _plus(index, extent), index))
 
 
@@ -288,25 +276,25 @@ def _bounds(
             frame.refuse(node, vectors.NO_STEP)
         step = key.value
     if lower is None and upper is None and step == 1:
-        return ZERO, extent, ONE
+        return ir.ZERO, extent, ir.ONE
 
     last = extent if step > 0 else _plus(extent, ir.Const(WEAK_INT, -1))
-    least = ZERO if step > 0 else ir.Const(WEAK_INT, -1)
+    least = ir.ZERO if step > 0 else ir.Const(WEAK_INT, -1)
 
     def clamped(operand: Operand | None, default: ir.Expr) -> ir.Expr:
         if operand is None:
             return default
-        found = keep(wrapped(keep(index_of(frame, node, operand)), extent))
+        found = keep(wrapped(keep(vectors.index_of(frame, node, operand)), extent))
         low = ir.Op("max", WEAK_INT, (found, least))
         return keep(ir.Op("min", WEAK_INT, (low, last)))
 
-    begin = clamped(lower, ZERO if step > 0 else last)
+    begin = clamped(lower, ir.ZERO if step > 0 else last)
     end = clamped(upper, extent if step > 0 else ir.Const(WEAK_INT, -1))
     length = ir.Op("sub", WEAK_INT, (end, begin) if step > 0 else (begin, end))
     if abs(step) != 1:
         rounded = _plus(length, ir.Const(WEAK_INT, abs(step) - 1))
         length = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, abs(step))))
-    return begin, keep(ir.Op("max", WEAK_INT, (length, ZERO))), ir.Const(WEAK_INT, step)
+    return begin, keep(ir.Op("max", WEAK_INT, (length, ir.ZERO))), ir.Const(WEAK_INT, step)
 
 
 def transposed(array: ir.Array) -> ir.Array:
@@ -336,5 +324,5 @@ def _times(left: ir.Expr, right: ir.Expr) -> ir.Expr:
         if isinstance(one, ir.Const) and one.value == 1:
             return other
         if _is_zero(one):
-            return ZERO
+            return ir.ZERO
     return ir.Op("mul", WEAK_INT, (left, right))

@@ -25,6 +25,7 @@ __all__ = [
     "cross",
     "dot",
     "filled",
+    "index_of",
     "norm",
     "part_of",
     "rows",
@@ -225,23 +226,27 @@ def turned(vec: Vec) -> Vec:
 # -- parts ------------------------------------------------------------------------------
 
 
+def index_of(frame: Frame, node: ast.AST, operand: Operand) -> ir.Expr:
+    """An index as a 64-bit integer."""
+    if not is_scalar(operand) or not scalar_type(number(operand)).is_integer:
+        remedy = "Convert it with int(...)." if is_scalar(operand) else "Write a loop over indices."
+        frame.refuse(node, f"an index is an int, not {describe(operand)}", remedy)
+    return cast(number(operand), WEAK_INT)
+
+
 def component_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> ir.Component:
     """One component, by an index for each axis."""
     place: ir.Expr = ir.Const(WEAK_INT, vec.begin)
     for axis, (index, extent, step) in enumerate(zip(indices, vec.shape, vec.steps, strict=True)):
-        if not is_scalar(index) or not scalar_type(number(index)).is_integer:
-            frame.refuse(node, f"an index is an int, not {describe(index)}")
-        expr = cast(number(index), WEAK_INT)
+        expr = index_of(frame, node, index)
         if isinstance(expr, ir.Const):
             found = int(expr.value)
             if not -extent <= found < extent:
                 frame.refuse(node, f"index {found} is out of bounds for axis {axis} of {vec}")
             expr = ir.Const(WEAK_INT, found % extent)
         else:
-            site = -1
-            if frame.lowering.debug:
-                text = f"index {{0}} is out of bounds for axis {axis} of {describe(vec)}"
-                site = frame.lowering.site("IndexError", f"{text}, of size {{2}}", frame.line(node))
+            text = f"index {{0}} is out of bounds for axis {axis} of {describe(vec)}"
+            site = frame.check(node, "IndexError", f"{text}, of size {{2}}")
             expr = ir.Op("wrap", WEAK_INT, (expr, ir.Const(WEAK_INT, extent)), site)
         place = _added(place, expr, step)
     return ir.Component(vec.local, place)

@@ -31,7 +31,6 @@ from whorl.kernels.ir_walk import (
     statements_in,
     statements_of,
 )
-from whorl.kernels.lowering.run_values import array_strides
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
 from whorl.late import dataclass
 
@@ -39,7 +38,6 @@ from .indices import Bounds, bounds_in, lower_bound
 
 __all__ = ["own_updates"]
 
-ZERO: Final = ir.Const(WEAK_INT, 0)
 Terms: TypeAlias = frozenset[tuple[ir.Expr, int]]
 
 
@@ -85,8 +83,7 @@ class _Iterations:
         self.loop = loop
         self.bounds = bounds
         self._settings = settings
-        self._changing = set_in(loop.body) | {loop.local}
-        self._changing.update(reduction.local for reduction in loop.reductions)
+        self._changing = set_in([loop])
 
     def is_constant(self, *exprs: ir.Expr) -> bool:
         """Whether expressions are the same in all iterations."""
@@ -107,9 +104,9 @@ class _Iterations:
             case ir.Op("add" | "sub" as name, args=(left, right)):
                 return self._sum(left, right, 1 if name == "add" else -1)
             case ir.Op("mul", args=(left, ir.Const(_, value))):
-                return self._sum(ir.Const(WEAK_INT, 0), left, int(value))
+                return self._sum(ir.ZERO, left, int(value))
             case ir.Op("mul", args=(ir.Const(_, value), right)):
-                return self._sum(ir.Const(WEAK_INT, 0), right, int(value))
+                return self._sum(ir.ZERO, right, int(value))
             case ir.Op("cast", args=(inner,)) if _is_whole(inner):
                 return self.range(inner)
             case ir.Get(local) if local is not self.loop.local and local in self._changing:
@@ -235,7 +232,7 @@ def _whole(
     iterations: _Iterations, array: ir.Array, indices: Indices | None
 ) -> tuple[ir.Array, Indices | None] | None:
     """The array of all iterations that an array is, or is a part of, and the indices into that."""
-    while not iterations.is_constant(array.base, *array.extents, *(array.strides or ())):
+    while not iterations.is_constant(*array.parts):
         if array.part_of is None:
             return None
         array, indices = array.part_of
@@ -331,15 +328,14 @@ def _never_negative(loop: ir.Parallel, found: Range) -> Iterator[ir.Expr]:
         for expr, count in found.terms:
             number = end if expr == ir.Get(loop.local) else expr
             parts.append(_op("mul", ir.Const(WEAK_INT, count), number))
-        yield _test("ge", _total(parts), ZERO)
+        yield _test("ge", _total(parts), ir.ZERO)
 
 
 def _reaches(array: ir.Array) -> tuple[list[ir.Expr], list[ir.Expr]]:
     """How far apart neighbours are along each axis, and how far the last is from the first."""
-    steps = [_op("abs", stride) for stride in array_strides(array)]
-    one = ir.Const(WEAK_INT, 1)
+    steps = [_op("abs", stride) for stride in array.all_strides]
     spans = [
-        _op("mul", step, _op("max", _op("sub", extent, one), ZERO))
+        _op("mul", step, _op("max", _op("sub", extent, ir.ONE), ir.ZERO))
         for step, extent in zip(steps, array.extents, strict=True)
     ]
     return steps, spans
@@ -354,7 +350,7 @@ def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
     steps, spans = _reaches(array)
     for here, step in enumerate(steps):
         smaller = [
-            _op("select", _test("le", steps[k], step), spans[k], ZERO)
+            _op("select", _test("le", steps[k], step), spans[k], ir.ZERO)
             for k in range(len(steps))
             if k != here
         ]
@@ -363,7 +359,7 @@ def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
             yield is_clear
             continue
         is_within = _test("lt", step, steps[axis])
-        is_single = _test("eq", spans[here], ZERO)
+        is_single = _test("eq", spans[here], ir.ZERO)
         yield _every([is_clear, is_within, is_single], "or")
 
 
@@ -372,12 +368,11 @@ def _ends(array: ir.Array) -> tuple[ir.Expr, ir.Expr]:
     begin = _op("address", array.base)
     if array.strides is None:
         return begin, _op("add", begin, _total([_bytes(array), *array.extents], "mul"))
-    one = ir.Const(WEAK_INT, 1)
     low = high = begin
     for stride, extent in zip(array.strides, array.extents, strict=True):
-        reach = _op("mul", stride, _op("max", _op("sub", extent, one), ZERO))
-        low = _op("add", low, _op("min", reach, ZERO))
-        high = _op("add", high, _op("max", reach, ZERO))
+        reach = _op("mul", stride, _op("max", _op("sub", extent, ir.ONE), ir.ZERO))
+        low = _op("add", low, _op("min", reach, ir.ZERO))
+        high = _op("add", high, _op("max", reach, ir.ZERO))
     return low, _op("add", high, _bytes(array))
 
 
@@ -402,7 +397,7 @@ def _are_apart(iterations: _Iterations, one: Group, other: Group) -> ir.Expr:
 
 def _are_the_same(one: ir.Array, other: ir.Array) -> ir.Expr:
     pairs = [(_op("address", one.base), _op("address", other.base))]
-    pairs += zip(array_strides(one), array_strides(other), strict=True)
+    pairs += zip(one.all_strides, other.all_strides, strict=True)
     return _every([_test("eq", *pair) for pair in pairs])
 
 
@@ -413,7 +408,7 @@ def _are_interleaved(one: ir.Array, other: ir.Array) -> ir.Expr:
     """
     steps = _reaches(one)[0] + _reaches(other)[0]
     least = _total(steps, "min")
-    tests = [_test("eq", _op("fmod", step, least), ZERO) for step in steps]
+    tests = [_test("eq", _op("fmod", step, least), ir.ZERO) for step in steps]
     apart = _op("sub", _op("address", other.base), _op("address", one.base))
     place = _op("mod", apart, least)
     tests.append(_test("ge", place, _bytes(one)))
