@@ -76,13 +76,13 @@ class KernelCompiler:
         self, artifact: Artifact, function: types.FunctionType
     ) -> tuple[Callable[..., Any], Parts]:
         """Make an artifact callable with the arguments of its function."""
-        told = artifact.metadata
-        if told["abi"] != ABI or not can_run(told["level"]):
+        metadata = artifact.metadata
+        if metadata["abi"] != ABI or not can_run(metadata["level"]):
             raise RuntimeError(
-                f"this machine ({host_level()}) cannot run code for {told['level']}, ABI "
-                f"{told['abi']}"
+                f"this machine ({host_level()}) cannot run code for {metadata['level']}, ABI "
+                f"{metadata['abi']}"
             )
-        parts = parts_of(artifact, told["level"])
+        parts = parts_of(artifact, metadata["level"])
         if parts.checkpoints is not None:
             return writing.generated(parts, function)
         return PlainLaunch(parts, function), parts
@@ -102,10 +102,10 @@ def _toolchain() -> str:
     own = _installed(os.path.dirname(kernels))
     if own is None:
         own = hash_hex(b"".join(_texts(kernels)))[:16]
-    found = PathFinder.find_spec("llvmlite")
-    if found is None or not found.submodule_search_locations:
+    spec = PathFinder.find_spec("llvmlite")
+    if spec is None or not spec.submodule_search_locations:
         return f"whorl {own}, no llvmlite"
-    llvmlite = _installed(found.submodule_search_locations[0])
+    llvmlite = _installed(spec.submodule_search_locations[0])
     if llvmlite is None:
         with importing:
             from importlib.metadata import version

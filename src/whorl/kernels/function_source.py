@@ -92,13 +92,14 @@ class Source:
 def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ()) -> Source:
     """The tree of a function; `KernelError` if there is no source that is known to be it."""
     code = function.__code__
-    found, begin = code_digest(code), code.co_firstlineno - 1
-    tree = None if found.text is None else _parsed(found.text, code)
-    if tree is None and found.file is not None:  # it stands in the middle of something
+    source, begin = code_digest(code), code.co_firstlineno - 1
+    tree = None if source.text is None else _parsed(source.text, code)
+    if tree is None and source.file is not None:  # it stands in the middle of something
         whole = tree_of(code)
         if isinstance(whole, ast.FunctionDef | ast.Lambda):
             tree, begin = whole, 0
-            found = found._replace(lines=(0, len(found.file)))  # there are no more lines than that
+            # There are no more lines than that.
+            source = source._replace(lines=(0, len(source.file)))
     if tree is None:
         what, remedy = _why_not(function)
         file, line = place_of_code(code)
@@ -109,7 +110,7 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
     written = mangle(tree, code)
     file, first = place_of_code(code)
     begin += first - code.co_firstlineno
-    return Source(tree, found.written, file, begin, called_from, written)
+    return Source(tree, source.written, file, begin, called_from, written)
 
 
 def functions_around(code: types.CodeType) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -47,7 +47,7 @@ class GraphUse:
 
 def graph_use(function: types.FunctionType, arguments: Iterable[object]) -> GraphUse:
     """What a function could use if it is called with these arguments."""
-    walk = _Walk()
+    walk = _GraphWalk()
     walk.function(function)
     for argument in arguments:
         walk.object(argument)
@@ -55,7 +55,7 @@ def graph_use(function: types.FunctionType, arguments: Iterable[object]) -> Grap
     return walk.use
 
 
-class _Walk:
+class _GraphWalk:
     def __init__(self) -> None:
         self.use = GraphUse()
         self._codes: set[types.CodeType] = set()
@@ -157,10 +157,10 @@ def _stored(holder: Any, name: str) -> Any:
         own = {}
     if type(own) is dict and name in own:
         return own[name]
-    found = find(type(holder), name)
-    if isinstance(found, types.MemberDescriptorType):
+    stored = find(type(holder), name)
+    if isinstance(stored, types.MemberDescriptorType):
         try:
-            return found.__get__(holder)
+            return stored.__get__(holder)
         except AttributeError:
             return ABSENT
-    return found
+    return stored

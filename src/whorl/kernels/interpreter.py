@@ -40,7 +40,7 @@ from .labels import ENDED, is_same_label
 __all__ = ["interpreted"]
 
 
-class Mode(enum.Enum):
+class WalkMode(enum.Enum):
     """How statements are walked."""
 
     RUN = "run"
@@ -48,16 +48,16 @@ class Mode(enum.Enum):
     DRY = "dry"
 
 
-class _Return(BaseException):
+class _ReturnJump(BaseException):
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
-class _Break(BaseException):
+class _BreakJump(BaseException):
     """To the end of a loop."""
 
 
-class _Continue(BaseException):
+class _ContinueJump(BaseException):
     """To the next iteration of a loop."""
 
 
@@ -92,7 +92,7 @@ def interpreted(
         result = walker.call(function, *args, **kwargs)
     except _Yielded as ended:
         return GraphStatus(True, ended.label)
-    if walker.mode is not Mode.RUN:
+    if walker.mode is not WalkMode.RUN:
         raise UnknownCheckpoint(name, from_checkpoint, tuple(walker.met))
     return ENDED if has_checkpoints else result
 
@@ -123,10 +123,10 @@ class _Nested:
         self.node, self.names, self._walker = node, names, walker
         head = copy.deepcopy(node)
         head.body, head.decorator_list = [ast.Pass()], []
-        made: dict[str, Any] = {}
+        namespace: dict[str, Any] = {}
         module = ast.fix_missing_locations(ast.Module([head], []))
-        exec(compile(module, "<kernel>", "exec"), names, made)
-        self.signature = inspect.signature(made[node.name])
+        exec(compile(module, "<kernel>", "exec"), names, namespace)
+        self.signature = inspect.signature(namespace[node.name])
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._walker.call(self, *args, **kwargs)
@@ -281,7 +281,7 @@ def _following(node: ast.AST) -> Any:
 class _Caller(abc.ABC):
     """Calls and choices, in each mode; how statements are walked is left to a subclass."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: WalkMode) -> None:
         self.sources = _Sources()
         self._codes = _Codes()
         self.mode = mode
@@ -293,7 +293,7 @@ class _Caller(abc.ABC):
     def call(self, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
         """What a call returns."""
         callee, args, kwargs = _unwrapped(callee, args, kwargs)
-        if self.mode is not Mode.RUN and (callee in _ATOMICS or callee is print):
+        if self.mode is not WalkMode.RUN and (callee in _ATOMICS or callee is print):
             return None if callee is print else args[0][args[1]]
         if isinstance(callee, _Nested):
             names = Names(callee.names.__getitem__)
@@ -314,11 +314,11 @@ class _Caller(abc.ABC):
     ) -> Any:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
-        if self.mode is Mode.SEEK:
+        if self.mode is WalkMode.SEEK:
             is_met, value = self._tried(lambda: self._body(tree, names, given.arguments))
             if is_met:
                 return value
-            with self._as(Mode.DRY):
+            with self._as(WalkMode.DRY):
                 return self._body(tree, names, given.arguments)
         return self._body(tree, names, given.arguments)
 
@@ -330,7 +330,7 @@ class _Caller(abc.ABC):
             return self._codes.value(tree.body, names)
         try:
             self._block(tree.body, names)
-        except _Return as ended:
+        except _ReturnJump as ended:
             return ended.value
         return None
 
@@ -338,7 +338,7 @@ class _Caller(abc.ABC):
 
     def _choose(self, test: _Thunk, body: _Thunk, orelse: _Thunk) -> Any:
         """`body if test else orelse`; when seeking, whichever has the checkpoint."""
-        if self.mode is Mode.SEEK:
+        if self.mode is WalkMode.SEEK:
             for side in (body, orelse):
                 is_met, value = self._tried(side)
                 if is_met:
@@ -347,7 +347,7 @@ class _Caller(abc.ABC):
 
     def _either(self, is_or: bool, *sides: _Thunk) -> Any:
         """`a and b`, `a or b`; the same."""
-        if self.mode is Mode.SEEK:
+        if self.mode is WalkMode.SEEK:
             for place, side in enumerate(sides):
                 is_met, value = self._tried(side)
                 if is_met:
@@ -364,13 +364,13 @@ class _Caller(abc.ABC):
         try:
             value = side()
         except Exception:
-            if self.mode is Mode.RUN:
+            if self.mode is WalkMode.RUN:
                 raise
             return False, None
-        return self.mode is Mode.RUN, value
+        return self.mode is WalkMode.RUN, value
 
     @contextlib.contextmanager
-    def _as(self, mode: Mode) -> Iterator[None]:
+    def _as(self, mode: WalkMode) -> Iterator[None]:
         before, self.mode = self.mode, mode
         try:
             yield
@@ -382,7 +382,7 @@ class _Walker(_Caller):
     """One launch."""
 
     def __init__(self, use: GraphUse, from_checkpoint: object) -> None:
-        super().__init__(Mode.RUN if from_checkpoint is _BEGIN else Mode.SEEK)
+        super().__init__(WalkMode.RUN if from_checkpoint is _BEGIN else WalkMode.SEEK)
         self._wanted = from_checkpoint
         self.met: list[Any] = []  # the labels that were passed while seeking
         self._memory = {id(_root(array)) for array in use.arrays}
@@ -390,7 +390,7 @@ class _Walker(_Caller):
 
     def _assign(self, target: ast.expr, value: Any, names: Names) -> None:
         """Give a target a value, unless that is memory and only names are to be set."""
-        if self.mode is not Mode.RUN:
+        if self.mode is not WalkMode.RUN:
             if isinstance(target, ast.Tuple | ast.List):
                 for inner, item in zip(target.elts, value, strict=True):
                     self._assign(inner, item, names)
@@ -406,7 +406,7 @@ class _Walker(_Caller):
 
     def _block(self, body: list[ast.stmt], names: Names) -> None:
         for statement in body:
-            if self.mode is Mode.RUN:
+            if self.mode is WalkMode.RUN:
                 self._statement(statement, names)
             else:
                 self._pass_by(statement, names)
@@ -415,11 +415,11 @@ class _Walker(_Caller):
         """A statement before the checkpoint: names that it cannot work out are forgotten."""
         try:
             self._statement(node, names)
-        except _Return:
-            if self.mode is not Mode.SEEK:
+        except _ReturnJump:
+            if self.mode is not WalkMode.SEEK:
                 raise
         except Exception:
-            if self.mode is Mode.RUN:
+            if self.mode is WalkMode.RUN:
                 raise
             self._forget([node], names)
 
@@ -430,13 +430,13 @@ class _Walker(_Caller):
     def _statement(self, node: ast.stmt, names: Names) -> None:
         match node:
             case ast.Return(value):
-                raise _Return(None if value is None else self._codes.value(value, names))
+                raise _ReturnJump(None if value is None else self._codes.value(value, names))
             case ast.Break():
-                if self.mode is not Mode.SEEK:
-                    raise _Break
+                if self.mode is not WalkMode.SEEK:
+                    raise _BreakJump
             case ast.Continue():
-                if self.mode is not Mode.SEEK:
-                    raise _Continue
+                if self.mode is not WalkMode.SEEK:
+                    raise _ContinueJump
             case ast.If():
                 self._if(node, names)
             case ast.While():
@@ -448,10 +448,10 @@ class _Walker(_Caller):
             case ast.FunctionDef():
                 names[node.name] = _Nested(self, node, names)
             case ast.Assign(targets, value):
-                found = self._codes.value(value, names)
+                result = self._codes.value(value, names)
                 for target in targets:
-                    self._assign(target, found, names)
-            case ast.AugAssign() if self.mode is not Mode.RUN:
+                    self._assign(target, result, names)
+            case ast.AugAssign() if self.mode is not WalkMode.RUN:
                 self._augment(node, names)
             case _:
                 self._codes.execute(node, names)
@@ -468,13 +468,13 @@ class _Walker(_Caller):
             case _:
                 self._codes.execute(node, names)
                 return
-        if self.mode is Mode.RUN:
+        if self.mode is WalkMode.RUN:
             raise AssertionError("a kernel that uses an element from before a call is refused")
 
     # -- branches and loops -------------------------------------------------------------
 
     def _if(self, node: ast.If, names: Names) -> None:
-        if self.mode is Mode.SEEK and not self._is_static(node.test, names):
+        if self.mode is WalkMode.SEEK and not self._is_static(node.test, names):
             is_met, test = self._tried(lambda: self._codes.value(node.test, names))
             if is_met:
                 self._block(node.body if test else node.orelse, names)
@@ -482,7 +482,10 @@ class _Walker(_Caller):
             for body in (node.body, node.orelse):
                 if self._enter(body, names):
                     return
-            with self._as(Mode.DRY), contextlib.suppress(_Return, _Break, _Continue):
+            with (
+                self._as(WalkMode.DRY),
+                contextlib.suppress(_ReturnJump, _BreakJump, _ContinueJump),
+            ):
                 self._block(
                     node.body if self._codes.value(node.test, names) else node.orelse, names
                 )
@@ -503,12 +506,12 @@ class _Walker(_Caller):
         try:
             walk()
         finally:
-            if self.mode is not Mode.RUN:
+            if self.mode is not WalkMode.RUN:
                 names.clear()
                 names.update(before)
                 for vector, content in vectors:
                     vector[...] = content
-        return self.mode is Mode.RUN
+        return self.mode is WalkMode.RUN
 
     def _is_vector(self, value: Any) -> bool:
         """Whether a value is a small vector, that lives in the kernel."""
@@ -516,7 +519,7 @@ class _Walker(_Caller):
 
     def _while(self, node: ast.While, names: Names) -> None:
         condition = self._condition(node.test, names)
-        if self.mode is not Mode.RUN:
+        if self.mode is not WalkMode.RUN:
             is_met, goes_on = self._entered(node, condition, names)
             if not is_met:
                 self._forget([node], names)
@@ -533,7 +536,7 @@ class _Walker(_Caller):
         self, node: ast.While, condition: ast.expr | None, names: Names
     ) -> tuple[bool, bool]:
         """Whether the checkpoint is in a loop, and whether the loop goes on behind it."""
-        if self.mode is not Mode.SEEK:
+        if self.mode is not WalkMode.SEEK:
             return False, False
         if condition is None:
             is_met, test = self._tried(lambda: self._codes.value(node.test, names))
@@ -543,9 +546,9 @@ class _Walker(_Caller):
                 return True, bool(test) and self._iteration(node.body, names)
         try:
             is_met = self._enter(node.body, names)
-        except _Break:
+        except _BreakJump:
             return True, False
-        except _Continue:
+        except _ContinueJump:
             is_met = True
         return is_met, is_met
 
@@ -564,21 +567,21 @@ class _Walker(_Caller):
 
     def _iteration(self, body: list[ast.stmt], names: Names) -> bool:
         """Run an iteration; whether there may be another."""
-        with contextlib.suppress(_Continue):
+        with contextlib.suppress(_ContinueJump):
             try:
                 self._block(body, names)
-            except _Break:
+            except _BreakJump:
                 return False
         return True
 
     def _for(self, node: ast.For, names: Names) -> None:
-        if self.mode is not Mode.RUN and self._is_counted(node.iter, names):
+        if self.mode is not WalkMode.RUN and self._is_counted(node.iter, names):
             self._forget([node], names)
             return
-        if self.mode is not Mode.SEEK:
+        if self.mode is not WalkMode.SEEK:
             self._iterations(node, names)
         elif not self._search(lambda: self._iterations(node, names), names):
-            with self._as(Mode.DRY):  # what the iterations set, jumps and all
+            with self._as(WalkMode.DRY):  # what the iterations set, jumps and all
                 self._iterations(node, names)
 
     def _iterations(self, node: ast.For, names: Names) -> None:
@@ -613,7 +616,7 @@ class _Walker(_Caller):
             self._block(node.body, names)
         elif function is graph.parallel:
             before = dict(names)
-            with contextlib.suppress(_Return):
+            with contextlib.suppress(_ReturnJump):
                 self._block(node.body, names)
             names.clear()
             names.update(before)
@@ -624,20 +627,20 @@ class _Walker(_Caller):
         self, node: ast.With, label: ast.expr, yield_on: ast.expr | None, names: Names
     ) -> None:
         value = self._codes.value(label, names)
-        if self.mode is Mode.SEEK:
+        if self.mode is WalkMode.SEEK:
             self.met.append(value)
             if is_same_label(value, self._wanted):
-                self.mode = Mode.RUN
+                self.mode = WalkMode.RUN
         flag = None if yield_on is None else self._codes.value(yield_on, names)
         try:
             self._block(node.body, names)
-        except (_Return, _Break, _Continue):
+        except (_ReturnJump, _BreakJump, _ContinueJump):
             self._stop(value, flag)
             raise
         self._stop(value, flag)
 
     def _stop(self, label: Any, flag: Any) -> None:
-        if self.mode is Mode.RUN and flag is not None and flag[()] != 0:
+        if self.mode is WalkMode.RUN and flag is not None and flag[()] != 0:
             raise _Yielded(label)
 
 

@@ -5,10 +5,10 @@ or a loop has a label, and `Leave` and `Next` go to its end or to its next itera
 has been looked up, every call has been followed, and every conversion is written out.
 
     Local               a variable of one type; it may be set again
-    Array               where an array is: address, extents and strides, each an expression
-    expressions         Const Get Slot Extent Stride Op Both Element Component
-    statements          Set Store SetComponent Atomic Update If For While Scope Leave Next Parallel
-                        Raise Print Call Checkpoint Yield
+    ArrayRef            where an array is: address, extents and strides, each an expression
+    expressions         Const Get SlotUse Extent Stride Op Both Element Component
+    statements          Set SetElement SetComponent Atomic Update If For While Region Leave Next
+                        Parallel Raise Print SubroutineCall Checkpoint Yield
     Function            the whole: slots it is launched with, body, results
 """
 
@@ -25,12 +25,12 @@ from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Typ
 __all__ = [
     "ONE",
     "ZERO",
-    "Array",
+    "ArrayRef",
     "Atomic",
     "Block",
     "Both",
-    "Call",
     "Checkpoint",
+    "CheckpointLabel",
     "Component",
     "Const",
     "Element",
@@ -42,24 +42,24 @@ __all__ = [
     "If",
     "Leave",
     "Local",
-    "Mark",
     "Next",
     "Op",
     "Parallel",
     "Print",
     "Raise",
     "Reduction",
+    "Region",
     "Result",
-    "Scope",
     "Set",
     "SetComponent",
+    "SetElement",
     "Site",
     "Slot",
     "SlotUse",
     "Stmt",
-    "Store",
     "Stride",
     "Subroutine",
+    "SubroutineCall",
     "Update",
     "While",
     "Yield",
@@ -170,7 +170,7 @@ class Both:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ArrayRef:
     """Where an array is. `strides` are in bytes; None if the layout says them."""
 
     type: ArrayType
@@ -178,7 +178,7 @@ class Array:
     extents: tuple[Expr, ...]
     strides: tuple[Expr, ...] | None
     path: str
-    part_of: tuple[Array, tuple[Expr | None, ...]] | None = None
+    part_of: tuple[ArrayRef, tuple[Expr | None, ...]] | None = None
     """The array that it is a part of, and the index along each axis of it; None for a slice."""
 
     @property
@@ -205,7 +205,7 @@ class Element:
     """An element of an array. A negative index counts from the end, unless `direct` says that
     it never is one."""
 
-    array: Array
+    array: ArrayRef
     indices: tuple[Expr, ...]
     direct: tuple[bool, ...]
     site: int = -1
@@ -248,7 +248,7 @@ class Set:
 
 
 @dataclass(slots=True, eq=False)
-class Store:
+class SetElement:
     """Set an element of an array."""
 
     element: Element
@@ -324,7 +324,7 @@ class While:
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class Region:
     """A block that can be left."""
 
     label: str
@@ -394,7 +394,7 @@ class Subroutine:
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class SubroutineCall:
     """Run a subroutine; its results are left in variables."""
 
     callee: Subroutine
@@ -403,7 +403,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mark:
+class CheckpointLabel:
     """The label of a checkpoint: its value, where it is found again, and how to speak of it."""
 
     value: int  # of a member of an enum: its number
@@ -417,7 +417,7 @@ class Mark:
 class Checkpoint:
     """A block with which a launch can be resumed."""
 
-    mark: Mark
+    label: CheckpointLabel
     body: Block
 
 
@@ -425,13 +425,13 @@ class Checkpoint:
 class Yield:
     """End the launch at a checkpoint, if the flag is not zero."""
 
-    mark: Mark
+    label: CheckpointLabel
     flag: Element
 
 
 Stmt: TypeAlias = (
-    Set | Store | SetComponent | Atomic | Update | If | For | While | Scope | Leave | Next
-    | Parallel | Raise | Print | Call | Checkpoint | Yield
+    Set | SetElement | SetComponent | Atomic | Update | If | For | While | Region | Leave | Next
+    | Parallel | Raise | Print | SubroutineCall | Checkpoint | Yield
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 
@@ -453,7 +453,7 @@ class Function:
     sites: list[Site] = field(default_factory=list)
     subroutines: list[Subroutine] = field(default_factory=list)
     has_checkpoints: bool = False  # in the source: static branches may have removed them
-    resumed: list[tuple[Mark, Block]] = field(default_factory=list)
+    resumed: list[tuple[CheckpointLabel, Block]] = field(default_factory=list)
     """The checkpoints in order, and what is worked out again before one is resumed from."""
 
     @property

@@ -30,7 +30,7 @@ def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
             return then, orelse
         case ir.While(before=before, body=body):
             return before, body
-        case ir.For(body=body) | ir.Scope(body=body) | ir.Parallel(body=body):
+        case ir.For(body=body) | ir.Region(body=body) | ir.Parallel(body=body):
             return (body,)
         case ir.Checkpoint(body=body) | ir.Update(body=body):
             return (body,)
@@ -56,7 +56,7 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
     match statement:
         case ir.Set(_, value):
             return (value,)
-        case ir.Store(element, value) | ir.Atomic(_, element, value):
+        case ir.SetElement(element, value) | ir.Atomic(_, element, value):
             return (element, value)
         case ir.Update(element, old, value=value):
             return (element, ir.Get(old), value)
@@ -68,7 +68,7 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return start, stop, step
         case ir.Parallel(start=start, stop=stop, step=step, guards=guards):
             return start, stop, step, *guards
-        case ir.Raise(_, values) | ir.Print(_, values) | ir.Call(_, values):
+        case ir.Raise(_, values) | ir.Print(_, values) | ir.SubroutineCall(_, values):
             return values
         case ir.Yield(_, flag):
             return (flag,)
@@ -109,7 +109,7 @@ def has_atomics(block: ir.Block) -> bool:
     return any(
         isinstance(statement, ir.Atomic)
         or (isinstance(statement, ir.Update) and not statement.is_own)
-        or (isinstance(statement, ir.Call) and has_atomics(statement.callee.body))
+        or (isinstance(statement, ir.SubroutineCall) and has_atomics(statement.callee.body))
         for statement in statements_in(block)
     )
 
@@ -125,7 +125,7 @@ def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
             return (component.local,)
         case ir.Atomic(old=old) | ir.Update(old=old):
             return (old,)
-        case ir.Call(results=results):
+        case ir.SubroutineCall(results=results):
             return results
     return ()
 

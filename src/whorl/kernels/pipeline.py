@@ -91,7 +91,7 @@ def _plain_labels(function: ir.Function) -> Plain:
     """The labels of the checkpoints in order; None if the source has none."""
     if not function.has_checkpoints:
         return None
-    return tuple(mark.plain for mark, _ in function.resumed)
+    return tuple(label.plain for label, _ in function.resumed)
 
 
 def _dump(name: str, function: ir.Function) -> None:

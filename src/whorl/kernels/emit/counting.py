@@ -12,7 +12,7 @@ from whorl.late import dataclass
 from .instructions import iterations_between
 from .long_loops import may_leave, takes_elements
 from .polling import BUDGET, spend, unlikely
-from .writer import Writer
+from .writer import FunctionWriter
 
 __all__ = ["CountedLoop", "Payment", "payment"]
 
@@ -29,7 +29,7 @@ class Payment(enum.Enum):
     WHOLE = enum.auto()  # all of them where it begins
 
 
-def payment(writer: Writer, body: ir.Block, local: ir.Local) -> Payment:
+def payment(writer: FunctionWriter, body: ir.Block, local: ir.Local) -> Payment:
     """When a loop with this body and this count spends its iterations.
 
     A loop in another one that takes element after element of an array is not cut: it ends where
@@ -53,7 +53,7 @@ def payment(writer: Writer, body: ir.Block, local: ir.Local) -> Payment:
 class CountedLoop:
     """A loop over numbers, to be written."""
 
-    writer: Writer
+    writer: FunctionWriter
     label: str
     body: ir.Block
     paid: Payment

@@ -9,12 +9,12 @@ from whorl.kernels.types import ArrayType, VectorType
 
 from .instructions import checked_index, operation
 from .llvm_types import literal, memory_type
-from .writer import Writer
+from .writer import FunctionWriter
 
 __all__ = ["component_address", "element_address", "value_of"]
 
 
-def value_of(writer: Writer, expr: ir.Expr) -> str:
+def value_of(writer: FunctionWriter, expr: ir.Expr) -> str:
     """The value of an expression."""
     match expr:
         case ir.Const(type, value):
@@ -38,7 +38,7 @@ def value_of(writer: Writer, expr: ir.Expr) -> str:
             return operation(writer, expr, *(value_of(writer, arg) for arg in expr.args))
 
 
-def _both(writer: Writer, expr: ir.Both) -> str:
+def _both(writer: FunctionWriter, expr: ir.Both) -> str:
     """`and`, `or`: the right side is only evaluated if need be."""
     result = writer.alloca("i1", "both")
     writer.do(f"store i1 {value_of(writer, expr.left)}, ptr {result}")
@@ -48,7 +48,7 @@ def _both(writer: Writer, expr: ir.Both) -> str:
     return writer.let(f"load i1, ptr {result}")
 
 
-def component_address(writer: Writer, component: ir.Component) -> str:
+def component_address(writer: FunctionWriter, component: ir.Component) -> str:
     """The address of a component of a vector."""
     type = component.local.type
     assert isinstance(type, VectorType)
@@ -57,7 +57,7 @@ def component_address(writer: Writer, component: ir.Component) -> str:
     return writer.let(f"getelementptr inbounds {memory_type(type.element)}, {place}")
 
 
-def element_address(writer: Writer, element: ir.Element) -> str:
+def element_address(writer: FunctionWriter, element: ir.Element) -> str:
     """The address of an element of an array."""
     array = element.array
     base = value_of(writer, array.base)

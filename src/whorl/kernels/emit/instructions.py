@@ -11,7 +11,7 @@ from whorl.kernels.types import Scalar
 from whorl.launch.scalar_functions import SCALAR_FUNCTIONS, ScalarFunction
 
 from .llvm_types import literal, llvm_type
-from .writer import Writer
+from .writer import FunctionWriter
 
 __all__ = ["checked_index", "combined", "iterations_between", "minimum", "operation"]
 
@@ -19,18 +19,18 @@ _OF_BOOLS: Final = {"add": "or", "max": "or", "mul": "and", "min": "and"}
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def operation(writer: Writer, op: ir.Op, *args: str) -> str:
+def operation(writer: FunctionWriter, op: ir.Op, *args: str) -> str:
     """The result of an operation, by the table at the end of this module."""
     return _OPERATIONS[op.name](writer, op, *args)
 
 
-def minimum(writer: Writer, left: str, right: str) -> str:
+def minimum(writer: FunctionWriter, left: str, right: str) -> str:
     """The smaller of two signed integers."""
     test = writer.let(f"icmp slt i64 {left}, {right}")
     return writer.let(f"select i1 {test}, i64 {left}, i64 {right}")
 
 
-def combined(writer: Writer, name: str, kind: Scalar, left: str, right: str) -> str:
+def combined(writer: FunctionWriter, name: str, kind: Scalar, left: str, right: str) -> str:
     """Two results of a reduction, or an element and what is added to it, as one."""
     type = llvm_type(kind)
     if kind.kind == "b":  # as numbers of one bit, True would be -1, and twice True would be False
@@ -48,14 +48,14 @@ def _scalar(expr: ir.Expr) -> Scalar:
     return expr.type
 
 
-def _call(writer: Writer, name: str, type: str, *args: str) -> str:
+def _call(writer: FunctionWriter, name: str, type: str, *args: str) -> str:
     """A call of a function of numbers of one type, which is declared."""
     writer.module.declare(name, type, *[type] * len(args))
     return writer.let(f"call {type} @{name}({', '.join(f'{type} {arg}' for arg in args)})")
 
 
 def _scalar_function(row: ScalarFunction) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, *args: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, *args: str) -> str:
         kind = _scalar(op)
         name = f"llvm.{row.intrinsic}.f{kind.bits}"
         if not row.intrinsic:
@@ -66,7 +66,7 @@ def _scalar_function(row: ScalarFunction) -> Callable[..., str]:
 
 
 def _arithmetic(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         prefix = "f" if isinstance(op.type, Scalar) and op.type.is_float else ""
         return writer.let(f"{prefix}{name} {llvm_type(op.type)} {left}, {right}")
 
@@ -80,7 +80,7 @@ def _instruction(name: str) -> Callable[..., str]:
 
 
 def _compare(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         kind = _scalar(op.args[0])
         if kind.is_float:
             test = f"fcmp {'une' if name == 'ne' else 'o' + name}"
@@ -92,7 +92,7 @@ def _compare(name: str) -> Callable[..., str]:
     return emit_op
 
 
-def _cast(writer: Writer, op: ir.Op, value: str) -> str:
+def _cast(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     source, to = _scalar(op.args[0]), _scalar(op)
     a, b = llvm_type(source), llvm_type(to)
     if to.kind == "b":
@@ -115,7 +115,7 @@ def _cast(writer: Writer, op: ir.Op, value: str) -> str:
     return writer.let(f"{'sext' if source.kind == 'i' else 'zext'} {a} {value} to {b}")
 
 
-def _float_to_int(writer: Writer, source: Scalar, to: Scalar, value: str) -> str:
+def _float_to_int(writer: FunctionWriter, source: Scalar, to: Scalar, value: str) -> str:
     """Cut off towards zero; what does not fit is some number, but the same one everywhere."""
     a, b = llvm_type(source), llvm_type(to)
 
@@ -133,15 +133,15 @@ def _float_to_int(writer: Writer, source: Scalar, to: Scalar, value: str) -> str
     return frozen(f"fptosi {a} {value} to {b}", b)
 
 
-def _floordiv(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+def _floordiv(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
     return _divided(writer, op, left, right)[0]
 
 
-def _mod(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+def _mod(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
     return _divided(writer, op, left, right)[1]
 
 
-def _remainder(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+def _remainder(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
     """What a division that is cut off leaves; of integers 0 where the divisor is 0 or -1."""
     kind = _scalar(op)
     type, let = llvm_type(kind), writer.let
@@ -155,7 +155,7 @@ def _remainder(writer: Writer, op: ir.Op, left: str, right: str) -> str:
     return let(f"{'s' if kind.kind == 'i' else 'u'}rem {type} {left}, {divisor}")
 
 
-def _divided(writer: Writer, op: ir.Op, left: str, right: str) -> tuple[str, str]:
+def _divided(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> tuple[str, str]:
     """Quotient and remainder as Python has them: rounded down, with the divisor's sign."""
     kind = _scalar(op)
     type = llvm_type(kind)
@@ -198,7 +198,7 @@ def _divided(writer: Writer, op: ir.Op, left: str, right: str) -> tuple[str, str
     return quotient, rest
 
 
-def _divided_floats(writer: Writer, kind: Scalar, left: str, right: str) -> tuple[str, str]:
+def _divided_floats(writer: FunctionWriter, kind: Scalar, left: str, right: str) -> tuple[str, str]:
     type, let = llvm_type(kind), writer.let
     zero = literal(kind, 0.0)
 
@@ -228,7 +228,7 @@ def _divided_floats(writer: Writer, kind: Scalar, left: str, right: str) -> tupl
 
 
 def _shift(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         kind = _scalar(op)
         type, let = llvm_type(kind), writer.let
         is_small = let(f"icmp ult {type} {right}, {kind.bits}")
@@ -246,13 +246,13 @@ def _shift(name: str) -> Callable[..., str]:
 
 
 def _extreme(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         return combined(writer, name, _scalar(op), left, right)
 
     return emit_op
 
 
-def _absolute(writer: Writer, op: ir.Op, value: str) -> str:
+def _absolute(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     kind = _scalar(op)
     type = llvm_type(kind)
     if kind.is_float:
@@ -262,7 +262,7 @@ def _absolute(writer: Writer, op: ir.Op, value: str) -> str:
 
 
 def _class_test(test: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, value: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, value: str) -> str:
         kind = _scalar(op.args[0])
         type = llvm_type(kind)
         if test == "uno":
@@ -273,24 +273,30 @@ def _class_test(test: str) -> Callable[..., str]:
     return emit_op
 
 
-def _negative(writer: Writer, op: ir.Op, value: str) -> str:
+def _negative(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     type = llvm_type(op.type)
     if isinstance(op.type, Scalar) and op.type.is_float:
         return writer.let(f"fneg {type} {value}")
     return writer.let(f"sub {type} 0, {value}")
 
 
-def _select(writer: Writer, op: ir.Op, test: str, left: str, right: str) -> str:
+def _select(writer: FunctionWriter, op: ir.Op, test: str, left: str, right: str) -> str:
     type = llvm_type(op.type)
     return writer.let(f"select i1 {test}, {type} {left}, {type} {right}")
 
 
-def _offset(writer: Writer, op: ir.Op, base: str, bytes_: str) -> str:
+def _offset(writer: FunctionWriter, op: ir.Op, base: str, bytes_: str) -> str:
     return writer.let(f"getelementptr inbounds i8, ptr {base}, i64 {bytes_}")
 
 
 def checked_index(
-    writer: Writer, index: str, extent: Callable[[], str], site: int, axis: int = 0, *, wraps: bool
+    writer: FunctionWriter,
+    index: str,
+    extent: Callable[[], str],
+    site: int,
+    axis: int = 0,
+    *,
+    wraps: bool,
 ) -> str:
     """An index, a negative one counted from the end if it wraps; checked if there is a site.
 
@@ -310,11 +316,11 @@ def checked_index(
     return place
 
 
-def _wrap(writer: Writer, op: ir.Op, index: str, extent: str) -> str:
+def _wrap(writer: FunctionWriter, op: ir.Op, index: str, extent: str) -> str:
     return checked_index(writer, index, lambda: extent, op.site, wraps=True)
 
 
-def _power(writer: Writer, op: ir.Op, base: str, exponent: str) -> str:
+def _power(writer: FunctionWriter, op: ir.Op, base: str, exponent: str) -> str:
     """A whole power: by squaring, in a function of its own."""
     type = llvm_type(op.type)
     is_signed = _scalar(op).kind == "i"
@@ -351,7 +357,7 @@ end:
 }}"""
 
 
-def iterations_between(writer: Writer, start: str, stop: str, step: str) -> str:
+def iterations_between(writer: FunctionWriter, start: str, stop: str, step: str) -> str:
     """How many iterations a range has, as an unsigned number."""
     if step.lstrip("-").isdigit():
         is_up, size = int(step) > 0, str(abs(int(step)) or 1)

@@ -13,7 +13,7 @@ from .checkpoints import resumptions
 from .module import Module
 from .polling import begin_state
 from .statement_text import STATEMENTS
-from .writer import Writer
+from .writer import FunctionWriter
 
 __all__ = ["Emitted", "emit"]
 
@@ -31,7 +31,7 @@ def emit(function: ir.Function) -> Emitted:
     """The module of a program: one function takes the launch record and returns nothing; one more
     for each parallel loop and each subroutine."""
     module = Module(function, STATEMENTS)
-    writer = Writer(module, ENTRY, "ptr noalias nonnull %record", linkage="")
+    writer = FunctionWriter(module, ENTRY, "ptr noalias nonnull %record", linkage="")
     if module.polls:
         begin_state(writer, "1")
     writer.load_slots()

@@ -28,7 +28,7 @@ class LongLoops:
         if isinstance(statement, ir.For):
             most = self._most(statement)
             return most is None or most > _FEW
-        return isinstance(statement, ir.While | ir.Parallel | ir.Call)
+        return isinstance(statement, ir.While | ir.Parallel | ir.SubroutineCall)
 
     def is_innermost(self, body: ir.Block) -> bool:
         """Whether a loop with this body has no long loop in it, and calls nothing."""
@@ -88,7 +88,7 @@ def may_leave(body: ir.Block) -> bool:
     jumps: set[str] = set()
     for statement in statements_in(body):
         match statement:
-            case ir.For(label=label) | ir.While(label=label) | ir.Scope(label=label):
+            case ir.For(label=label) | ir.While(label=label) | ir.Region(label=label):
                 inside.add(label)
             case ir.Leave(label):
                 jumps.add(label)

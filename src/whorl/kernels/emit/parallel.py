@@ -32,7 +32,7 @@ from .polling import (
     this_thread,
     wait_for_parts,
 )
-from .writer import Writer
+from .writer import FunctionWriter
 
 __all__ = ["parallel_loop"]
 
@@ -41,7 +41,7 @@ SHARE: Final = 8  # parts per thread of one without
 PART: Final = "ptr noalias %context, ptr noalias %state, i64 %begin, i64 %end, i64 %part"
 
 
-def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
+def parallel_loop(outer: FunctionWriter, loop: ir.Parallel) -> None:
     """Cut the iterations into parts, hand them to workers, put the reductions together."""
     start, stop, step = (value_of(outer, each) for each in (loop.start, loop.stop, loop.step))
     count = iterations_between(outer, start, stop, step)
@@ -82,7 +82,7 @@ def parallel_loop(outer: Writer, loop: ir.Parallel) -> None:
 
 
 @contextmanager
-def each_part(outer: Writer, parts: str) -> Iterator[str]:
+def each_part(outer: FunctionWriter, parts: str) -> Iterator[str]:
     """Write the body of a loop over the numbers of the parts."""
     number = ir.Local("part", WEAK_INT)
     outer.set(number, "0")
@@ -93,7 +93,9 @@ def each_part(outer: Writer, parts: str) -> Iterator[str]:
         outer.set(number, outer.let(f"add nsw i64 {now}, 1"))
 
 
-def run_part(outer: Writer, part: str, context: Context, now: str, count: str, parts: str) -> None:
+def run_part(
+    outer: FunctionWriter, part: str, context: Context, now: str, count: str, parts: str
+) -> None:
     """Run the iterations of one part, by its number: an even share."""
     for reduction in context.loop.reductions:
         type, place = llvm_type(reduction.local.type), context.partial(reduction, now)
@@ -105,7 +107,7 @@ def run_part(outer: Writer, part: str, context: Context, now: str, count: str, p
 
 
 def call_part(
-    outer: Writer, part: str, context: Context, begin: str, end: str, number: str
+    outer: FunctionWriter, part: str, context: Context, begin: str, end: str, number: str
 ) -> None:
     """Run some iterations; the launch may have ended then."""
     numbers = ", ".join(f"i64 {each}" for each in (begin, end, number))
@@ -113,14 +115,14 @@ def call_part(
     outer.leave_if_failed()
 
 
-def pieces_function(outer: Writer, loop: ir.Parallel, part: str, context: Context) -> str:
+def pieces_function(outer: FunctionWriter, loop: ir.Parallel, part: str, context: Context) -> str:
     """A function that runs a part like the one that is given, some iterations at a time, so that
     there is time for signals in between; its name."""
     module = outer.module
     if not module.polls:
         return part
     name = f"{part}_pieces"
-    writer = Writer(module, name, PART, attributes=ONCE)
+    writer = FunctionWriter(module, name, PART, attributes=ONCE)
     inner = context.inside(writer)
     first = ir.Local("first", WEAK_INT)
     writer.set(first, "%begin")
@@ -144,11 +146,16 @@ def pieces_function(outer: Writer, loop: ir.Parallel, part: str, context: Contex
 
 
 def part_function(
-    outer: Writer, loop: ir.Parallel, shared: list[ir.Local], context: Context, *, atomic: bool
+    outer: FunctionWriter,
+    loop: ir.Parallel,
+    shared: list[ir.Local],
+    context: Context,
+    *,
+    atomic: bool,
 ) -> str:
     """The function that runs the iterations of one part; its name."""
     name = f"{loop.label}_{'part' if atomic else 'alone'}"
-    writer = Writer(outer.module, name, PART, atomic=atomic, attributes=ALONE)
+    writer = FunctionWriter(outer.module, name, PART, atomic=atomic, attributes=ALONE)
     inner = context.inside(writer)
     writer.load_slots()
     for local in shared:
@@ -180,10 +187,10 @@ def part_function(
     return name
 
 
-def worker_function(outer: Writer, loop: ir.Parallel, part: str, context: Context) -> str:
+def worker_function(outer: FunctionWriter, loop: ir.Parallel, part: str, context: Context) -> str:
     """The function that each thread runs: parts, as long as there are some."""
     name = f"{loop.label}_worker"
-    writer = Writer(outer.module, name, "ptr %context", attributes=ONCE)
+    writer = FunctionWriter(outer.module, name, "ptr %context", attributes=ONCE)
     inner = context.inside(writer)
     if writer.module.polls:
         is_owner = writer.let(f"icmp eq i64 {this_thread(writer)}, {inner.word(Context.OWNER)}")
@@ -203,7 +210,7 @@ def worker_function(outer: Writer, loop: ir.Parallel, part: str, context: Contex
     return name
 
 
-def combine(outer: Writer, reduction: ir.Reduction, context: Context, parts: str) -> None:
+def combine(outer: FunctionWriter, reduction: ir.Reduction, context: Context, parts: str) -> None:
     """Put the results of the parts together, in their order."""
     local, kind = reduction.local, reduction.local.type
     assert isinstance(kind, Scalar)
@@ -240,7 +247,7 @@ class Context:
 
     RECORD, COUNT, PARTS, TICKET, START, STEP, DONE, OWNER, FIRST = range(9)
 
-    def __init__(self, writer: Writer, loop: ir.Parallel, shared: list[ir.Local]) -> None:
+    def __init__(self, writer: FunctionWriter, loop: ir.Parallel, shared: list[ir.Local]) -> None:
         self._writer = writer
         self.loop = loop
         self._offsets: dict[ir.Local, int] = {}
@@ -268,12 +275,12 @@ class Context:
             value = writer.get(local)
             writer.do(f"store {llvm_type(local.type)} {value}, ptr {self.shared(local)}")
 
-    def inside(self, writer: Writer) -> Context:
+    def inside(self, writer: FunctionWriter) -> Context:
         """The same, as the parameter of another function, which finds its record here."""
         writer.do("%record = load ptr, ptr %context")
-        made = copy(self)
-        made._writer, made.place = writer, "%context"
-        return made
+        inner = copy(self)
+        inner._writer, inner.place = writer, "%context"
+        return inner
 
     def address(self, number: int) -> str:
         """Where a number is."""

@@ -21,7 +21,7 @@ from whorl.kernels.record import INTERRUPTED, STATUS
 from .llvm_types import ONCE
 from .long_loops import CLOCKS
 from .module import Module
-from .writer import Writer
+from .writer import FunctionWriter
 
 __all__ = [
     "BUDGET",
@@ -44,7 +44,7 @@ FUEL, LAST, OWNER, RECORD, PACE, SEEN = range(0, 48, 8)  # the places in the sta
 STATE: Final = "[6 x i64]"
 
 
-def begin_state(writer: Writer, owner: str) -> None:
+def begin_state(writer: FunctionWriter, owner: str) -> None:
     """Write the state of a thread that begins here."""
     place = writer.alloca(STATE, "state")
     words = {FUEL: str(BUDGET), LAST: "0", OWNER: owner, PACE: "64", SEEN: "0"}
@@ -54,16 +54,16 @@ def begin_state(writer: Writer, owner: str) -> None:
     writer.state = place
 
 
-def state_argument(writer: Writer) -> str:
+def state_argument(writer: FunctionWriter) -> str:
     """The state as the argument of a call."""
     return f"ptr {writer.state if writer.module.polls else 'null'}"
 
 
-def _at(writer: Writer, place: str, offset: int) -> str:
+def _at(writer: FunctionWriter, place: str, offset: int) -> str:
     return writer.let(f"getelementptr inbounds i8, ptr {place}, i64 {offset}")
 
 
-def spend(writer: Writer, iterations: str) -> None:
+def spend(writer: FunctionWriter, iterations: str) -> None:
     """Take iterations from the budget; where it is used up, poll."""
     if not writer.module.polls:
         return
@@ -74,7 +74,7 @@ def spend(writer: Writer, iterations: str) -> None:
         poll(writer)
 
 
-def poll(writer: Writer) -> None:
+def poll(writer: FunctionWriter) -> None:
     """Leave the function if the launch is to end."""
     _add_helpers(writer.module)
     ends = writer.let(f"call i1 @whorl_poll(ptr {writer.state})")
@@ -82,24 +82,24 @@ def poll(writer: Writer) -> None:
         writer.leave()
 
 
-def pace(writer: Writer) -> str:
+def pace(writer: FunctionWriter) -> str:
     """How many iterations with loops in them take about a millisecond, as far as is known."""
     return writer.let(f"load i64, ptr {_at(writer, writer.state, PACE)}")
 
 
-def unlikely(writer: Writer, test: str) -> str:
+def unlikely(writer: FunctionWriter, test: str) -> str:
     """A test that LLVM takes to be false."""
     name = writer.module.declare("llvm.expect.i1", "i1", "i1", "i1")
     return writer.let(f"call i1 @{name}(i1 {test}, i1 false)")
 
 
-def this_thread(writer: Writer) -> str:
+def this_thread(writer: FunctionWriter) -> str:
     """The number of the thread that runs."""
     _add_helpers(writer.module)
     return writer.let("call i64 @PyThread_get_thread_ident()")
 
 
-def wait_for_parts(writer: Writer, done: str, parts: str) -> None:
+def wait_for_parts(writer: FunctionWriter, done: str, parts: str) -> None:
     """Wait until all parts of a loop are done, and take notice of signals while others work.
 
     The runtime would wait too, but for ever.

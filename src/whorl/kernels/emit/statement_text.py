@@ -18,27 +18,27 @@ from .llvm_types import llvm_type
 from .module import Module
 from .parallel import parallel_loop
 from .polling import spend, state_argument
-from .writer import Writer
+from .writer import FunctionWriter
 
 __all__ = ["STATEMENTS"]
 
 
-def _set(writer: Writer, statement: ir.Set) -> None:
+def _set(writer: FunctionWriter, statement: ir.Set) -> None:
     writer.set(statement.local, value_of(writer, statement.value))
 
 
-def _store(writer: Writer, statement: ir.Store) -> None:
+def _store(writer: FunctionWriter, statement: ir.SetElement) -> None:
     value = value_of(writer, statement.value)
     writer.store(statement.element.type, value, element_address(writer, statement.element))
 
 
-def _set_component(writer: Writer, statement: ir.SetComponent) -> None:
+def _set_component(writer: FunctionWriter, statement: ir.SetComponent) -> None:
     value = value_of(writer, statement.value)
     component = statement.component
     writer.store(component.type, value, component_address(writer, component))
 
 
-def _atomic(writer: Writer, statement: ir.Atomic) -> None:
+def _atomic(writer: FunctionWriter, statement: ir.Atomic) -> None:
     kind = statement.element.type
     value = value_of(writer, statement.value)
     address = element_address(writer, statement.element)
@@ -57,7 +57,7 @@ def _atomic(writer: Writer, statement: ir.Atomic) -> None:
 _AT_ONCE: Final = frozenset(("add", "sub", "and", "or", "xor"))  # as one instruction
 
 
-def _update(writer: Writer, statement: ir.Update) -> None:
+def _update(writer: FunctionWriter, statement: ir.Update) -> None:
     kind, old = statement.element.type, statement.old
     if statement.is_own or not writer.atomic:
         writer.block(statement.body)
@@ -81,7 +81,7 @@ def _update(writer: Writer, statement: ir.Update) -> None:
     _exchange(writer, statement, address)
 
 
-def _exchange(writer: Writer, statement: ir.Update, address: str) -> None:
+def _exchange(writer: FunctionWriter, statement: ir.Update, address: str) -> None:
     """Work out what an element becomes, and do so again if it has changed since it was read."""
     kind = statement.element.type
     type, bits = llvm_type(kind), f"i{kind.bits}"
@@ -107,7 +107,7 @@ def _exchange(writer: Writer, statement: ir.Update, address: str) -> None:
         writer.jump(head)
 
 
-def _if(writer: Writer, statement: ir.If) -> None:
+def _if(writer: FunctionWriter, statement: ir.If) -> None:
     then, orelse, end = writer.fresh("then"), writer.fresh("else"), writer.fresh("end")
     test = value_of(writer, statement.test)
     writer.branch(test, then, orelse if statement.orelse else end)
@@ -121,7 +121,7 @@ def _if(writer: Writer, statement: ir.If) -> None:
     writer.open(end)
 
 
-def _for(writer: Writer, statement: ir.For) -> None:
+def _for(writer: FunctionWriter, statement: ir.For) -> None:
     bounds = (statement.start, statement.stop, statement.step)
     start, stop, step = (value_of(writer, bound) for bound in bounds)
     paid = Payment.NEVER
@@ -131,7 +131,7 @@ def _for(writer: Writer, statement: ir.For) -> None:
     loop.write((start, stop, step), lambda now: writer.set(statement.local, now))
 
 
-def _while(writer: Writer, statement: ir.While) -> None:
+def _while(writer: FunctionWriter, statement: ir.While) -> None:
     head, body, end = map(writer.fresh, ("head", "body", "end"))
     if statement.is_sure:  # the first iteration runs without the test
         writer.jump(body)
@@ -147,26 +147,26 @@ def _while(writer: Writer, statement: ir.While) -> None:
     writer.open(end)
 
 
-def _scope(writer: Writer, statement: ir.Scope) -> None:
+def _scope(writer: FunctionWriter, statement: ir.Region) -> None:
     end = writer.fresh("end")
     writer.targets[statement.label] = (end, end)
     writer.block(statement.body)
     writer.mark(end)
 
 
-def _leave(writer: Writer, statement: ir.Leave) -> None:
+def _leave(writer: FunctionWriter, statement: ir.Leave) -> None:
     writer.jump(writer.targets[statement.label][0])
 
 
-def _next(writer: Writer, statement: ir.Next) -> None:
+def _next(writer: FunctionWriter, statement: ir.Next) -> None:
     writer.jump(writer.targets[statement.label][1])
 
 
-def _raise(writer: Writer, statement: ir.Raise) -> None:
+def _raise(writer: FunctionWriter, statement: ir.Raise) -> None:
     writer.fail(statement.site, tuple(value_of(writer, each) for each in statement.values))
 
 
-def _print(writer: Writer, statement: ir.Print) -> None:
+def _print(writer: FunctionWriter, statement: ir.Print) -> None:
     count = len(statement.values)
     values = writer.alloca(f"[{max(1, count)} x i64]", "print")
     for i, expr in enumerate(statement.values):
@@ -179,7 +179,7 @@ def _print(writer: Writer, statement: ir.Print) -> None:
     writer.do(f"call void {printer}(i64 {statement.site}, i64 {count}, ptr {values})")
 
 
-def _call(writer: Writer, statement: ir.Call) -> None:
+def _call(writer: FunctionWriter, statement: ir.SubroutineCall) -> None:
     callee = statement.callee
     args = [
         f"{llvm_type(param.type)} {value_of(writer, arg)}"
@@ -200,7 +200,7 @@ def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
     params = [f"{llvm_type(param.type)} %p{i}" for i, param in enumerate(each.params)]
     outs = [f"ptr %out{i}" for i in range(len(each.results))]
     heads = ("ptr noalias nonnull %record", "ptr noalias %state")
-    writer = Writer(module, name, ", ".join((*heads, *params, *outs)), atomic=atomic)
+    writer = FunctionWriter(module, name, ", ".join((*heads, *params, *outs)), atomic=atomic)
     writer.load_slots()
     for i, param in enumerate(each.params):
         writer.set(param, f"%p{i}")
@@ -212,9 +212,9 @@ def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
     return name
 
 
-STATEMENTS: Final[dict[type, Callable[[Writer, Any], None]]] = {
+STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     ir.Atomic: _atomic,
-    ir.Call: _call,
+    ir.SubroutineCall: _call,
     ir.Checkpoint: checkpoint,
     ir.For: _for,
     ir.If: _if,
@@ -223,10 +223,10 @@ STATEMENTS: Final[dict[type, Callable[[Writer, Any], None]]] = {
     ir.Parallel: parallel_loop,
     ir.Print: _print,
     ir.Raise: _raise,
-    ir.Scope: _scope,
+    ir.Region: _scope,
     ir.Set: _set,
     ir.SetComponent: _set_component,
-    ir.Store: _store,
+    ir.SetElement: _store,
     ir.Update: _update,
     ir.While: _while,
     ir.Yield: yield_,

@@ -16,10 +16,10 @@ from whorl.kernels.types import Scalar
 from .llvm_types import INLINED, llvm_type, memory_type
 from .module import Module
 
-__all__ = ["Writer"]
+__all__ = ["FunctionWriter"]
 
 
-class Writer:
+class FunctionWriter:
     """One function that is being written. It returns nothing, and its record is `%record`."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Writer:
         self.targets: dict[
             str, tuple[str, str]
         ] = {}  # label of a loop: its end, its next iteration
-        self.checkpoints: dict[ir.Mark, tuple[int, str]] = {}  # their numbers and labels
+        self.checkpoints: dict[ir.CheckpointLabel, tuple[int, str]] = {}  # their numbers and labels
         self.state = "%state"  # what the thread knows of signals, see `polling`
         self.is_paced = False  # whether the caller measures how long its iterations take
         self.depth = 0  # how many loops of this function are around

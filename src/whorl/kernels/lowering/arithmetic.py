@@ -72,9 +72,9 @@ class NotPossible(Exception):
 
 def scalar_type(expr: ir.Expr) -> Scalar:
     """The type of an expression that is a number."""
-    found = expr.type
-    assert isinstance(found, Scalar)
-    return found
+    type = expr.type
+    assert isinstance(type, Scalar)
+    return type
 
 
 def cast(expr: ir.Expr, to: Scalar) -> ir.Expr:

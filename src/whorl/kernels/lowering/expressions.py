@@ -40,9 +40,9 @@ from .operands import (
     Known,
     Named,
     Operand,
-    Place,
     Value,
     Vec,
+    ViewOperand,
     describe,
     kind_of,
 )
@@ -123,14 +123,14 @@ def resolved(frame: Frame, node: ast.expr) -> Operand:
 def remedy_for(*operands: Operand) -> str:
     """What to do where numbers are needed and one of these is something else."""
     for operand in operands:
-        value = operand.view.peek() if isinstance(operand, Place) else operand
+        value = operand.view.peek() if isinstance(operand, ViewOperand) else operand
         if isinstance(value, np.ndarray | ArrayOf):
             return "Write a loop over the elements."
         if isinstance(value, Known) and value.value is None:
             return "Pass a number, or ask `is None` before."
-        found = remedy_for_subclass(value)
-        if found:
-            return found
+        remedy = remedy_for_subclass(value)
+        if remedy:
+            return remedy
     return ""
 
 
@@ -170,20 +170,20 @@ def condition(frame: Frame, node: ast.expr) -> Known | ir.Expr:
 def operands_of(frame: Frame, nodes: Sequence[ast.expr]) -> list[Operand]:
     """Operands of expressions that are evaluated one after the other.
 
-    If a later one needs statements, what the earlier ones are is kept before these.
+    If a later one needs statements, what the earlier ones are is before_them before these.
     """
     lowering = frame.lowering
-    found: list[Operand] = []
+    operands: list[Operand] = []
     for node in nodes:
         block, before = lowering.block, len(lowering.block)
         operand = expression(frame, node)
         if len(block) > before:
-            kept: ir.Block = []
-            with lowering.writing(kept):
-                found = [snapshot(frame, operand) for operand in found]
-            block[before:before] = kept
-        found.append(operand)
-    return found
+            before_them: ir.Block = []
+            with lowering.writing(before_them):
+                operands = [snapshot(frame, operand) for operand in operands]
+            block[before:before] = before_them
+        operands.append(operand)
+    return operands
 
 
 def snapshot(frame: Frame, operand: Operand) -> Operand:
@@ -235,9 +235,9 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
                     "Loop over range(...) instead.",
                 )
             return [Known(item) for item in value]
-        case Place(view) if isinstance(view.peek(), tuple | list):
+        case ViewOperand(view) if isinstance(view.peek(), tuple | list):
             return [operand.then(view.item(i)) for i in range(view.len())]
-        case Place(view) if isinstance(view.peek(), range | frozenset | dict | enum.EnumMeta):
+        case ViewOperand(view) if isinstance(view.peek(), range | frozenset | dict | enum.EnumMeta):
             return [Known(item) for item in view.value()]
         case Known(enum.EnumMeta() as value):
             return [Known(member) for member in vars(value)["_member_map_"].values()]
@@ -252,12 +252,12 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     owner, name = expression(frame, node.value), node.attr
-    if isinstance(owner, Place) and isinstance(owner.view.peek(), np.ndarray):
+    if isinstance(owner, ViewOperand) and isinstance(owner.view.peek(), np.ndarray):
         if name not in ARRAY_ATTRIBUTES:
             return _member(frame, node, owner)
         owner = decide(owner)
     match owner:
-        case Place():
+        case ViewOperand():
             return _member(frame, node, owner)
         case ArrayOf(array, view):
             if name in ARRAY_ATTRIBUTES:
@@ -281,7 +281,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     frame.refuse(node, f"{kind} has no attribute {name!r} in a kernel", remedy)
 
 
-def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
+def _member(frame: Frame, node: ast.Attribute, owner: ViewOperand) -> Operand:
     try:
         return owner.then(owner.view.attr(node.attr))
     except AbsentRead as absent:
@@ -304,18 +304,18 @@ def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
     frame.refuse(node, f"{path} is {kind_of(value)} without an attribute {node.attr!r}", remedy)
 
 
-def _shape(frame: Frame, array: ir.Array) -> Operand:
+def _shape(frame: Frame, array: ir.ArrayRef) -> Operand:
     return Items(tuple(Value(extent) for extent in array.extents))
 
 
-def _size(frame: Frame, array: ir.Array) -> Operand:
+def _size(frame: Frame, array: ir.ArrayRef) -> Operand:
     size: ir.Expr = ir.ONE
     for extent in array.extents:
         size = extent if isinstance(size, ir.Const) else ir.Op("mul", WEAK_INT, (size, extent))
     return Value(frame.lowering.keep(size))
 
 
-ARRAY_ATTRIBUTES: Final[dict[str, Callable[[Frame, ir.Array], Operand]]] = {
+ARRAY_ATTRIBUTES: Final[dict[str, Callable[[Frame, ir.ArrayRef], Operand]]] = {
     "shape": _shape,
     "size": _size,
     "ndim": lambda frame, array: Known(array.type.ndim),
@@ -461,7 +461,7 @@ def _class_beside(dtype: Operand, operand: Operand) -> Operand:
     """A class as a value, where it is compared with a dtype: `x.dtype == np.float32`."""
     if not (isinstance(dtype, Known) and isinstance(dtype.value, np.dtype)):
         return operand
-    if isinstance(operand, Place) and isinstance(operand.view.peek(), type):
+    if isinstance(operand, ViewOperand) and isinstance(operand.view.peek(), type):
         return Known(operand.view.value())
     return operand
 
@@ -471,15 +471,15 @@ def _equal_items(frame: Frame, node: ast.AST, left: Items, right: Items, name: s
         return Known(name == "ne")
     result: ir.Expr = ir.Const(WEAK_BOOL, True)
     for a, b in zip(left.items, right.items, strict=True):
-        found = _compared(frame, node, ast.Eq(), a, b)
-        result = ir.Op("and", WEAK_BOOL, (result, cast(number(found), WEAK_BOOL)))
+        is_equal = _compared(frame, node, ast.Eq(), a, b)
+        result = ir.Op("and", WEAK_BOOL, (result, cast(number(is_equal), WEAK_BOOL)))
     return Value(unary("not", result) if name == "ne" else result)
 
 
 def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_not: bool) -> Operand:
     for one, other in ((left, right), (right, left)):
         if isinstance(other, Known) and other.value is None:
-            if isinstance(one, Place):
+            if isinstance(one, ViewOperand):
                 return Known(one.view.is_none() is not is_not)
             return Known((isinstance(one, Known) and one.value is None) is not is_not)
     left, right = resolve(left), resolve(right)
@@ -499,9 +499,9 @@ def _class(operand: Operand) -> type | None:
     match operand:
         case Known(type() as value):
             return value
-        case Place(view) if isinstance(view.peek(), type):
-            found: type = view.value()
-            return found
+        case ViewOperand(view) if isinstance(view.peek(), type):
+            cls: type = view.value()
+            return cls
     return None
 
 
@@ -515,14 +515,14 @@ def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     result: Operand = Known(False)
     for item in parts(frame, node, right):
-        found = _compared(frame, node, ast.Eq(), left, item)
-        if isinstance(found, Known):
-            if found.value:
+        is_equal = _compared(frame, node, ast.Eq(), left, item)
+        if isinstance(is_equal, Known):
+            if is_equal.value:
                 return Known(not is_not)
             continue
-        assert isinstance(found, Value)
-        result = found if isinstance(result, Known) else Value(
-            ir.Op("or", WEAK_BOOL, (number(result), found.expr)))  # fmt: skip
+        assert isinstance(is_equal, Value)
+        result = is_equal if isinstance(result, Known) else Value(
+            ir.Op("or", WEAK_BOOL, (number(result), is_equal.expr)))  # fmt: skip
     if isinstance(result, Known):
         return Known(is_not)
     return Value(unary("not", number(result))) if is_not else result
@@ -603,12 +603,12 @@ def _either(
 ) -> Operand:
     """One of two operands, by a test of the run."""
     template = join(sides)
-    found = new_variable(template, "either")
+    variable = new_variable(template, "either")
     for block, side in zip(blocks, sides, strict=True):
-        copied(frame, found, side, frame.names.values())
-        block.extend(all_at_once(settings(found, side)))
+        copied(frame, variable, side, frame.names.values())
+        block.extend(all_at_once(settings(variable, side)))
     frame.lowering.emit(ir.If(test, *blocks))
-    return found
+    return variable
 
 
 # -- the rest ---------------------------------------------------------------------------
@@ -639,15 +639,15 @@ def index_operands(frame: Frame, node: ast.Subscript) -> tuple[Operand, list[Any
         else:
             nodes.append(index)
     owner, *operands = operands_of(frame, nodes)
-    found: list[Any] = []
+    keys: list[Any] = []
     rest = iter(operands)
     for index in indices:
         if isinstance(index, ast.Slice):
             sides = (index.lower, index.upper, index.step)
-            found.append(tuple(None if side is None else next(rest) for side in sides))
+            keys.append(tuple(None if side is None else next(rest) for side in sides))
         else:
-            found.append(next(rest))
-    return owner, found
+            keys.append(next(rest))
+    return owner, keys
 
 
 EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Frame, Any], Operand]]] = {

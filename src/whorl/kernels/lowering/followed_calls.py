@@ -31,7 +31,18 @@ from .functions import GRAPH, METHODS, handler_of, known_function
 from .graphs import note_checkpoints
 from .joins import merge
 from .known_calls import KnownCall
-from .operands import ArrayOf, Closure, Items, Known, Named, Operand, Place, Unset, Vec, describe
+from .operands import (
+    ArrayOf,
+    Closure,
+    Items,
+    Known,
+    Named,
+    Operand,
+    Unset,
+    Vec,
+    ViewOperand,
+    describe,
+)
 from .statements import block
 from .subroutines import outlined
 
@@ -44,9 +55,9 @@ _RESULT: Final = "return"  # no name that a program can have
 def call(frame: Frame, node: ast.Call) -> Operand:
     """What a call returns."""
     if isinstance(node.func, ast.Attribute):
-        found = _method(frame, node, node.func)
-        if found is not None:
-            return found
+        result = _method(frame, node, node.func)
+        if result is not None:
+            return result
     callee = expression(frame, node.func)
     function = known_function(callee)
     if function is language.static:
@@ -72,7 +83,7 @@ def call(frame: Frame, node: ast.Call) -> Operand:
                 raise
             except (ArithmeticError, TypeError, ValueError) as error:  # of what is known now
                 frame.refuse(node, f"this raises {type(error).__name__}: {error}")
-    if isinstance(callee, Place):
+    if isinstance(callee, ViewOperand):
         return _follow_place(frame, node, callee)
     frame.refuse(node, f"{describe(callee)} cannot be called in a kernel")
 
@@ -115,14 +126,14 @@ def _static(frame: Frame, node: ast.Call) -> Operand:
             if name not in names:
                 names[name] = _static_name(operand)
     for used in ast.walk(node.args[0]):
-        if isinstance(used, ast.Name) and isinstance(names.get(used.id), _Run):
+        if isinstance(used, ast.Name) and isinstance(names.get(used.id), _RunValue):
             frame.refuse(
                 used,
                 f"{used.id!r} is a value of the run ({names[used.id].words}); "
                 "static needs what is known at compile time",
                 "Use a parameter, a member, a global, or a loop over whorl.static(range(...)).",
             )
-    known = {name: value for name, value in names.items() if not isinstance(value, _Run)}
+    known = {name: value for name, value in names.items() if not isinstance(value, _RunValue)}
     try:
         found = Evaluator(frame.code, known).value(node.args[0])
     except NotStatic as error:
@@ -135,7 +146,7 @@ def _static(frame: Frame, node: ast.Call) -> Operand:
     return Known(found)
 
 
-class _Run:
+class _RunValue:
     """Stands for a name whose value belongs to the run."""
 
     def __init__(self, words: str) -> None:
@@ -146,14 +157,18 @@ def _static_name(operand: Operand) -> Any:
     match operand:
         case Known(value):
             return value
-        case Place(view):
+        case ViewOperand(view):
             return view
         case ArrayOf(view=View() as view):
             return view
         case Items(items):
-            found = tuple(map(_static_name, items))
-            return _Run("a tuple") if any(isinstance(item, _Run) for item in found) else found
-    return _Run(describe(operand))
+            values = tuple(map(_static_name, items))
+            return (
+                _RunValue("a tuple")
+                if any(isinstance(item, _RunValue) for item in values)
+                else values
+            )
+    return _RunValue(describe(operand))
 
 
 # -- methods of arrays and vectors ------------------------------------------------------
@@ -197,7 +212,7 @@ _INSTEAD_OF_MAKING: Final[dict[type, str]] = {
 }
 
 
-def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
+def _follow_place(frame: Frame, node: ast.Call, callee: ViewOperand) -> Operand:
     value = callee.view.peek()
     if isinstance(value, type):
         frame.refuse(
@@ -255,7 +270,7 @@ def _instead_of(node: ast.Call, value: object) -> str:
 def _unwrapped(
     frame: Frame,
     node: ast.Call,
-    callee: Place,
+    callee: ViewOperand,
     behind: types.FunctionType,
     positional: list[Operand],
     named: dict[str, Operand],
@@ -292,13 +307,13 @@ def _unwrapped(
     return positional, named
 
 
-def _owner(frame: Frame, node: ast.Call, method: Place) -> Operand:
+def _owner(frame: Frame, node: ast.Call, method: ViewOperand) -> Operand:
     """The object of a bound method: by the shorter path, if it is the one that was written."""
     if isinstance(node.func, ast.Attribute) and isinstance(
         node.func.value, ast.Name | ast.Attribute
     ):
         written = expression(frame, node.func.value)
-        if isinstance(written, Place) and written.view.peek() is method.view.peek().__self__:
+        if isinstance(written, ViewOperand) and written.view.peek() is method.view.peek().__self__:
             written.view.alias(method.view.attr("__self__"))  # that it is the same is a fact
             return written
     return method.then(method.view.attr("__self__"))
@@ -333,9 +348,9 @@ def inline(
     inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
     names = _bound(frame, node, source.tree, positional, named, code)
     names = _annotated(inner, source.tree, names)
-    found = outlined(frame, inner, names, lambda: _run(frame, node, inner))
-    if found is not None:
-        return found
+    result = outlined(frame, inner, names, lambda: _run(frame, node, inner))
+    if result is not None:
+        return result
     inner = Frame(frame.lowering, code, source, names, frame, None, inner.path_of_call)
     return _run(frame, node, inner)
 
@@ -389,11 +404,11 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     jumps = [Jump(jump.block, {_RESULT: jump.value or Known(None)}) for jump in inner.returns]
     if not has_ended:
         jumps.append(Jump(written, {_RESULT: Known(None)}))
-    lowering.emit(ir.Scope(inner.leave, written))
-    found = merge(frame, {}, jumps, frame.names)[_RESULT]
-    if isinstance(found, Unset):
-        frame.refuse(node, f"what is returned {found.reason}", found.remedy)
-    return found
+    lowering.emit(ir.Region(inner.leave, written))
+    result = merge(frame, {}, jumps, frame.names)[_RESULT]
+    if isinstance(result, Unset):
+        frame.refuse(node, f"what is returned {result.reason}", result.remedy)
+    return result
 
 
 def _bound(

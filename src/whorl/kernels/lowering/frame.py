@@ -16,7 +16,7 @@ from whorl.reads import CodeView, Inputs
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import failed_import
 
-from .operands import Closure, Items, Named, Operand, Place, Scope, Slots, Unset
+from .operands import Closure, DefiningScope, Items, Named, Operand, Slots, Unset, ViewOperand
 
 __all__ = [
     "ActiveCheckpoint",
@@ -65,7 +65,7 @@ class Loop:
 class ActiveCheckpoint:
     """The checkpoint that is being lowered: what ends it, and where it began."""
 
-    mark: ir.Mark
+    label: ir.CheckpointLabel
     flag: ir.Element | None
     frame: Frame
     depth: int  # how many loops of its frame are around it
@@ -73,7 +73,7 @@ class ActiveCheckpoint:
     def leave(self, lowering: Lowering) -> None:
         """Write what happens at its end."""
         if self.flag is not None:
-            lowering.emit(ir.Yield(self.mark, self.flag))
+            lowering.emit(ir.Yield(self.label, self.flag))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Lowering:
         return len(self.function.sites) - 1
 
 
-class Frame(Scope):
+class Frame(DefiningScope):
     """A function that is being followed: its names, and the jumps out of it."""
 
     def __init__(
@@ -214,9 +214,9 @@ class Frame(Scope):
             visible = {**frame.names, **visible}
         return {name: visible[name] for name in free_names(node) if name in visible}
 
-    def place(self, view: View) -> Place:
+    def place(self, view: View) -> ViewOperand:
         """An operand for something in the world."""
-        return Place(view, self.lowering.slots)
+        return ViewOperand(view, self.lowering.slots)
 
     def leave_checkpoint(self, depth: int) -> None:
         """Before a jump to where so many loops are around: end the checkpoint if that is outside.
@@ -259,22 +259,22 @@ def outliving(operand: Operand, frame: Frame, names: dict[str, Operand]) -> Oper
 
     def then(each: Frame) -> Frame:
         if each not in frames:
-            made = frames[each] = copy.copy(each)  # before its names, which may lead back here
-            found = names if each is frame else each.names
-            made.names = {name: kept(operand) for name, operand in found.items()}
+            after = frames[each] = copy.copy(each)  # before its names, which may lead back here
+            end = names if each is frame else each.names
+            after.names = {name: outlived(operand) for name, operand in end.items()}
             if each is not frame and each.outer is not None:
-                made.outer = then(each.outer)
+                after.outer = then(each.outer)
         return frames[each]
 
-    def kept(operand: Operand) -> Operand:
+    def outlived(operand: Operand) -> Operand:
         match operand:
             case Closure(node, Frame() as scope, defaults) if frame in scope.scopes:
-                given = {name: kept(each) for name, each in defaults.items()}
+                given = {name: outlived(each) for name, each in defaults.items()}
                 return Closure(node, then(scope), given)
             case Items(items):
-                return operand.with_items(map(kept, items))
+                return operand.with_items(map(outlived, items))
             case Named(items):
-                return Named({name: kept(each) for name, each in items.items()})
+                return Named({name: outlived(each) for name, each in items.items()})
         return operand
 
-    return kept(operand)
+    return outlived(operand)

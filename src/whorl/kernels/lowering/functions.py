@@ -34,7 +34,7 @@ from . import vectors
 from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
-from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe, kind_of
+from .operands import ArrayOf, Items, Known, Operand, Value, Vec, ViewOperand, describe, kind_of
 from .run_values import is_scalar, resolve
 from .scalar_calls import SCALAR_CALLS
 from .subscripts import check_writeable, element_of, spread
@@ -54,7 +54,7 @@ def known_function(callee: Operand) -> Any:
     """The function, if it is one that the compiler knows by itself; None for all others."""
     if isinstance(callee, Known):
         return callee.value if _is_known(callee.value) else None
-    if not isinstance(callee, Place):
+    if not isinstance(callee, ViewOperand):
         return None
     value = callee.view.peek()
     if not _is_known(value):
@@ -131,12 +131,12 @@ def _least(name: str, call: KnownCall) -> Operand:
         for item, expr in zip(items, exprs, strict=True)
     ])  # fmt: skip
     together = template.type if isinstance(template, OneScalar) else scalar_type(exprs[0])
-    found, *others = (cast(expr, together) for expr in exprs)
+    least, *others = (cast(expr, together) for expr in exprs)
     for other in others:
         # Python keeps the first unless the second is really smaller (larger).
-        chosen = ir.Op(name, WEAK_BOOL, (other, found))
-        found = keep(ir.Op("select", together, (chosen, other, found)))
-    return Value(found)
+        chosen = ir.Op(name, WEAK_BOOL, (other, least))
+        least = keep(ir.Op("select", together, (chosen, other, least)))
+    return Value(least)
 
 
 def _len(call: KnownCall) -> Operand:
@@ -148,7 +148,7 @@ def _len(call: KnownCall) -> Operand:
             return Known(len(items))
         case Vec(shape=shape):
             return Known(shape[0])
-        case Place(view) if hasattr(view.peek(), "__len__"):
+        case ViewOperand(view) if hasattr(view.peek(), "__len__"):
             return Known(view.len())
         case Known(value) if hasattr(value, "__len__"):
             return Known(len(value))
@@ -180,7 +180,7 @@ def _isinstance(call: KnownCall) -> Operand:
     except TypeError as error:
         call.refuse(str(error))
     match operand:
-        case Place(view):
+        case ViewOperand(view):
             try:
                 return Known(view.is_instance(wanted))
             except UnsupportedRead:
@@ -197,7 +197,7 @@ def _isinstance(call: KnownCall) -> Operand:
 def _type(call: KnownCall) -> Operand:
     (operand,) = call.positional(1)
     match operand:
-        case Place(view):
+        case ViewOperand(view):
             value = view.peek()
             kind = view.attr("__class__")
             if kind.peek() is not type(value):
@@ -220,14 +220,14 @@ def _dtype(call: KnownCall) -> Operand:
 
 def _hasattr(call: KnownCall) -> Operand:
     owner, name = call.positional(2)
-    if not isinstance(owner, Place):
+    if not isinstance(owner, ViewOperand):
         call.refuse(f"hasattr of {describe(owner)}")
     return Known(owner.view.has(call.known_value(name)))
 
 
 def _getattr(call: KnownCall) -> Operand:
     owner, name, *default = call.positional(2, 3)
-    if not isinstance(owner, Place):
+    if not isinstance(owner, ViewOperand):
         call.refuse(f"getattr of {describe(owner)}")
     text = call.known_value(name)
     if default and not owner.view.has(text):
@@ -264,12 +264,12 @@ def _element_type(call: KnownCall, operand: Operand | None) -> Scalar | None:
     if operand is None:
         return None
     try:
-        found = scalar_of_dtype(np.dtype(call.known_value(operand)))
+        element = scalar_of_dtype(np.dtype(call.known_value(operand)))
     except TypeError:
-        found = None
-    if found is None:
+        element = None
+    if element is None:
         call.refuse("the dtype is not one of a kernel")
-    return found
+    return element
 
 
 def _vec(call: KnownCall) -> Operand:

@@ -20,7 +20,7 @@ from .arithmetic import compare
 from .expressions import expression, resolved
 from .frame import ActiveCheckpoint, Frame, Loop
 from .functions import GRAPH, known_function
-from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, describe
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, ViewOperand, describe
 from .sharing import vectors_in
 from .statements import block
 
@@ -40,14 +40,14 @@ def with_statement(frame: Frame, node: ast.With) -> bool:
         inner = ast.copy_location(ast.With(node.items[1:], node.body), node)
         node = ast.copy_location(ast.With(node.items[:1], [inner]), node)
     item = node.items[0]
-    found = _managed(frame, item.context_expr)
-    if found is None:
+    manager = _managed(frame, item.context_expr)
+    if manager is None:
         frame.refuse(
             node,
             "with is not supported in a kernel",
             "It is for whorl.checkpoint and whorl.graph.parallel_context.",
         )
-    call, function = found
+    call, function = manager
     if item.optional_vars is not None:
         frame.refuse(item.optional_vars, f"{ast.unparse(call.func)} gives nothing to name by `as`")
     if function is graph.checkpoint:
@@ -85,10 +85,10 @@ def note_checkpoints(frame: Frame) -> None:
             continue
         for item in node.items:
             try:
-                found = _managed(frame, item.context_expr)
+                manager = _managed(frame, item.context_expr)
             except KernelError:  # it is raised where the statement is lowered, if it is
                 continue
-            if found is not None and found[1] is graph.checkpoint:
+            if manager is not None and manager[1] is graph.checkpoint:
                 lowering.function.has_checkpoints = True
                 return
 
@@ -117,16 +117,16 @@ def _checkpoint(frame: Frame, node: ast.With, call: ast.Call) -> bool:
     if around is not None:
         frame.refuse(
             call,
-            f"a checkpoint inside of the checkpoint {around.mark.words}",
+            f"a checkpoint inside of the checkpoint {around.label.words}",
             "End that one first: a launch stops at the end of a checkpoint.",
         )
     _check_loops(frame, call)
-    mark = _mark(frame, call, given["label"])
+    label = _label(frame, call, given["label"])
     flag = None
     if "yield_on" in given:
         flag = flag_at(frame, given["yield_on"], "the flag of a checkpoint")
     written: ir.Block = []
-    lowering.checkpoint = active = ActiveCheckpoint(mark, flag, frame, len(frame.loops))
+    lowering.checkpoint = active = ActiveCheckpoint(label, flag, frame, len(frame.loops))
     try:
         with lowering.writing(written):
             has_ended = block(frame, node.body)
@@ -134,7 +134,7 @@ def _checkpoint(frame: Frame, node: ast.With, call: ast.Call) -> bool:
                 active.leave(lowering)
     finally:
         lowering.checkpoint = None
-    lowering.emit(ir.Checkpoint(mark, written))
+    lowering.emit(ir.Checkpoint(label, written))
     return has_ended
 
 
@@ -180,9 +180,9 @@ def loops_around(frame: Frame) -> Iterator[Loop]:
         yield from around.loops
 
 
-def _mark(frame: Frame, call: ast.Call, node: ast.expr) -> ir.Mark:
+def _label(frame: Frame, call: ast.Call, node: ast.expr) -> ir.CheckpointLabel:
     operand = _member(frame, node) or expression(frame, node)
-    value, plain = _label(frame, node, operand)
+    value, plain = _label_value(frame, node, operand)
     words = f"{type(value).__qualname__}.{value.name}" if isinstance(value, enum.Enum) else value
     source = frame.source
     names: dict[ir.Local, str] = {}
@@ -190,27 +190,27 @@ def _mark(frame: Frame, call: ast.Call, node: ast.expr) -> ir.Mark:
         for name, named in around.names.items():
             for local in _variables(named):
                 names.setdefault(local, name)
-    return ir.Mark(
+    return ir.CheckpointLabel(
         int(value), plain, str(words), lambda what, how: source.error(call, what, how), names
     )
 
 
-def _member(frame: Frame, node: ast.expr) -> Place | None:
+def _member(frame: Frame, node: ast.expr) -> ViewOperand | None:
     """`Stage.SIM`, by the enum's own table: as an attribute it costs a call of Python's on 3.11."""
     if not isinstance(node, ast.Attribute) or not _is_dotted(node):
         return None
     owner = expression(frame, node.value)
-    if not isinstance(owner, Place) or not isinstance(owner.view.peek(), enum.EnumMeta):
+    if not isinstance(owner, ViewOperand) or not isinstance(owner.view.peek(), enum.EnumMeta):
         return None
     if node.attr not in owner.view.peek().__members__:
         return None
     return owner.then(owner.view.attr("_member_map_").item(node.attr))
 
 
-def _label(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
+def _label_value(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
     """A label, and how it is found again: a literal, the path in the source, or by name."""
     match operand:
-        case Place(view):
+        case ViewOperand(view):
             value: Any = view.peek()
         case Known(value):
             pass
@@ -226,7 +226,7 @@ def _label(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
             f"a label is an int or the member of an IntEnum, not {describe(operand)}",
             "Derive the enum from enum.IntEnum." if isinstance(value, enum.Enum) else "",
         )
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         path = operand.view.path
         _read(operand.view, value)
         steps = tuple((step.operation, step.name) for step in path.steps)
@@ -309,9 +309,9 @@ def _sections(frame: Frame, node: ast.With, call: ast.Call) -> bool:
 
 def _section(frame: Frame, context: ast.Call, node: ast.stmt) -> list[ast.stmt]:
     if isinstance(node, ast.With):
-        found = _managed(frame, node.items[0].context_expr)
-        if found is not None and found[1] is graph.parallel:
-            _no_arguments(frame, found[0])
+        manager = _managed(frame, node.items[0].context_expr)
+        if manager is not None and manager[1] is graph.parallel:
+            _no_arguments(frame, manager[0])
             if node.items[0].optional_vars is not None:
                 frame.refuse(node.items[0].optional_vars, "a section has nothing to name by `as`")
             if node.items[1:]:
@@ -350,7 +350,7 @@ def _check_independent(frame: Frame, call: ast.Call, sections: list[ir.Block]) -
     ]
     for here, body in enumerate(sections):
         for statement in statements_in(body):
-            if not isinstance(statement, ir.Store):
+            if not isinstance(statement, ir.SetElement):
                 continue
             place = _certain(statement.element)
             others = (used for there, used in enumerate(uses) if there != here)

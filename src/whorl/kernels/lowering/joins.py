@@ -120,9 +120,9 @@ def template_of(operand: Operand) -> Template:
         case Value():
             return OneScalar(operand.type)
         case Known(value) if is_scalar_value(value):
-            found = number(operand).type
-            assert isinstance(found, Scalar)
-            return OneScalar(found)
+            type = number(operand).type
+            assert isinstance(type, Scalar)
+            return OneScalar(type)
         case ArrayOf(array):
             return OneArray(array.type)
         case Vec():
@@ -137,12 +137,12 @@ def join(operands: Sequence[Operand]) -> Template:
     first = operands[0]
     if all(same(first, other) for other in operands[1:]):
         return Itself(first)
-    found = template_of(first)
+    template = template_of(first)
     for operand in operands[1:]:
-        found = _together(found, template_of(operand))
-    if isinstance(found, OneScalar) and found.type.is_integer and not found.type.weak:
-        return OneScalar(_holding(found.type, operands))
-    return found
+        template = _together(template, template_of(operand))
+    if isinstance(template, OneScalar) and template.type.is_integer and not template.type.weak:
+        return OneScalar(_holding(template.type, operands))
+    return template
 
 
 def _holding(type: Scalar, operands: Sequence[Operand]) -> Scalar:
@@ -221,7 +221,7 @@ def new_variable(template: Template, name: str) -> Operand:
             strides = tuple(ir.Get(ir.Local(f"{name}.s{i}", WEAK_INT)) for i in range(type.ndim))
             base = ir.Get(ir.Local(f"{name}.at", POINTER))
             known = strides if type.has_strides else None
-            return ArrayOf(ir.Array(type, base, extents, known, name))
+            return ArrayOf(ir.ArrayRef(type, base, extents, known, name))
 
 
 def whole(local: ir.Local) -> Vec:
@@ -279,9 +279,9 @@ def all_at_once(pairs: Pairs) -> list[ir.Stmt]:
     then: list[ir.Stmt] = []
     for target, expr in pairs:
         if len(pairs) > 1 and _reads(expr, targets):
-            kept = ir.Local("was", expr.type)
-            first.append(ir.Set(kept, expr))
-            expr = ir.Get(kept)
+            before = ir.Local("was", expr.type)
+            first.append(ir.Set(before, expr))
+            expr = ir.Get(before)
         if isinstance(target, ir.Component):
             then.append(ir.SetComponent(target, expr))
         else:
@@ -342,7 +342,7 @@ def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Oper
         template = join(there)
     except Apart as error:
         return Unset(str(error), error.remedy)
-    found = new_variable(template, name)
+    variable = new_variable(template, name)
     for each, operand in zip(pairs, there, strict=True):
-        each.extend(settings(found, operand))
-    return found
+        each.extend(settings(variable, operand))
+    return variable

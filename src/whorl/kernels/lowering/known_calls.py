@@ -11,7 +11,7 @@ from whorl.late import dataclass
 
 from .expressions import number_at, parts
 from .frame import Frame
-from .operands import Items, Known, Operand, Place, describe
+from .operands import Items, Known, Operand, ViewOperand, describe
 from .run_values import resolve
 
 __all__ = ["Handler", "KnownCall"]
@@ -66,7 +66,7 @@ class KnownCall:
         match operand:
             case Known(value):
                 return value
-            case Place(view):
+            case ViewOperand(view):
                 return view.value()
             case Items(items):
                 return tuple(map(self.known_value, items))

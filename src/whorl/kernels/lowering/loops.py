@@ -205,7 +205,7 @@ def _stable(
     returns = len(frame.returns)
     while True:
         del frame.returns[returns:]  # of the try before
-        heads = {name: new_variable(found, name) for name, found in templates.items()}
+        heads = {name: new_variable(template, name) for name, template in templates.items()}
         frame.names = {**before, **heads}
         _note_copies(frame, heads, before)
         leave = lowering.label("leave")
@@ -217,8 +217,8 @@ def _stable(
         frame.loops.pop()
         backs = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
         wider = {
-            name: _widened(found, before[name], [jump.names[name] for jump in backs])
-            for name, found in templates.items()
+            name: _widened(template, before[name], [jump.names[name] for jump in backs])
+            for name, template in templates.items()
         }
         if wider == templates:
             break
@@ -227,8 +227,8 @@ def _stable(
     for jump in backs:
         pairs = [pair for name, head in heads.items() for pair in _settings(head, jump.names[name])]
         jump.set(*all_at_once(pairs))
-        kept = {name: jump.names[name] for name in before}
-        _note_copies(frame, heads, kept, loop.leave)
+        ends = {name: jump.names[name] for name in before}
+        _note_copies(frame, heads, ends, loop.leave)
     begin = [pair for name, head in heads.items() for pair in _settings(head, before[name])]
     for statement in all_at_once(begin):
         lowering.emit(statement)
@@ -287,7 +287,7 @@ def _after(frame: Frame, lowered: LoopBody, orelse: list[ast.stmt]) -> bool:
     with lowering.writing(inner):
         if not block(frame, orelse):
             jumps.append(Jump(inner, frame.names))
-    lowering.emit(ir.Scope(loop.leave, inner))
+    lowering.emit(ir.Region(loop.leave, inner))
     frame.names = merge(frame, lowered.after, jumps)
     return False
 
@@ -303,13 +303,13 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
             return _do_while(frame, node, node.test)
     lowering = frame.lowering
     label = lowering.label("while")
-    found: dict[str, Any] = {}
+    test_of_loop: dict[str, Any] = {}
 
     def body(loop: Loop) -> bool:
         before: ir.Block = []
         with lowering.writing(before):
             test = condition(frame, node.test)
-        found.update(before=before, test=test, names=dict(frame.names))
+        test_of_loop.update(before=before, test=test, names=dict(frame.names))
         if isinstance(test, Known) and not test.value:
             return True
         return block(frame, node.body)
@@ -321,21 +321,21 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
         return block(frame, node.orelse)
     assigned = assigned_names([node.test, *node.body])
     lowered = _stable(frame, node, assigned, label, body, kind="while")
-    test = found["test"]
+    test = test_of_loop["test"]
     if isinstance(test, Known) and not test.value:  # there is no iteration, only the test
-        lowering.block.extend(found["before"])
-        frame.names = {**lowered.after, **found["names"]}
+        lowering.block.extend(test_of_loop["before"])
+        frame.names = {**lowered.after, **test_of_loop["names"]}
         return block(frame, node.orelse)
     is_endless = isinstance(test, Known)
     expr = ir.Const(WEAK_BOOL, True) if isinstance(test, Known) else test
-    lowering.emit(ir.While(label, found["before"], expr, lowered.body))
+    lowering.emit(ir.While(label, test_of_loop["before"], expr, lowered.body))
     if not is_endless:
-        lowered.after = {**lowered.after, **found["names"]}  # the test has run in any case
+        lowered.after = {**lowered.after, **test_of_loop["names"]}  # the test has run in any case
         return _after(frame, lowered, node.orelse)
     if not lowered.loop.breaks:
         return True
     inner: ir.Block = [lowering.block.pop()]
-    lowering.emit(ir.Scope(lowered.loop.leave, inner))
+    lowering.emit(ir.Region(lowered.loop.leave, inner))
     frame.names = merge(frame, lowered.after, lowered.loop.breaks)
     return False
 
@@ -353,18 +353,20 @@ def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
             "Write a plain while, or put the prange into the loop.",
         )
     label = lowering.label("do")
-    found: dict[str, Any] = {}
+    test_of_loop: dict[str, Any] = {}
 
     def body(loop: Loop) -> bool:
         before: ir.Block = []
         with lowering.writing(before):
             flag = flag_at(frame, given[0], "the condition of do_while")
-        found.update(before=before, test=truth(flag))
+        test_of_loop.update(before=before, test=truth(flag))
         return block(frame, node.body)
 
     assigned = assigned_names([call, *node.body])
     lowered = _stable(frame, node, assigned, label, body, kind="while")
-    lowering.emit(ir.While(label, found["before"], found["test"], lowered.body, is_sure=True))
+    lowering.emit(
+        ir.While(label, test_of_loop["before"], test_of_loop["test"], lowered.body, is_sure=True)
+    )
     if len(lowered.backs) == 1:  # the first iteration has set it
         for name in assigned & lowered.backs[0].names.keys() - lowered.heads.keys():
             lowered.after[name] = lowered.backs[0].names[name]
@@ -399,7 +401,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
             frame.loops.pop()
             breaks += loop.breaks
             # The block stays the same list: jumps in it are completed where they come out.
-            lowering.emit(ir.Scope(loop.next, written))
+            lowering.emit(ir.Region(loop.next, written))
             backs = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
             frame.names = merge(frame, frame.names, backs)
             has_ended = not backs
@@ -407,7 +409,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
                 break
         if not has_ended:
             has_ended = block(frame, node.orelse)
-    lowering.emit(ir.Scope(leave, everything))
+    lowering.emit(ir.Region(leave, everything))
     jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
     frame.names = merge(frame, frame.names, jumps)
     return not jumps
@@ -454,14 +456,14 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         lowering.is_in_prange = False
         lowering.outside = outside
         frame.reduced = frozenset()
-    found = []
+    results = []
     for name, how in reductions.items():
         head = lowered.heads[name]
         assert isinstance(head, Value)
         assert isinstance(head.expr, ir.Get)
-        found.append(ir.Reduction(how, head.expr.local))
-    inner: ir.Block = [ir.Scope(label, lowered.body)]
-    lowering.emit(ir.Parallel(label, count, *bounds, inner, tuple(found)))
+        results.append(ir.Reduction(how, head.expr.local))
+    inner: ir.Block = [ir.Region(label, lowered.body)]
+    lowering.emit(ir.Parallel(label, count, *bounds, inner, tuple(results)))
     frame.names = {**before, **lowered.heads}
     for name in assigned - reductions.keys():
         frame.names[name] = own
@@ -476,8 +478,8 @@ def _changed_in_place(frame: Frame, node: ast.For, names: set[str]) -> set[str]:
         each for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     ]
     bound = {each.id for each in stored if id(each) not in augmented}
-    found = {each.id for each in stored} & names - bound
-    return {name for name in found if isinstance(resolve(frame.names[name]), ArrayOf)}
+    augmented_only = {each.id for each in stored} & names - bound
+    return {name for name in augmented_only if isinstance(resolve(frame.names[name]), ArrayOf)}
 
 
 _AUGMENTED: Final[dict[type[ast.operator], str]] = {
@@ -489,7 +491,7 @@ _AUGMENTED: Final[dict[type[ast.operator], str]] = {
 
 def _reductions(frame: Frame, node: ast.For, names: set[str]) -> dict[str, str]:
     """The names that every use in the body adds to, multiplies, or takes the least of."""
-    found: dict[str, str] = {}
+    reductions: dict[str, str] = {}
     allowed: set[ast.AST] = set()
     for statement in (each for part in node.body for each in ast.walk(part)):
         match statement:
@@ -506,10 +508,10 @@ def _reductions(frame: Frame, node: ast.For, names: set[str]) -> dict[str, str]:
                 uses = (target, first)
             case _:
                 continue
-        if name in names and found.setdefault(name, how) == how:
+        if name in names and reductions.setdefault(name, how) == how:
             allowed.update(uses)
     for part in node.body:
         for use in ast.walk(part):
-            if isinstance(use, ast.Name) and use.id in found and use not in allowed:
-                del found[use.id]
-    return found
+            if isinstance(use, ast.Name) and use.id in reductions and use not in allowed:
+                del reductions[use.id]
+    return reductions

@@ -105,17 +105,17 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
         has_ended = block(frame, tree.body)
         if not has_ended:
             frame.returns.append(Jump(written, frame.names, Known(None)))
-    lowering.emit(ir.Scope(frame.leave, written))
+    lowering.emit(ir.Region(frame.leave, written))
     jumps = [
         Jump(jump.block, {"return": resolve(jump.value or Known(None))}) for jump in frame.returns
     ]
     if not jumps:
         return
-    found = merge(frame, {}, jumps)["return"]
+    result = merge(frame, {}, jumps)["return"]
     at = next((jump.node for jump in reversed(frame.returns) if jump.node is not None), tree)
-    if isinstance(found, Unset):
-        frame.refuse(at, f"what is returned {found.reason}", found.remedy)
-    is_none = isinstance(found, Known) and found.value is None
+    if isinstance(result, Unset):
+        frame.refuse(at, f"what is returned {result.reason}", result.remedy)
+    is_none = isinstance(result, Known) and result.value is None
     if lowering.function.has_checkpoints and not is_none:
         frame.refuse(
             at,
@@ -123,7 +123,7 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
             "Write the result into an array that is passed in.",
         )
     try:
-        lowering.function.result = _result(frame, at, found)
+        lowering.function.result = _result(frame, at, result)
     except NotPossible as error:
         frame.refuse(at, error.reason, error.remedy)
 

@@ -29,7 +29,7 @@ from whorl.reads.implicit import CONVERTED, OPERATED, checked
 from whorl.reads.view import View
 
 from .arithmetic import constant
-from .operands import ArrayOf, Known, Operand, Place, Value, kind_of
+from .operands import ArrayOf, Known, Operand, Value, ViewOperand, kind_of
 
 __all__ = [
     "Undecided",
@@ -52,7 +52,7 @@ class Undecided(Exception):
         self.remedy = remedy
 
 
-def decide(place: Place) -> Operand:
+def decide(place: ViewOperand) -> Operand:
     """What a place is to the run; `Undecided` if it is something to walk on from, or nothing."""
     view, value = place.view, place.view.peek()
     if isinstance(value, np.ndarray):
@@ -80,7 +80,7 @@ def decide(place: Place) -> Operand:
 
 def resolve(operand: Operand) -> Operand:
     """What an operand is to the run; a place that is nothing to the run stays one."""
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         try:
             return decide(operand)
         except Undecided:
@@ -100,7 +100,7 @@ def _value(view: View) -> Any:
         raise Undecided(f"{view.path} cannot be a constant: {error.reason}") from error
 
 
-def _array(place: Place) -> ir.Array:
+def _array(place: ViewOperand) -> ir.ArrayRef:
     """The array at a place, as a slot of the launch record."""
     view = place.view
     fact = view.array()
@@ -118,10 +118,10 @@ def _array(place: Place) -> ir.Array:
     element = scalar_of_dtype(view.peek().dtype)
     if element is None or layout == "unaligned":
         dtype = view.peek().dtype
-        found = "an unaligned array" if element else f"an array of {dtype}"
+        kind_of_array = "an unaligned array" if element else f"an array of {dtype}"
         instead = "pass x.real and x.imag" if dtype.kind == "c" else "convert it outside"
         raise Undecided(
-            f"{view.path} is {found}",
+            f"{view.path} is {kind_of_array}",
             "Arrays of a kernel hold bool, int8 to int64, uint8 to uint64, float32 or float64, "
             f"in native byte order; {instead}"
             + (", for instance with x.astype(np.float64)." if dtype.kind != "c" else "."),
@@ -131,7 +131,7 @@ def _array(place: Place) -> ir.Array:
     extents = tuple(ir.Extent(slot, axis) for axis in range(ndim))
     strides = tuple(ir.Stride(slot, axis) for axis in range(ndim))
     known = strides if kind.has_strides else None
-    return ir.Array(kind, ir.SlotUse(slot), extents, known, str(view.path))
+    return ir.ArrayRef(kind, ir.SlotUse(slot), extents, known, str(view.path))
 
 
 def is_scalar(operand: Operand) -> bool:
@@ -141,7 +141,7 @@ def is_scalar(operand: Operand) -> bool:
             return True
         case Known(value):
             return is_scalar_value(value) or is_number_member(value)
-        case Place(view):
+        case ViewOperand(view):
             value = view.peek()
             if isinstance(value, np.ndarray):
                 return value.ndim == 0
@@ -164,7 +164,7 @@ def is_number_member(value: object) -> bool:
 
 def number(operand: Operand) -> ir.Expr:
     """The expression of an operand that is a number."""
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         operand = decide(operand)
     match operand:
         case Value(expr):

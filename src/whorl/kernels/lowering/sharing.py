@@ -30,13 +30,13 @@ def vectors_in(operands: Iterable[Operand]) -> Iterator[ir.Local]:
 
 
 def copied(
-    frame: Frame, found: Operand, operand: Operand, others: Iterable[Operand], *labels: str
+    frame: Frame, variable: Operand, operand: Operand, others: Iterable[Operand], *labels: str
 ) -> None:
     """Take note that a join makes `found` of `operand`, while others keep what they stand for.
 
     `labels` are those of loops that the join belongs to, beside those that are around.
     """
-    news = set(vectors_in([found]))
+    news = set(vectors_in([variable]))
     olds = set(vectors_in([operand])) - news
     if not olds:
         return

@@ -29,7 +29,7 @@ from .expressions import (
 )
 from .frame import Frame, Jump, Loop
 from .joins import merge
-from .operands import ArrayOf, Items, Known, Operand, Place, Value, Vec, describe
+from .operands import ArrayOf, Items, Known, Operand, Value, Vec, ViewOperand, describe
 from .run_values import decide, is_scalar, resolve
 from .sharing import note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
@@ -101,8 +101,8 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr, name))
         case Items(items):
-            found = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
-            return operand.with_items(found)
+            parts = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
+            return operand.with_items(parts)
     return operand
 
 
@@ -127,7 +127,7 @@ def store(
     frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any], value: Operand
 ) -> None:
     """Set an element, a component, or a whole part."""
-    if isinstance(owner, Place) and isinstance(owner.view.peek(), np.ndarray):
+    if isinstance(owner, ViewOperand) and isinstance(owner.view.peek(), np.ndarray):
         owner = decide(owner)
     value = resolve(value)
     match owner:
@@ -163,13 +163,13 @@ def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
 
 
 def _store_into(
-    frame: Frame, node: ast.Subscript, array: ir.Array, indices: list[Any], value: Operand
+    frame: Frame, node: ast.Subscript, array: ir.ArrayRef, indices: list[Any], value: Operand
 ) -> None:
     part = array_part(frame, node, array, indices)
     if isinstance(part, Value):
         assert isinstance(part.expr, ir.Element)
         number = cast(number_at(frame, node, value), array.type.element)
-        frame.lowering.emit(ir.Store(part.expr, number))
+        frame.lowering.emit(ir.SetElement(part.expr, number))
         return
     assert isinstance(part, ArrayOf)
     if isinstance(value, Items):
@@ -187,25 +187,25 @@ def _store_into(
     )
 
 
-def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
-    kept = vectors.copy_of(frame, value)
+def _store_vector(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: Vec) -> None:
+    copy = vectors.copy_of(frame, value)
     for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
         text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
         site = frame.check(node, "ValueError", text)
         fail_unless(frame, compare("eq", extent, ir.Const(WEAK_INT, size)), site, extent)
     for place in product(*map(range, value.shape)):
         indices = [Known(i) for i in place]
-        component = vectors.component_of(frame, node, kept, indices)
+        component = vectors.component_of(frame, node, copy, indices)
         element = element_of(frame, node, array, indices)
-        frame.lowering.emit(ir.Store(element, cast(component, array.type.element)))
+        frame.lowering.emit(ir.SetElement(element, cast(component, array.type.element)))
 
 
-def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
+def _fill(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: ir.Expr) -> None:
     lowering = frame.lowering
     value = lowering.keep(cast(value, array.type.element))
     counts = [ir.Local(f"i{axis}", WEAK_INT) for axis in range(array.type.ndim)]
     indices = [Value(ir.Get(count)) for count in counts]
-    inner: ir.Block = [ir.Store(element_of(frame, node, array, indices), value)]
+    inner: ir.Block = [ir.SetElement(element_of(frame, node, array, indices), value)]
     for count, extent in zip(reversed(counts), reversed(array.extents), strict=True):
         inner = [ir.For(lowering.label("fill"), count, ir.ZERO, extent, ir.ONE, inner)]
     for statement in inner:
@@ -245,28 +245,28 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                         node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
                     )
                 element = Value(ir.Element(left.array, (), ()))
-                made = _in_place(frame, node, element, right, f"{name}[()]")
-                _set_element(frame, node, left, made)
+                result = _in_place(frame, node, element, right, f"{name}[()]")
+                _set_element(frame, node, left, result)
                 return False
             if isinstance(left, Items) and left.is_list:
                 frame.refuse(node, "a list cannot be changed in a kernel", "Write a = a + [...].")
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
-            kept = [_snapshot_of_index(frame, index) for index in indices]
-            found = subscript(frame, node.target, owner, kept)
-            target = found.expr if isinstance(found, Value) else None
+            keys = [_snapshot_of_index(frame, index) for index in indices]
+            element_operand = subscript(frame, node.target, owner, keys)
+            target = element_operand.expr if isinstance(element_operand, Value) else None
             if frame.lowering.is_in_prange and isinstance(target, ir.Element):
                 _update(frame, node, target)
                 return False
-            read_target = snapshot(frame, found)
+            read_target = snapshot(frame, element_operand)
             right = expression(frame, node.value)
             if isinstance(read_target, Vec):
                 written = ast.unparse(node.target)
-                made = _in_place(frame, node, read_target, right, written)
+                result = _in_place(frame, node, read_target, right, written)
             else:
-                made = apply(frame, node, node.op, read_target, right)
-            store(frame, node.target, owner, kept, made)
+                result = apply(frame, node, node.op, read_target, right)
+            store(frame, node.target, owner, keys, result)
         case _:
             assign(frame, node.target, Known(None))  # which raises the error
     return False
@@ -286,10 +286,10 @@ def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = 
     body: ir.Block = []
     with lowering.writing(body):
         if name:
-            made = _in_place(frame, node, left, right, name)
+            result = _in_place(frame, node, left, right, name)
         else:
-            made = apply(frame, node, node.op, left, right)
-        value = cast(number_at(frame, node, resolve(made)), element.type)
+            result = apply(frame, node, node.op, left, right)
+        value = cast(number_at(frame, node, resolve(result)), element.type)
     lowering.emit(ir.Update(element, old, body, value))
 
 
@@ -297,16 +297,16 @@ def _in_place(
     frame: Frame, node: ast.AugAssign, left: Operand, right: Operand, into: str
 ) -> Operand:
     """What an operator makes of numbers that keep their type: refused if NumPy would not cast."""
-    made = apply(frame, node, node.op, left, right)
-    found, to = _element(frame, node, made), _element(frame, node, left)
-    if not np.can_cast(found.dtype, to.dtype, "same_kind"):
+    result = apply(frame, node, node.op, left, right)
+    source, to = _element(frame, node, result), _element(frame, node, left)
+    if not np.can_cast(source.dtype, to.dtype, "same_kind"):
         instead = ast.unparse(ast.BinOp(node.target, node.op, node.value))
         frame.refuse(
             node,
-            f"`{_sign(node.op)}=` in place would put {found} into {to}, as NumPy refuses to",
-            f"Make {ast.unparse(node.target)} one of {found}, or write {into} = {instead}.",
+            f"`{_sign(node.op)}=` in place would put {source} into {to}, as NumPy refuses to",
+            f"Make {ast.unparse(node.target)} one of {source}, or write {into} = {instead}.",
         )
-    return made
+    return result
 
 
 def _element(frame: Frame, node: ast.AST, operand: Operand) -> Scalar:
@@ -324,7 +324,7 @@ def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) ->
     array = owner.array
     check_writeable(frame, node, array)
     number = cast(number_at(frame, node, value), array.type.element)
-    frame.lowering.emit(ir.Store(ir.Element(array, (), ()), number))
+    frame.lowering.emit(ir.SetElement(ir.Element(array, (), ()), number))
 
 
 def _snapshot_of_index(frame: Frame, index: Any) -> Any:

@@ -15,7 +15,7 @@ from whorl.reads.view import AbsentRead
 from . import vectors
 from .arithmetic import scalar_type
 from .frame import Frame
-from .operands import ArrayOf, Items, Known, Named, Operand, Place, Value, Vec, describe
+from .operands import ArrayOf, Items, Known, Named, Operand, Value, Vec, ViewOperand, describe
 from .run_values import decide, is_scalar, number
 
 __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
@@ -23,7 +23,7 @@ __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
 
 def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any]) -> Operand:
     """What an index leads to. A slice is a triple of operands or None."""
-    if isinstance(owner, Place):
+    if isinstance(owner, ViewOperand):
         if isinstance(owner.view.peek(), np.ndarray):
             owner = decide(owner)
         else:
@@ -47,24 +47,26 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
 
 def spread(indices: list[Any]) -> list[Any]:
     """Indices with tuples of indices written out."""
-    found: list[Any] = []
+    indices_out: list[Any] = []
     for index in indices:
         match index:
             case Items(items) if not index.is_list:  # a list would choose several elements
-                found += spread(list(items))
+                indices_out += spread(list(items))
             case Known(value) if isinstance(value, tuple):
-                found += [Known(item) for item in value]
-            case Place(view) if isinstance(view.peek(), tuple):
-                found += [index.then(view.item(i)) for i in range(view.len())]
+                indices_out += [Known(item) for item in value]
+            case ViewOperand(view) if isinstance(view.peek(), tuple):
+                indices_out += [index.then(view.item(i)) for i in range(view.len())]
             case _:
-                found.append(index)
-    return found
+                indices_out.append(index)
+    return indices_out
 
 
 # -- items of tuples, lists and dicts ---------------------------------------------------
 
 
-def _item_of_place(frame: Frame, node: ast.Subscript, owner: Place, indices: list[Any]) -> Operand:
+def _item_of_place(
+    frame: Frame, node: ast.Subscript, owner: ViewOperand, indices: list[Any]
+) -> Operand:
     value = owner.view.peek()
     key = _known_key(indices)
     if key is None:
@@ -100,7 +102,7 @@ _RUN = object()
 
 def _known_index(operand: Operand) -> Any:
     """The value of an index, or _RUN if only the run knows it."""
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         operand = decide(operand)
     match operand:
         case Known(value):
@@ -120,10 +122,10 @@ def _item(frame: Frame, node: ast.Subscript, owner: Items, indices: list[Any]) -
             "Make it a vector: whorl.vec(...) can be indexed by any int.",
         )
     try:
-        found = owner.items[key.value]
+        item = owner.items[key.value]
     except (TypeError, IndexError, ValueError) as error:
         frame.refuse(node, f"this raises {type(error).__name__}: {error}")
-    return owner.with_items(found) if isinstance(found, tuple) else found
+    return owner.with_items(item) if isinstance(item, tuple) else item
 
 
 def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[Any]) -> Operand:
@@ -147,7 +149,7 @@ def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[
 # -- elements and parts of arrays -------------------------------------------------------
 
 
-def element_of(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Element:
+def element_of(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> ir.Element:
     """One element of an array."""
     exprs = tuple(vectors.index_of(frame, node, index) for index in indices)
     unsigned = tuple(
@@ -160,7 +162,7 @@ def element_of(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any])
     return ir.Element(array, exprs, unsigned, site)
 
 
-def check_writeable(frame: Frame, node: ast.AST, array: ir.Array) -> None:
+def check_writeable(frame: Frame, node: ast.AST, array: ir.ArrayRef) -> None:
     """Refuse to write into an array that is read-only."""
     if not array.type.writeable:
         frame.refuse(
@@ -170,7 +172,7 @@ def check_writeable(frame: Frame, node: ast.AST, array: ir.Array) -> None:
         )
 
 
-def array_part(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> Operand:
+def array_part(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> Operand:
     """An element, or the part of an array that some indices leave."""
     indices = _without_ellipsis(indices, array.type.ndim)
     if len(indices) > array.type.ndim:
@@ -192,13 +194,13 @@ def _without_ellipsis(indices: list[Any], ndim: int) -> list[Any]:
     return indices
 
 
-def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Array:
+def _slice(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> ir.ArrayRef:
     """A part of an array, as NumPy would: a view of the same memory."""
     keep = frame.lowering.keep
     strides = [keep(stride) for stride in array.all_strides]
     offset: ir.Expr = ir.ZERO
     extents: list[ir.Expr] = []
-    kept: list[ir.Expr] = []
+    strides_kept: list[ir.Expr] = []
     chosen: list[ir.Expr | None] = []
     indices = indices + [(None, None, None)] * (array.type.ndim - len(indices))
     for axis, (index, extent, stride) in enumerate(
@@ -207,7 +209,7 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
         if isinstance(index, tuple):
             begin, length, step = _bounds(frame, node, index, extent)
             extents.append(length)
-            kept.append(keep(_times(stride, step)))
+            strides_kept.append(keep(_times(stride, step)))
             chosen.append(None)
         else:
             written = keep(vectors.index_of(frame, node, index))
@@ -223,9 +225,9 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
         base = keep(ir.Op("offset", array.base.type, (array.base, offset)))
     layout = _layout_of_part(array.type.layout, indices)
     type = replace(array.type, ndim=len(extents), layout=layout)
-    strides_left = tuple(kept) if type.has_strides else None
+    strides_left = tuple(strides_kept) if type.has_strides else None
     part_of = (array, tuple(chosen))
-    return ir.Array(type, base, tuple(extents), strides_left, array.path, part_of)
+    return ir.ArrayRef(type, base, tuple(extents), strides_left, array.path, part_of)
 
 
 def fail_unless(frame: Frame, test: ir.Expr, site: int, *values: ir.Expr) -> None:
@@ -284,8 +286,8 @@ def _bounds(
     def clamped(operand: Operand | None, default: ir.Expr) -> ir.Expr:
         if operand is None:
             return default
-        found = keep(wrapped(keep(vectors.index_of(frame, node, operand)), extent))
-        low = ir.Op("max", WEAK_INT, (found, least))
+        index = keep(wrapped(keep(vectors.index_of(frame, node, operand)), extent))
+        low = ir.Op("max", WEAK_INT, (index, least))
         return keep(ir.Op("min", WEAK_INT, (low, last)))
 
     begin = clamped(lower, ir.ZERO if step > 0 else last)
@@ -297,14 +299,14 @@ def _bounds(
     return begin, keep(ir.Op("max", WEAK_INT, (length, ir.ZERO))), ir.Const(WEAK_INT, step)
 
 
-def transposed(array: ir.Array) -> ir.Array:
+def transposed(array: ir.ArrayRef) -> ir.ArrayRef:
     """The array with its axes in reverse."""
     layout = {"C": "F", "F": "C"}.get(array.type.layout, "strided")
     if array.type.ndim < 2:
         layout = array.type.layout
     strides = None if array.strides is None else array.strides[::-1]
     type = replace(array.type, layout=layout)
-    return ir.Array(type, array.base, array.extents[::-1], strides, array.path)
+    return ir.ArrayRef(type, array.base, array.extents[::-1], strides, array.path)
 
 
 def _is_zero(expr: ir.Expr) -> bool:

@@ -14,7 +14,7 @@ from whorl.kernels.types import WEAK_INT, Scalar, VectorType, promote
 from .arithmetic import OPERATORS, NotPossible, as_float, binary, cast, scalar_type, unary
 from .frame import Frame
 from .joins import components, whole
-from .operands import Items, Known, Operand, Place, Value, Vec, describe
+from .operands import Items, Known, Operand, Value, Vec, ViewOperand, describe
 from .run_values import decide, is_scalar, number
 
 __all__ = [
@@ -45,10 +45,10 @@ def new(frame: Frame, shape: tuple[int, ...], exprs: Sequence[ir.Expr], name: st
     for expr in exprs[1:]:
         together = promote(together, scalar_type(expr))
     local = ir.Local(name, VectorType(together.strong, shape))
-    made = whole(local)
-    for component, expr in zip(components(made), exprs, strict=True):
+    vector = whole(local)
+    for component, expr in zip(components(vector), exprs, strict=True):
         frame.lowering.emit(ir.SetComponent(component, cast(expr, together.strong)))
-    return made
+    return vector
 
 
 def vector_of(frame: Frame, items: Sequence[Operand], element: Scalar | None = None) -> Vec:
@@ -190,10 +190,10 @@ def dot(frame: Frame, left: Vec, right: Vec) -> Operand:
 
 
 def _sum(exprs: list[ir.Expr]) -> ir.Expr:
-    found = exprs[0]
+    total = exprs[0]
     for expr in exprs[1:]:
-        found = binary("add", found, expr)
-    return found
+        total = binary("add", total, expr)
+    return total
 
 
 def total(frame: Frame, vec: Vec) -> Operand:
@@ -240,10 +240,10 @@ def component_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> i
     for axis, (index, extent, step) in enumerate(zip(indices, vec.shape, vec.steps, strict=True)):
         expr = index_of(frame, node, index)
         if isinstance(expr, ir.Const):
-            found = int(expr.value)
-            if not -extent <= found < extent:
-                frame.refuse(node, f"index {found} is out of bounds for axis {axis} of {vec}")
-            expr = ir.Const(WEAK_INT, found % extent)
+            constant = int(expr.value)
+            if not -extent <= constant < extent:
+                frame.refuse(node, f"index {constant} is out of bounds for axis {axis} of {vec}")
+            expr = ir.Const(WEAK_INT, constant % extent)
         else:
             text = f"index {{0}} is out of bounds for axis {axis} of {describe(vec)}"
             site = frame.check(node, "IndexError", f"{text}, of size {{2}}")
@@ -282,16 +282,16 @@ def part_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> Operan
             shape.append(len(places))
             steps.append(step * places.step)
         else:
-            found = _known_index(frame, node, index)
-            if not -extent <= found < extent:
-                frame.refuse(node, f"index {found} is out of bounds for axis {axis} of {vec}")
-            begin += range(extent)[found] * step
+            place = _known_index(frame, node, index)
+            if not -extent <= place < extent:
+                frame.refuse(node, f"index {place} is out of bounds for axis {axis} of {vec}")
+            begin += range(extent)[place] * step
     return Vec(vec.local, tuple(shape), begin, tuple(steps))
 
 
 def _known_index(frame: Frame, node: ast.AST, operand: Operand) -> int:
     """An index of a row or slice, which has to be known now."""
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         operand = decide(operand)
     if is_scalar(operand) and not isinstance(operand, Known):
         frame.refuse(

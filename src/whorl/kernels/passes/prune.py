@@ -21,7 +21,7 @@ def _block(block: ir.Block) -> None:
             break
         for inner in blocks_of(statement):
             _block(inner)
-        if isinstance(statement, ir.Scope) and statement.body:
+        if isinstance(statement, ir.Region) and statement.body:
             last = statement.body[-1]
             if isinstance(last, ir.Leave) and last.label == statement.label:
                 statement.body.pop()

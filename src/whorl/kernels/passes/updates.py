@@ -137,9 +137,9 @@ class _Iterations:
                 expr = setting.value
         for each in compared(expr, is_max=is_max):
             yield from self._ends(each, is_max=is_max)
-        found = self.range(expr)
-        if found is not None:
-            yield found
+        own = self.range(expr)
+        if own is not None:
+            yield own
 
 
 def _is_whole(expr: ir.Expr) -> bool:
@@ -156,7 +156,7 @@ Indices: TypeAlias = tuple[ir.Expr | None, ...]
 class Group:
     """The updates of one array in a loop: the indices of each, None if they are not known."""
 
-    array: ir.Array
+    array: ir.ArrayRef
     indices: list[Indices | None]
     updates: list[ir.Update]
     axis: int = -1  # along which each iteration has its own elements
@@ -171,12 +171,12 @@ class Group:
 def _mark(iterations: _Iterations) -> None:
     """Mark the updates of a loop, and guard what is taken for granted."""
     loop = iterations.loop
-    groups: dict[ir.Array, Group] = {}
+    groups: dict[ir.ArrayRef, Group] = {}
     for array, indices, update in _reached(loop.body):
-        found = _whole(iterations, array, indices) if array is not None else None
-        if found is None:
+        array_and_indices = _whole(iterations, array, indices) if array is not None else None
+        if array_and_indices is None:
             return  # it could be any array
-        array, indices = found
+        array, indices = array_and_indices
         group = groups.setdefault(_key(array), Group(array, [], []))
         group.indices.append(indices)
         if update is not None:
@@ -193,14 +193,14 @@ def _mark(iterations: _Iterations) -> None:
     loop.guards = tuple(guards)
 
 
-def _key(array: ir.Array) -> ir.Array:
+def _key(array: ir.ArrayRef) -> ir.ArrayRef:
     """An array without what does not say where it is."""
-    return ir.Array(array.type, array.base, array.extents, array.strides, "")
+    return ir.ArrayRef(array.type, array.base, array.extents, array.strides, "")
 
 
 def _reached(
     block: ir.Block,
-) -> Iterator[tuple[ir.Array | None, Indices | None, ir.Update | None]]:
+) -> Iterator[tuple[ir.ArrayRef | None, Indices | None, ir.Update | None]]:
     """The elements that a block updates, its calls too: of which array (None: of some)."""
     for statement in statements_in(block):
         match statement:
@@ -208,13 +208,13 @@ def _reached(
                 yield element.array, element.indices, statement
             case ir.Atomic(element=element):
                 yield element.array, element.indices, None
-            case ir.Call(callee, args):
+            case ir.SubroutineCall(callee, args):
                 given = dict(zip(callee.params, args, strict=True))
                 for array, _, _ in _reached(callee.body):
                     yield None if array is None else _passed(array, given), None, None
 
 
-def _passed(array: ir.Array, given: dict[ir.Local, ir.Expr]) -> ir.Array | None:
+def _passed(array: ir.ArrayRef, given: dict[ir.Local, ir.Expr]) -> ir.ArrayRef | None:
     """An array of a subroutine as its caller knows it."""
 
     def outside(exprs: Sequence[ir.Expr]) -> tuple[ir.Expr, ...]:
@@ -225,12 +225,12 @@ def _passed(array: ir.Array, given: dict[ir.Local, ir.Expr]) -> ir.Array | None:
         [base], extents = outside([array.base]), outside(array.extents)
     except KeyError:  # a variable of its own
         return None
-    return ir.Array(array.type, base, extents, strides, array.path)
+    return ir.ArrayRef(array.type, base, extents, strides, array.path)
 
 
 def _whole(
-    iterations: _Iterations, array: ir.Array, indices: Indices | None
-) -> tuple[ir.Array, Indices | None] | None:
+    iterations: _Iterations, array: ir.ArrayRef, indices: Indices | None
+) -> tuple[ir.ArrayRef, Indices | None] | None:
     """The array of all iterations that an array is, or is a part of, and the indices into that."""
     while not iterations.is_constant(*array.parts):
         if array.part_of is None:
@@ -242,10 +242,10 @@ def _whole(
 def _settle(iterations: _Iterations, group: Group) -> list[ir.Expr]:
     """Find an axis along which each iteration has its own elements, and the guards of that."""
     for axis in range(group.array.type.ndim):
-        found = _common(
+        common = _common(
             iterations, [None if each is None else each[axis] for each in group.indices]
         )
-        if found is None:
+        if common is None:
             continue
         guards: list[ir.Expr] = []
         if not all(
@@ -253,8 +253,8 @@ def _settle(iterations: _Iterations, group: Group) -> list[ir.Expr]:
         ):
             if not isinstance(iterations.loop.step, ir.Const):
                 continue
-            guards += _never_negative(iterations.loop, found)
-        group.axis, group.range = axis, found
+            guards += _never_negative(iterations.loop, common)
+        group.axis, group.range = axis, common
         if group.array.strides is not None:
             guards += _own_elements(group.array, axis)
         return guards
@@ -272,16 +272,16 @@ def _common(iterations: _Iterations, indices: list[ir.Expr | None]) -> Range | N
         if each is None or each.terms != first.terms:
             return None
         low, high = min(low, each.low), max(high, each.high)
-    made = Range(first.terms, low, high)
-    return made if _is_apart_from_others(iterations.loop, made) else None
+    common = Range(first.terms, low, high)
+    return common if _is_apart_from_others(iterations.loop, common) else None
 
 
-def _is_apart_from_others(loop: ir.Parallel, found: Range) -> bool:
+def _is_apart_from_others(loop: ir.Parallel, indices: Range) -> bool:
     """Whether a range of one iteration has no number of that of another iteration."""
-    apart = abs(dict(found.terms).get(ir.Get(loop.local), 0))
+    apart = abs(dict(indices.terms).get(ir.Get(loop.local), 0))
     if isinstance(loop.step, ir.Const):
         apart *= abs(int(loop.step.value))
-    return found.high - found.low < apart
+    return indices.high - indices.low < apart
 
 
 def _is_direct(iterations: _Iterations, index: ir.Expr | None) -> bool:
@@ -314,24 +314,24 @@ def _every(tests: Sequence[ir.Expr], name: str = "and") -> ir.Expr:
     return every
 
 
-def _bytes(array: ir.Array) -> ir.Expr:
+def _bytes(array: ir.ArrayRef) -> ir.Expr:
     """The size of an element."""
     return ir.Const(WEAK_INT, array.type.element.bits // 8)
 
 
-def _never_negative(loop: ir.Parallel, found: Range) -> Iterator[ir.Expr]:
+def _never_negative(loop: ir.Parallel, indices: Range) -> Iterator[ir.Expr]:
     """That no index counts from the end: it would meet others. An index is least at an end."""
     assert isinstance(loop.step, ir.Const)
     one = ir.Const(WEAK_INT, 1 if loop.step.value > 0 else -1)
     for end in (loop.start, _op("sub", loop.stop, one)):
-        parts: list[ir.Expr] = [ir.Const(WEAK_INT, found.low)]
-        for expr, count in found.terms:
+        parts: list[ir.Expr] = [ir.Const(WEAK_INT, indices.low)]
+        for expr, count in indices.terms:
             number = end if expr == ir.Get(loop.local) else expr
             parts.append(_op("mul", ir.Const(WEAK_INT, count), number))
         yield _test("ge", _total(parts), ir.ZERO)
 
 
-def _reaches(array: ir.Array) -> tuple[list[ir.Expr], list[ir.Expr]]:
+def _reaches(array: ir.ArrayRef) -> tuple[list[ir.Expr], list[ir.Expr]]:
     """How far apart neighbours are along each axis, and how far the last is from the first."""
     steps = [_op("abs", stride) for stride in array.all_strides]
     spans = [
@@ -341,7 +341,7 @@ def _reaches(array: ir.Array) -> tuple[list[ir.Expr], list[ir.Expr]]:
     return steps, spans
 
 
-def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
+def _own_elements(array: ir.ArrayRef, axis: int) -> Iterator[ir.Expr]:
     """That no two indices along an axis lead to one place, whatever the other indices are.
 
     So it is where the stride along this axis, and each larger one, is larger than what all smaller
@@ -363,7 +363,7 @@ def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
         yield _every([is_clear, is_within, is_single], "or")
 
 
-def _ends(array: ir.Array) -> tuple[ir.Expr, ir.Expr]:
+def _ends(array: ir.ArrayRef) -> tuple[ir.Expr, ir.Expr]:
     """The addresses of the first byte of an array, and of the first one behind it."""
     begin = _op("address", array.base)
     if array.strides is None:
@@ -395,13 +395,13 @@ def _are_apart(iterations: _Iterations, one: Group, other: Group) -> ir.Expr:
     return _every(tests, "or")
 
 
-def _are_the_same(one: ir.Array, other: ir.Array) -> ir.Expr:
+def _are_the_same(one: ir.ArrayRef, other: ir.ArrayRef) -> ir.Expr:
     pairs = [(_op("address", one.base), _op("address", other.base))]
     pairs += zip(one.all_strides, other.all_strides, strict=True)
     return _every([_test("eq", *pair) for pair in pairs])
 
 
-def _are_interleaved(one: ir.Array, other: ir.Array) -> ir.Expr:
+def _are_interleaved(one: ir.ArrayRef, other: ir.ArrayRef) -> ir.Expr:
     """That one lies in the gaps of the other, as columns of an array, or fields of records, do.
 
     All strides are multiples of the least, and the elements lie apart in what is left.

@@ -29,7 +29,7 @@ def verify(function: ir.Function, after: str) -> None:
         match statement:
             case ir.Set(local, value):
                 check(local.type == value.type, f"{local.name}: {local.type} := {value.type}")
-            case ir.Store(element, value):
+            case ir.SetElement(element, value):
                 check(element.type == value.type, f"{element.array.path}[...] := {value.type}")
                 check(element.array.type.writeable, f"{element.array.path} is read-only")
             case ir.Update(element, old, value=value):
@@ -39,7 +39,7 @@ def verify(function: ir.Function, after: str) -> None:
                 check(element.array.type.writeable, f"{element.array.path} is read-only")
             case ir.SetComponent(component, value):
                 check(component.type == value.type, f"component := {value.type}")
-            case ir.Call(callee, args, results):
+            case ir.SubroutineCall(callee, args, results):
                 given = [arg.type for arg in args], [local.type for local in results]
                 taken = (
                     [each.type for each in callee.params],
@@ -56,9 +56,9 @@ def verify(function: ir.Function, after: str) -> None:
                 check(slot in slots, f"no slot {slot.path}")
                 if not isinstance(expr, ir.SlotUse):
                     check(isinstance(slot.type, ArrayType), f"{slot.path} is no array")
-    everywhere = [each.mark for each in statements_of(function) if isinstance(each, ir.Checkpoint)]
-    for mark, _ in function.resumed:
-        check(everywhere.count(mark) == 1, f"{mark.words} is resumed, and is not there once")
+    everywhere = [each.label for each in statements_of(function) if isinstance(each, ir.Checkpoint)]
+    for label, _ in function.resumed:
+        check(everywhere.count(label) == 1, f"{label.words} is resumed, and is not there once")
     for block in function.blocks:
         _check_jumps(block, frozenset(), frozenset(), check)
 
@@ -74,7 +74,7 @@ def _check_jumps(block: ir.Block, leave: frozenset[str], loops: frozenset[str], 
                 check(label in leave, f"leaving {label}, which is not around")
             case ir.Next(label):
                 check(label in loops, f"next iteration of {label}, which is not around")
-            case ir.Scope(label, body):
+            case ir.Region(label, body):
                 _check_jumps(body, leave | {label}, loops, check)
             case ir.For(label=label, body=body) | ir.While(label=label, body=body):
                 _check_jumps(body, leave | {label}, loops | {label}, check)
