@@ -15,8 +15,8 @@ import pytest
 
 import whorl
 from whorl.kernels.emit import polling
-from whorl.kernels.level import host_level
 from whorl.launch.image import EXTERNALS, PYTHON
+from whorl.launch.level import host_level
 from whorl.launch.scalar_functions import C_FUNCTIONS, SCALAR_FUNCTIONS
 
 NAMED = [

@@ -29,13 +29,14 @@ from typing import Any, Final, TypeAlias, TypeGuard
 import numpy as np
 
 from whorl.errors import KernelError, NoCheckpoints, UnknownCheckpoint
+from whorl.launch.graph_status import ENDED, GraphStatus
+from whorl.launch.labels import is_same_label
 from whorl.reads.world import bound
 
-from . import graph, language
+from . import graph_names as graph
+from . import language
 from .function_source import assigned_names, source_tree
-from .graph import GraphStatus
 from .graph_use import GraphUse
-from .labels import ENDED, is_same_label
 
 __all__ = ["interpreted"]
 

@@ -10,6 +10,8 @@ from whorl.artifacts import Artifact
 from whorl.errors import KernelError
 from whorl.fingerprint.source import place_of_code
 from whorl.launch import Unlinkable, link
+from whorl.launch.launch_record import ABI
+from whorl.launch.machine import machine_code
 from whorl.reads import Inputs
 from whorl.reads.trace import Path, Plain
 from whorl.settings import current
@@ -19,9 +21,7 @@ from .emit import emit
 from .ir_text import text_of
 from .ir_walk import statements_of
 from .lowering import lower
-from .machine import machine_code
 from .passes import run_passes
-from .record import ABI
 from .types import ArrayType, Scalar
 
 __all__ = ["compiled"]
@@ -41,6 +41,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
     metadata: dict[str, Plain] = {
         "abi": ABI,
         "level": level,
+        "parameters": _parameters(inputs.function().function.__code__),
         "slots": _plain_slots(lowered.paths, [slot.type for slot in function.slots]),
         "result": _plain_result(function.result),
         "sites": [
@@ -69,6 +70,11 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         payloads["image"] = image.text
         metadata["image"] = image.plain
     return Artifact(payloads, metadata)
+
+
+def _parameters(code: types.CodeType) -> list[Plain]:
+    """The names of a function's parameters, in their order."""
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
 def _too_deep(function: types.FunctionType) -> KernelError:

@@ -6,7 +6,7 @@ module that is the end of a way, because more is done with it than taking names 
 whole. So does one that makes up its attributes (`__getattr__`, a class of its own).
 
 What was looked up on the way is written down as well, for whoever wants to know later whether it is
-still so (`steps.watch`).
+still so (`watch`).
 """
 
 from __future__ import annotations

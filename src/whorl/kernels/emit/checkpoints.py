@@ -8,7 +8,7 @@ one statement to the next but the slots, which are read before.
 from __future__ import annotations
 
 from whorl.kernels import ir
-from whorl.kernels.record import CHECKPOINT
+from whorl.launch.launch_record import CHECKPOINT
 
 from .evaluation import value_of
 from .writer import FunctionWriter

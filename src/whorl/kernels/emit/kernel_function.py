@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whorl.kernels import ir
-from whorl.kernels.record import ENTRY
 from whorl.kernels.types import Scalar
 from whorl.late import dataclass
+from whorl.launch.launch_record import ENTRY
 
 from .checkpoints import resumptions
 from .module import Module

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from whorl.kernels import ir
-from whorl.kernels.record import offsets, words_of
 from whorl.kernels.types import ArrayType
+from whorl.launch.launch_record import offsets, words_of
 
 from .long_loops import LongLoops
 

@@ -15,8 +15,8 @@ from typing import Final
 
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import has_atomics, locals_in
-from whorl.kernels.record import PARALLEL, THREADS
 from whorl.kernels.types import WEAK_INT, Scalar, Type, VectorType
+from whorl.launch.launch_record import PARALLEL, THREADS
 
 from .counting import CountedLoop, Payment
 from .evaluation import value_of

@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from whorl.kernels.record import INTERRUPTED, STATUS
+from whorl.launch.launch_record import INTERRUPTED, STATUS
 
 from .llvm_types import ONCE
 from .long_loops import CLOCKS

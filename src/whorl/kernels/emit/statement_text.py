@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import every_part
-from whorl.kernels.record import PRINT
 from whorl.kernels.types import Scalar
+from whorl.launch.launch_record import PRINT
 
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment

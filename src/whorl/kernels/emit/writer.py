@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from whorl.kernels import ir
-from whorl.kernels.record import STATUS, words_of
 from whorl.kernels.types import Scalar
+from whorl.launch.launch_record import STATUS, words_of
 
 from .llvm_types import INLINED, llvm_type, memory_type
 from .module import Module

@@ -15,7 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.errors import UnsupportedRead
-from whorl.kernels import graph, ir, language
+from whorl.kernels import graph_names as graph
+from whorl.kernels import ir, language
 from whorl.kernels.types import (
     F64,
     WEAK_BOOL,

@@ -11,7 +11,8 @@ import ast
 from collections.abc import Callable
 from typing import Any, Final
 
-from whorl.kernels import graph, ir
+from whorl.kernels import graph_names as graph
+from whorl.kernels import ir
 from whorl.kernels.function_source import assigned_names
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT
 from whorl.late import dataclass, field
