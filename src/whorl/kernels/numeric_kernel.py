@@ -39,7 +39,7 @@ class NumericKernel(LaunchedKernel):
         return graph_use(self.function, (instance,)).has_checkpoints
 
     def _again(self, choices: Choices) -> Kernel:
-        return _made(self.function, self.compiler, choices, self._own_cache)
+        return _new_kernel(self.function, self.compiler, choices, self._own_cache)
 
     def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.
@@ -135,7 +135,7 @@ class NumericKernel(LaunchedKernel):
 NumericKernel.family = NumericKernel
 
 
-def _made(
+def _new_kernel(
     function: types.FunctionType, compiler: KernelCompiler, choices: Choices, store: Cache | None
 ) -> NumericKernel:
     """A kernel that can become native, where there are native launches."""
@@ -201,6 +201,6 @@ def kernel(
             raise TypeError(f"whorl.kernel compiles functions, not {type(function).__name__}")
         compiler = KernelCompiler(target, debug, nogil)
         choices = Choices({}, on_drift, cache, False)
-        return _made(function, compiler, choices, store)
+        return _new_kernel(function, compiler, choices, store)
 
     return decorate if function is None else decorate(function)
