@@ -1,35 +1,36 @@
-"""An operation of the program in, LLVM's instructions for it out: a row for each."""
+"""LLVM's instructions for each operation of the program, by a table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
+from whorl.launch.scalar_functions import SCALAR_FUNCTIONS, ScalarFunction
 
-from .spelling import literal, llvm_type
+from .llvm_types import literal, llvm_type
+from .writer import FunctionWriter
 
-if TYPE_CHECKING:
-    from .writer import Writer
+__all__ = ["checked_index", "combined", "iterations_between", "minimum", "operation"]
 
-__all__ = ["INTRINSICS", "LIBRARY", "OPS", "combined", "rounds_between"]
-
-INTRINSICS: Final = {
-    "sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "exp2": "exp2", "log": "log",
-    "log2": "log2", "log10": "log10", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
-    "rint": "rint", "pow": "pow", "copysign": "copysign", "fmin": "minimum", "fmax": "maximum",
-}  # fmt: skip
-LIBRARY: Final = frozenset((
-    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1", "log1p", "cbrt", "erf",
-    "erfc", "tgamma", "lgamma", "atan2", "hypot",
-))  # fmt: skip
 _OF_BOOLS: Final = {"add": "or", "max": "or", "mul": "and", "min": "and"}
-COMPARE: Final = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def combined(writer: Writer, name: str, kind: Scalar, left: str, right: str) -> str:
+def operation(writer: FunctionWriter, op: ir.Op, *args: str) -> str:
+    """The result of an operation, by the table at the end of this module."""
+    return _OPERATIONS[op.name](writer, op, *args)
+
+
+def minimum(writer: FunctionWriter, left: str, right: str) -> str:
+    """The smaller of two signed integers."""
+    test = writer.let(f"icmp slt i64 {left}, {right}")
+    return writer.let(f"select i1 {test}, i64 {left}, i64 {right}")
+
+
+def combined(writer: FunctionWriter, name: str, kind: Scalar, left: str, right: str) -> str:
     """Two results of a reduction, or an element and what is added to it, as one."""
     type = llvm_type(kind)
     if kind.kind == "b":  # as numbers of one bit, True would be -1, and twice True would be False
@@ -47,22 +48,39 @@ def _scalar(expr: ir.Expr) -> Scalar:
     return expr.type
 
 
+def _call(writer: FunctionWriter, name: str, type: str, *args: str) -> str:
+    """A call of a function of numbers of one type, which is declared."""
+    writer.module.declare(name, type, *[type] * len(args))
+    return writer.let(f"call {type} @{name}({', '.join(f'{type} {arg}' for arg in args)})")
+
+
+def _scalar_function(row: ScalarFunction) -> Callable[..., str]:
+    def emit_op(writer: FunctionWriter, op: ir.Op, *args: str) -> str:
+        kind = _scalar(op)
+        name = f"llvm.{row.intrinsic}.f{kind.bits}"
+        if not row.intrinsic:
+            name = row.operation + ("f" if kind.bits == 32 else "")
+        return _call(writer, name, llvm_type(kind), *args)
+
+    return emit_op
+
+
 def _arithmetic(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         prefix = "f" if isinstance(op.type, Scalar) and op.type.is_float else ""
         return writer.let(f"{prefix}{name} {llvm_type(op.type)} {left}, {right}")
 
     return emit_op
 
 
-def _bitwise(name: str) -> Callable[..., str]:
+def _instruction(name: str) -> Callable[..., str]:
     return lambda writer, op, left, right: writer.let(
         f"{name} {llvm_type(op.type)} {left}, {right}"
     )
 
 
 def _compare(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         kind = _scalar(op.args[0])
         if kind.is_float:
             test = f"fcmp {'une' if name == 'ne' else 'o' + name}"
@@ -74,7 +92,7 @@ def _compare(name: str) -> Callable[..., str]:
     return emit_op
 
 
-def _cast(writer: Writer, op: ir.Op, value: str) -> str:
+def _cast(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     source, to = _scalar(op.args[0]), _scalar(op)
     a, b = llvm_type(source), llvm_type(to)
     if to.kind == "b":
@@ -97,7 +115,7 @@ def _cast(writer: Writer, op: ir.Op, value: str) -> str:
     return writer.let(f"{'sext' if source.kind == 'i' else 'zext'} {a} {value} to {b}")
 
 
-def _float_to_int(writer: Writer, source: Scalar, to: Scalar, value: str) -> str:
+def _float_to_int(writer: FunctionWriter, source: Scalar, to: Scalar, value: str) -> str:
     """Cut off towards zero; what does not fit is some number, but the same one everywhere."""
     a, b = llvm_type(source), llvm_type(to)
 
@@ -115,15 +133,15 @@ def _float_to_int(writer: Writer, source: Scalar, to: Scalar, value: str) -> str
     return frozen(f"fptosi {a} {value} to {b}", b)
 
 
-def _floordiv(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+def _floordiv(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
     return _divided(writer, op, left, right)[0]
 
 
-def _mod(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+def _mod(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
     return _divided(writer, op, left, right)[1]
 
 
-def _remainder(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+def _remainder(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
     """What a division that is cut off leaves; of integers 0 where the divisor is 0 or -1."""
     kind = _scalar(op)
     type, let = llvm_type(kind), writer.let
@@ -137,7 +155,7 @@ def _remainder(writer: Writer, op: ir.Op, left: str, right: str) -> str:
     return let(f"{'s' if kind.kind == 'i' else 'u'}rem {type} {left}, {divisor}")
 
 
-def _divided(writer: Writer, op: ir.Op, left: str, right: str) -> tuple[str, str]:
+def _divided(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> tuple[str, str]:
     """Quotient and remainder as Python has them: rounded down, with the divisor's sign."""
     kind = _scalar(op)
     type = llvm_type(kind)
@@ -180,11 +198,13 @@ def _divided(writer: Writer, op: ir.Op, left: str, right: str) -> tuple[str, str
     return quotient, rest
 
 
-def _divided_floats(writer: Writer, kind: Scalar, left: str, right: str) -> tuple[str, str]:
+def _divided_floats(writer: FunctionWriter, kind: Scalar, left: str, right: str) -> tuple[str, str]:
     type, let = llvm_type(kind), writer.let
     zero = literal(kind, 0.0)
-    copysign = writer.module.declare(f"llvm.copysign.f{kind.bits}", type, type, type)
-    floor = writer.module.declare(f"llvm.floor.f{kind.bits}", type, type)
+
+    def with_sign_of(value: str) -> str:
+        return _call(writer, f"llvm.copysign.f{kind.bits}", type, zero, value)
+
     over = let(f"frem {type} {left}, {right}")
     cut = let(f"fdiv {type} {let(f'fsub {type} {left}, {over}')}, {right}")
     has_rest = let(f"fcmp une {type} {over}, {zero}")
@@ -192,16 +212,15 @@ def _divided_floats(writer: Writer, kind: Scalar, left: str, right: str) -> tupl
     differ = let(f"xor i1 {signs[0]}, {signs[1]}")
     is_off = let(f"and i1 {has_rest}, {differ}")
     moved = let(f"select i1 {is_off}, {type} {let(f'fadd {type} {over}, {right}')}, {type} {over}")
-    signed_zero = let(f"call {type} @{copysign}({type} {zero}, {type} {right})")
-    rest = let(f"select i1 {has_rest}, {type} {moved}, {type} {signed_zero}")
+    rest = let(f"select i1 {has_rest}, {type} {moved}, {type} {with_sign_of(right)}")
     lower = let(f"fsub {type} {cut}, {literal(kind, 1.0)}")
     cut = let(f"select i1 {is_off}, {type} {lower}, {type} {cut}")
-    down = let(f"call {type} @{floor}({type} {cut})")
+    down = _call(writer, f"llvm.floor.f{kind.bits}", type, cut)
     far = let(f"fcmp ogt {type} {let(f'fsub {type} {cut}, {down}')}, {literal(kind, 0.5)}")
     up = let(f"fadd {type} {down}, {literal(kind, 1.0)}")
     near = let(f"select i1 {far}, {type} {up}, {type} {down}")
     plain = let(f"fdiv {type} {left}, {right}")
-    small = let(f"call {type} @{copysign}({type} {zero}, {type} {plain})")
+    small = with_sign_of(plain)
     is_zero = let(f"fcmp oeq {type} {cut}, {zero}")
     quotient = let(f"select i1 {is_zero}, {type} {small}, {type} {near}")
     by_zero = let(f"fcmp oeq {type} {right}, {zero}")
@@ -209,7 +228,7 @@ def _divided_floats(writer: Writer, kind: Scalar, left: str, right: str) -> tupl
 
 
 def _shift(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         kind = _scalar(op)
         type, let = llvm_type(kind), writer.let
         is_small = let(f"icmp ult {type} {right}, {kind.bits}")
@@ -227,74 +246,91 @@ def _shift(name: str) -> Callable[..., str]:
 
 
 def _extreme(name: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, left: str, right: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         return combined(writer, name, _scalar(op), left, right)
 
     return emit_op
 
 
-def _absolute(writer: Writer, op: ir.Op, value: str) -> str:
+def _absolute(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     kind = _scalar(op)
     type = llvm_type(kind)
     if kind.is_float:
-        name = writer.module.declare(f"llvm.fabs.f{kind.bits}", type, type)
-        return writer.let(f"call {type} @{name}({type} {value})")
+        return _call(writer, f"llvm.fabs.f{kind.bits}", type, value)
     name = writer.module.declare(f"llvm.abs.i{kind.bits}", type, type, "i1")
     return writer.let(f"call {type} @{name}({type} {value}, i1 false)")
 
 
-def _magnitude(writer: Writer, kind: Scalar, value: str) -> str:
-    type = llvm_type(kind)
-    name = writer.module.declare(f"llvm.fabs.f{kind.bits}", type, type)
-    return writer.let(f"call {type} @{name}({type} {value})")
-
-
 def _class_test(test: str) -> Callable[..., str]:
-    def emit_op(writer: Writer, op: ir.Op, value: str) -> str:
+    def emit_op(writer: FunctionWriter, op: ir.Op, value: str) -> str:
         kind = _scalar(op.args[0])
         type = llvm_type(kind)
         if test == "uno":
             return writer.let(f"fcmp uno {type} {value}, {value}")
-        size = _magnitude(writer, kind, value)
+        size = _call(writer, f"llvm.fabs.f{kind.bits}", type, value)
         return writer.let(f"fcmp {test} {type} {size}, {literal(kind, math.inf)}")
 
     return emit_op
 
 
-def _negative(writer: Writer, op: ir.Op, value: str) -> str:
+def _negative(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     type = llvm_type(op.type)
     if isinstance(op.type, Scalar) and op.type.is_float:
         return writer.let(f"fneg {type} {value}")
     return writer.let(f"sub {type} 0, {value}")
 
 
-def _select(writer: Writer, op: ir.Op, test: str, left: str, right: str) -> str:
+def _select(writer: FunctionWriter, op: ir.Op, test: str, left: str, right: str) -> str:
     type = llvm_type(op.type)
     return writer.let(f"select i1 {test}, {type} {left}, {type} {right}")
 
 
-def _offset(writer: Writer, op: ir.Op, base: str, bytes_: str) -> str:
+def _offset(writer: FunctionWriter, op: ir.Op, base: str, bytes_: str) -> str:
     return writer.let(f"getelementptr inbounds i8, ptr {base}, i64 {bytes_}")
 
 
-def _wrap(writer: Writer, op: ir.Op, index: str, extent: str) -> str:
-    found = writer.wrapped(index, extent)
-    if op.site >= 0:
-        writer.check(found, extent, op.site, (index, "0", extent))
-    return found
+def checked_index(
+    writer: FunctionWriter,
+    index: str,
+    extent: Callable[[], str],
+    site: int,
+    axis: int = 0,
+    *,
+    wraps: bool,
+) -> str:
+    """An index, a negative one counted from the end if it wraps; checked if there is a site.
+
+    The extent is only worked out where it is needed.
+    """
+    place = index
+    if wraps and not index.isdigit():
+        if index.lstrip("-").isdigit():
+            place = writer.let(f"add i64 {extent()}, {index}")
+        else:
+            is_negative = writer.let(f"icmp slt i64 {index}, 0")
+            from_end = writer.let(f"add i64 {index}, {extent()}")
+            place = writer.let(f"select i1 {is_negative}, i64 {from_end}, i64 {index}")
+    if site >= 0:
+        is_inside = writer.let(f"icmp ult i64 {place}, {extent()}")
+        writer.fail_unless(is_inside, site, (index, str(axis), extent()))
+    return place
 
 
-def _power(writer: Writer, op: ir.Op, base: str, exponent: str) -> str:
+def _wrap(writer: FunctionWriter, op: ir.Op, index: str, extent: str) -> str:
+    return checked_index(writer, index, lambda: extent, op.site, wraps=True)
+
+
+def _power(writer: FunctionWriter, op: ir.Op, base: str, exponent: str) -> str:
     """A whole power: by squaring, in a function of its own."""
     type = llvm_type(op.type)
     is_signed = _scalar(op).kind == "i"
     if op.site >= 0:
         writer.fail_unless(writer.let(f"icmp sge {type} {exponent}, 0"), op.site, ())
     name = f"whorl_power_{'' if is_signed else 'u'}{type}"
-    if name not in writer.module.helpers:
-        writer.module.helpers.add(name)
-        signed = "sgt" if is_signed else "ugt", "slt" if is_signed else "ult"
-        writer.module.bodies.append(_POWER.format(name=name, type=type, gt=signed[0], lt=signed[1]))
+    if writer.module.begins(name):
+        sign = "s" if is_signed else "u"
+        text = _POWER.format(name=name, type=type, gt=f"{sign}gt", lt=f"{sign}lt")
+        writer.module.functions.append(text)
     return writer.let(f"call {type} @{name}({type} {base}, {type} {exponent})")
 
 
@@ -302,12 +338,12 @@ _POWER: Final = """define internal {type} @{name}({type} %b, {type} %e) #0 {{
 entry:
   br label %head
 head:
-  %base = phi {type} [ %b, %entry ], [ %square, %round ]
-  %left = phi {type} [ %e, %entry ], [ %half, %round ]
-  %found = phi {type} [ 1, %entry ], [ %chosen, %round ]
+  %base = phi {type} [ %b, %entry ], [ %square, %body ]
+  %left = phi {type} [ %e, %entry ], [ %half, %body ]
+  %found = phi {type} [ 1, %entry ], [ %chosen, %body ]
   %more = icmp {gt} {type} %left, 0
-  br i1 %more, label %round, label %end
-round:
+  br i1 %more, label %body, label %end
+body:
   %odd = trunc {type} %left to i1
   %times = mul {type} %found, %base
   %chosen = select i1 %odd, {type} %times, {type} %found
@@ -321,8 +357,8 @@ end:
 }}"""
 
 
-def rounds_between(writer: Writer, start: str, stop: str, step: str) -> str:
-    """How many numbers there are from one to another, as a number without a sign."""
+def iterations_between(writer: FunctionWriter, start: str, stop: str, step: str) -> str:
+    """How many iterations a range has, as an unsigned number."""
     if step.lstrip("-").isdigit():
         is_up, size = int(step) > 0, str(abs(int(step)) or 1)
         low, high = (start, stop) if is_up else (stop, start)
@@ -337,17 +373,18 @@ def rounds_between(writer: Writer, start: str, stop: str, step: str) -> str:
         size = writer.let(f"select i1 {moves}, i64 {size}, i64 1")
     span = writer.let(f"sub i64 {high}, {low}")
     whole = writer.let(f"udiv i64 {writer.let(f'sub i64 {span}, 1')}, {size}")
-    rounds = writer.let(f"add i64 {whole}, 1")
+    count = writer.let(f"add i64 {whole}, 1")
     inside = writer.let(f"icmp slt i64 {low}, {high}")
     inside = writer.let(f"and i1 {inside}, {moves}")
-    return writer.let(f"select i1 {inside}, i64 {rounds}, i64 0")
+    return writer.let(f"select i1 {inside}, i64 {count}, i64 0")
 
 
-OPS: Final[dict[str, Callable[..., str]]] = {
+_OPERATIONS: Final[dict[str, Callable[..., str]]] = {
+    **{row.operation: _scalar_function(row) for row in SCALAR_FUNCTIONS},
     "abs": _absolute,
     "address": lambda writer, op, base: writer.let(f"ptrtoint ptr {base} to i64"),
     "add": _arithmetic("add"),
-    "and": _bitwise("and"),
+    "and": _instruction("and"),
     "cast": _cast,
     "fdiv": _arithmetic("div"),
     "floordiv": _floordiv,
@@ -364,13 +401,13 @@ OPS: Final[dict[str, Callable[..., str]]] = {
     "neg": _negative,
     "not": lambda writer, op, value: writer.let(f"xor i1 {value}, true"),
     "offset": _offset,
-    "or": _bitwise("or"),
+    "or": _instruction("or"),
     "select": _select,
     "shl": _shift("shl"),
     "shr": _shift("shr"),
     "sub": _arithmetic("sub"),
     "ult": lambda writer, op, a, b: writer.let(f"icmp ult i64 {a}, {b}"),
     "wrap": _wrap,
-    "xor": _bitwise("xor"),
-    **{name: _compare(llvm) for name, llvm in COMPARE.items()},
+    "xor": _instruction("xor"),
+    **{name: _compare(name) for name in _COMPARISONS},
 }

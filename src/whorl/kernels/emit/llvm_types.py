@@ -1,4 +1,4 @@
-"""Types and numbers in, their spelling in LLVM's text out."""
+"""Types, numbers and function attributes as LLVM's text spells them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from whorl.kernels.types import Pointer, Scalar, Type, VectorType
 __all__ = ["ALONE", "INLINED", "ONCE", "literal", "llvm_type", "memory_type"]
 
 INLINED: Final = "#0"  # the attributes of most functions, which `machine` defines
-ALONE: Final = "#1"  # of those that LLVM compiles once, however often they are called
-ONCE: Final = "noinline optnone nounwind"  # of those that run so seldom that it shall not try hard
+ALONE: Final = "#1"  # of functions that are never inlined
+ONCE: Final = "noinline optnone nounwind"  # of functions that run too seldom to be optimised
 
 
 def llvm_type(type: Type) -> str:
-    """A type as LLVM calls it, in a register."""
+    """The type of a value in a register."""
     match type:
         case Scalar("b"):
             return "i1"
@@ -32,12 +32,12 @@ def llvm_type(type: Type) -> str:
 
 
 def memory_type(type: Scalar) -> str:
-    """A type as it lies in an array."""
+    """The type of a number in memory: a bool is a byte there."""
     return "i8" if type.kind == "b" else llvm_type(type)
 
 
 def literal(type: Scalar, value: float) -> str:
-    """A number as LLVM writes it."""
+    """A constant: floats by their bits."""
     if type.kind == "b":
         return "true" if value else "false"
     if not type.is_float:

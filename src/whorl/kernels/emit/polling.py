@@ -1,227 +1,129 @@
-"""Loops in, the text by which a long one takes notice of signals out.
+"""Writes the code by which a long loop takes notice of signals.
 
-Every function has a budget of rounds, which its loops spend; when it is used up, `whorl_poll` is
-called. A loop that LLVM may turn into vector instructions is cut into pieces of many rounds, and
-spends each piece at once: within a piece it is as it was. `whorl_poll` looks at a clock, and every
+Every function has a budget of iterations, which its loops spend; when it is used up, `whorl_poll`
+is called. A loop that LLVM may turn into vector instructions is cut into pieces of many iterations,
+and spends each piece at once: within a piece it is as it was. `whorl_poll` reads a clock, and every
 tenth of a second lets Python run the handlers of signals that have arrived. That is for the thread
-which called the kernel; the other threads of a parallel loop look whether the launch has ended.
+which called the kernel; the other threads of a parallel loop check whether the launch has ended.
 
 If a handler raises, its exception is put into the record, where the status says so, and all loops
-end. Functions that call others, and loops that hand their rounds to threads, look at the status
+end. Functions that call others, and loops that hand their iterations to threads, check the status
 when those return, as they do for checks that have failed.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from whorl.kernels import ir
-from whorl.kernels.walk import compared, every_expression, set_once, statements_in
 from whorl.launch.launch_record import INTERRUPTED, STATUS
 
-from .spelling import ONCE
-
-if TYPE_CHECKING:
-    from .module import Module
-    from .writer import Writer
+from .llvm_types import ONCE
+from .long_loops import CLOCKS
+from .module import Module
+from .writer import FunctionWriter
 
 __all__ = [
     "BUDGET",
-    "PIECE",
-    "WORTH",
-    "Loops",
+    "DECLARATIONS",
     "begin_state",
-    "helpers",
-    "may_leave",
-    "owner_waits",
     "pace",
     "poll",
     "spend",
-    "takes_elements",
+    "state_argument",
     "this_thread",
     "unlikely",
+    "wait_for_parts",
 ]
 
-BUDGET: Final = 1 << 16  # rounds: 20 µs of the shortest, 0.1 s of long ones
-PIECE: Final = 1 << 14  # rounds of a loop that is cut into pieces
-WORTH: Final = 256  # more rounds than these are counted where a loop in another one ends
-COST_OF_LOOPS: Final = 64  # of a round that has loops in it
-FEW: Final = 64  # rounds that are not worth counting
-_INTERVAL: Final = 100_000_000  # ns between two looks at what Python knows of signals
+BUDGET: Final = 1 << 16  # iterations: 20 µs of the shortest, 0.1 s of long ones
+_INTERVAL: Final = 100_000_000  # ns after which Python may run the handlers of signals again
 _SPIN: Final = 200_000  # ns for which a thread that waits for others does not sleep
-_CLOCKS: Final = {"linux": 1, "darwin": 6}  # CLOCK_MONOTONIC
 
 FUEL, LAST, OWNER, RECORD, PACE, SEEN = range(0, 48, 8)  # the places in the state of a thread
 STATE: Final = "[6 x i64]"
 
 
-# -- which loops ------------------------------------------------------------------------
-
-
-class Loops:
-    """The loops of a program: which may run for long, and what a round of one costs."""
-
-    def __init__(self, function: ir.Function) -> None:
-        self._set_once = set_once(function)
-        statements = (each for block in function.blocks for each in statements_in(block))
-        self.polls = sys.platform in _CLOCKS and any(map(self.is_long, statements))
-
-    def is_long(self, statement: ir.Stmt) -> bool:
-        """Whether a statement may run for long: a loop, but for a short one, or a call."""
-        if isinstance(statement, ir.For):
-            most = self._most(statement)
-            return most is None or most > FEW
-        return isinstance(statement, ir.While | ir.Parallel | ir.Call)
-
-    def is_innermost(self, body: ir.Block) -> bool:
-        """Whether a loop with this body has no long loop in it, and calls nothing."""
-        return not any(map(self.is_long, statements_in(body)))
-
-    def cost(self, body: ir.Block) -> int:
-        """About how many rounds of short loops a round with this body has; of long ones, a few."""
-        total = 1
-        for statement in statements_in(body):
-            if isinstance(statement, ir.For):
-                most = self._most(statement)
-                if most is not None and most <= FEW:
-                    total = max(total, most * self.cost(statement.body))
-        return total if self.is_innermost(body) else max(total, COST_OF_LOOPS)
-
-    def _most(self, loop: ir.For) -> int | None:
-        """How many rounds a loop has at most, if it begins at a constant, or ends where it begins
-        plus a constant."""
-        match loop.start, loop.stop, loop.step:
-            case ir.Const(_, start), ir.Const(_, stop), ir.Const(_, step):
-                return len(range(int(start), int(stop), int(step)))
-        if isinstance(loop.step, ir.Const) and loop.step.value > 0:
-            for end in self._ends(loop.stop):
-                match end:
-                    case ir.Op("add", args=(begin, ir.Const(_, number))) if begin == loop.start:
-                        return max(0, int(number))
-        return None
-
-    def _ends(self, expr: ir.Expr) -> Iterator[ir.Expr]:
-        """The numbers that an expression is not above."""
-        if isinstance(expr, ir.Get):
-            setting = self._set_once.get(expr.local)
-            if isinstance(setting, ir.Set):
-                expr = setting.value
-        yield expr
-        for each in compared(expr, is_max=False):
-            yield from self._ends(each)
-
-
-def takes_elements(body: ir.Block, count: ir.Local) -> bool:
-    """Whether a loop with this body takes element after element of an array."""
-    number = ir.Get(count)
-    for expr in every_expression(body):
-        if isinstance(expr, ir.Element):
-            for index in expr.indices:
-                match index:
-                    case ir.Op("add" | "sub", args=args) if number in args:
-                        return True
-                if index == number:
-                    return True
-    return False
-
-
-def may_leave(body: ir.Block) -> bool:
-    """Whether a round of a loop with this body may be the last one by a jump."""
-    inside: set[str] = set()
-    jumps: set[str] = set()
-    for statement in statements_in(body):
-        match statement:
-            case ir.For(label=label) | ir.While(label=label) | ir.Scope(label=label):
-                inside.add(label)
-            case ir.Leave(label):
-                jumps.add(label)
-    return bool(jumps - inside)
-
-
-# -- the text ---------------------------------------------------------------------------
-
-
-def begin_state(writer: Writer, owner: str) -> str:
-    """The state of a thread that begins; its place."""
+def begin_state(writer: FunctionWriter, owner: str) -> None:
+    """Write the state of a thread that begins here."""
     place = writer.alloca(STATE, "state")
     words = {FUEL: str(BUDGET), LAST: "0", OWNER: owner, PACE: "64", SEEN: "0"}
     for offset, value in words.items():
         writer.do(f"store i64 {value}, ptr {_at(writer, place, offset)}")
-    writer.do(f"store ptr {writer.record}, ptr {_at(writer, place, RECORD)}")
-    return place
+    writer.do(f"store ptr %record, ptr {_at(writer, place, RECORD)}")
+    writer.state = place
 
 
-def _at(writer: Writer, place: str, offset: int) -> str:
+def state_argument(writer: FunctionWriter) -> str:
+    """The state as the argument of a call."""
+    return f"ptr {writer.state if writer.module.polls else 'null'}"
+
+
+def _at(writer: FunctionWriter, place: str, offset: int) -> str:
     return writer.let(f"getelementptr inbounds i8, ptr {place}, i64 {offset}")
 
 
-def spend(writer: Writer, rounds: str) -> None:
-    """Take rounds from the budget; where it is used up, look whether the launch is to end."""
+def spend(writer: FunctionWriter, iterations: str) -> None:
+    """Take iterations from the budget; where it is used up, poll."""
     if not writer.module.polls:
         return
     fuel = _at(writer, writer.state, FUEL)
-    left = writer.let(f"sub i64 {writer.let(f'load i64, ptr {fuel}')}, {rounds}")
+    left = writer.let(f"sub i64 {writer.let(f'load i64, ptr {fuel}')}, {iterations}")
     writer.do(f"store i64 {left}, ptr {fuel}")
-    is_spent = unlikely(writer, writer.let(f"icmp slt i64 {left}, 0"))
-    spent, go_on = writer.fresh("spent"), writer.fresh("on")
-    writer.branch(is_spent, spent, go_on)
-    writer.open(spent)
-    poll(writer)
-    writer.mark(go_on)
+    with writer.only_if(unlikely(writer, writer.let(f"icmp slt i64 {left}, 0")), "spent"):
+        poll(writer)
 
 
-def poll(writer: Writer) -> None:
-    """Look whether the launch is to end, and leave the function then."""
-    writer.module.add_polls()
+def poll(writer: FunctionWriter) -> None:
+    """Leave the function if the launch is to end."""
+    _add_helpers(writer.module)
     ends = writer.let(f"call i1 @whorl_poll(ptr {writer.state})")
-    out, go_on = writer.fresh("out"), writer.fresh("on")
-    writer.branch(ends, out, go_on)
-    writer.open(out)
-    writer.do(writer.status)
-    writer.open(go_on)
+    with writer.only_if(ends, "out"):
+        writer.leave()
 
 
-def pace(writer: Writer) -> str:
-    """How many rounds with loops in them take about a millisecond, as far as is known."""
+def pace(writer: FunctionWriter) -> str:
+    """How many iterations with loops in them take about a millisecond, as far as is known."""
     return writer.let(f"load i64, ptr {_at(writer, writer.state, PACE)}")
 
 
-def unlikely(writer: Writer, test: str) -> str:
+def unlikely(writer: FunctionWriter, test: str) -> str:
     """A test that LLVM takes to be false."""
     name = writer.module.declare("llvm.expect.i1", "i1", "i1", "i1")
     return writer.let(f"call i1 @{name}(i1 {test}, i1 false)")
 
 
-def this_thread(writer: Writer) -> str:
+def this_thread(writer: FunctionWriter) -> str:
     """The number of the thread that runs."""
-    writer.module.add_polls()
+    _add_helpers(writer.module)
     return writer.let("call i64 @PyThread_get_thread_ident()")
 
 
-def owner_waits(writer: Writer, done: str, parts: str) -> None:
+def wait_for_parts(writer: FunctionWriter, done: str, parts: str) -> None:
     """Wait until all parts of a loop are done, and take notice of signals while others work.
 
     The runtime would wait too, but for ever.
     """
-    writer.module.add_polls()
+    _add_helpers(writer.module)
     writer.do(f"call void @whorl_wait(ptr {writer.state}, ptr {done}, i64 {parts})")
 
 
-def helpers(module: Module) -> str:
-    """The functions that the others call, and what these need declared."""
-    module.declared.update(_DECLARED)
+def _add_helpers(module: Module) -> None:
+    """The functions that the others call, and their declarations, once in a module."""
+    if not module.begins("whorl_poll"):
+        return
+    for name, text in DECLARATIONS.items():
+        module.declare_as(name, text)
     for name in ("llvm.umin.i64", "llvm.umax.i64"):
         module.declare(name, "i64", "i64", "i64")
-    return _TEXT.format(
-        status=STATUS, interrupted=INTERRUPTED, clock=_CLOCKS.get(sys.platform, 1),
+    module.last = _TEXT.format(
+        status=STATUS, interrupted=INTERRUPTED, clock=CLOCKS.get(sys.platform, 1),
         interval=_INTERVAL, spin=_SPIN, budget=BUDGET,
         last=LAST, owner=OWNER, once=ONCE, fuel=FUEL, record=RECORD, pace=PACE, seen=SEEN,
     )  # fmt: skip
 
 
-_DECLARED: Final = {
+DECLARATIONS: Final = {
     "clock_gettime": "declare i32 @clock_gettime(i32, ptr)",
     "usleep": "declare i32 @usleep(i32)",
     "PyGILState_Ensure": "declare i32 @PyGILState_Ensure()",
@@ -268,7 +170,7 @@ first:
   store i64 %now, ptr %last_place
   br label %go_on
 again:
-  ; Twice as many rounds before the next look if these were done soon, a quarter if not.
+  ; Twice as many iterations before the next poll if these were fast, a quarter if slow.
   %took = sub i64 %now, %seen
   %pace_place = getelementptr inbounds i8, ptr %state, i64 {pace}
   %pace = load i64, ptr %pace_place
@@ -288,8 +190,8 @@ again:
 whether:
   %waited = sub i64 %now, %last
   %is_soon = icmp slt i64 %waited, {interval}
-  br i1 %is_soon, label %go_on, label %look
-look:
+  br i1 %is_soon, label %go_on, label %check
+check:
   store i64 %now, ptr %last_place
   %lock = call i32 @PyGILState_Ensure()
   %raised = call i32 @PyErr_CheckSignals()

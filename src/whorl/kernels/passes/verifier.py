@@ -1,14 +1,14 @@
-"""A program in, nothing out, or an error that says which pass broke which rule.
+"""Checks that a program is well formed after each pass.
 
-A kernel of a user never fails here: what is wrong with it has been said before. This finds
-mistakes of the compiler itself.
+A kernel of a user never fails here: its errors are raised before. This finds mistakes of the
+compiler itself.
 """
 
 from __future__ import annotations
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import blocks_of, every_expression, statements_of
 from whorl.kernels.types import ArrayType, Scalar
-from whorl.kernels.walk import blocks_of, every_expression, statements_of
 
 __all__ = ["BrokenProgram", "verify"]
 
@@ -29,7 +29,7 @@ def verify(function: ir.Function, after: str) -> None:
         match statement:
             case ir.Set(local, value):
                 check(local.type == value.type, f"{local.name}: {local.type} := {value.type}")
-            case ir.Store(element, value):
+            case ir.SetElement(element, value):
                 check(element.type == value.type, f"{element.array.path}[...] := {value.type}")
                 check(element.array.type.writeable, f"{element.array.path} is read-only")
             case ir.Update(element, old, value=value):
@@ -39,7 +39,7 @@ def verify(function: ir.Function, after: str) -> None:
                 check(element.array.type.writeable, f"{element.array.path} is read-only")
             case ir.SetComponent(component, value):
                 check(component.type == value.type, f"component := {value.type}")
-            case ir.Call(callee, args, results):
+            case ir.SubroutineCall(callee, args, results):
                 given = [arg.type for arg in args], [local.type for local in results]
                 taken = (
                     [each.type for each in callee.params],
@@ -56,9 +56,9 @@ def verify(function: ir.Function, after: str) -> None:
                 check(slot in slots, f"no slot {slot.path}")
                 if not isinstance(expr, ir.SlotUse):
                     check(isinstance(slot.type, ArrayType), f"{slot.path} is no array")
-    everywhere = [each.mark for each in statements_of(function) if isinstance(each, ir.Checkpoint)]
-    for mark, _ in function.resumed:
-        check(everywhere.count(mark) == 1, f"{mark.words} is resumed, and is not there once")
+    everywhere = [each.label for each in statements_of(function) if isinstance(each, ir.Checkpoint)]
+    for label, _ in function.resumed:
+        check(everywhere.count(label) == 1, f"{label.words} is resumed, and is not there once")
     for block in function.blocks:
         _check_jumps(block, frozenset(), frozenset(), check)
 
@@ -67,19 +67,19 @@ def _is_bool(expr: ir.Expr) -> bool:
     return isinstance(expr.type, Scalar) and expr.type.kind == "b"
 
 
-def _check_jumps(block: ir.Block, leave: frozenset[str], rounds: frozenset[str], check) -> None:  # type: ignore[no-untyped-def] # a local function
+def _check_jumps(block: ir.Block, leave: frozenset[str], loops: frozenset[str], check) -> None:  # type: ignore[no-untyped-def] # a local function
     for statement in block:
         match statement:
             case ir.Leave(label):
                 check(label in leave, f"leaving {label}, which is not around")
             case ir.Next(label):
-                check(label in rounds, f"next round of {label}, which is not around")
-            case ir.Scope(label, body):
-                _check_jumps(body, leave | {label}, rounds, check)
+                check(label in loops, f"next iteration of {label}, which is not around")
+            case ir.Region(label, body):
+                _check_jumps(body, leave | {label}, loops, check)
             case ir.For(label=label, body=body) | ir.While(label=label, body=body):
-                _check_jumps(body, leave | {label}, rounds | {label}, check)
+                _check_jumps(body, leave | {label}, loops | {label}, check)
             case ir.Parallel(body=body):
                 _check_jumps(body, frozenset(), frozenset(), check)
             case _:
                 for inner in blocks_of(statement):
-                    _check_jumps(inner, leave, rounds, check)
+                    _check_jumps(inner, leave, loops, check)

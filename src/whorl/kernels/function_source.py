@@ -1,4 +1,4 @@
-"""A function in, its syntax tree out, with where each node stands in the user's file."""
+"""The syntax tree of a function, the places of its nodes in the user's file, and its names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 from whorl.late import dataclass, field
 
-__all__ = ["Source", "functions_around", "source_tree"]
+__all__ = [
+    "Source",
+    "assigned_names",
+    "bound_names",
+    "free_names",
+    "functions_around",
+    "source_tree",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +92,25 @@ class Source:
 def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ()) -> Source:
     """The tree of a function; `KernelError` if there is no source that is known to be it."""
     code = function.__code__
-    found, begin = code_digest(code), code.co_firstlineno - 1
-    tree = None if found.text is None else _parsed(found.text, code)
-    if tree is None and found.file is not None:  # it stands in the middle of something
+    source, begin = code_digest(code), code.co_firstlineno - 1
+    tree = None if source.text is None else _parsed(source.text, code)
+    if tree is None and source.file is not None:  # it stands in the middle of something
         whole = tree_of(code)
         if isinstance(whole, ast.FunctionDef | ast.Lambda):
             tree, begin = whole, 0
-            found = found._replace(lines=(0, len(found.file)))  # there are no more lines than that
+            # There are no more lines than that.
+            source = source._replace(lines=(0, len(source.file)))
     if tree is None:
         what, remedy = _why_not(function)
         file, line = place_of_code(code)
         notes = tuple(f"called from {call}" for call in called_from)
-        if file[:1] == "<":  # a place that nobody can go to
+        if file[:1] == "<":  # no file that could be opened
             raise KernelError(what, remedy, notes=notes)
         raise KernelError(what, remedy, file, line, 1, notes=notes)
     written = mangle(tree, code)
     file, first = place_of_code(code)
     begin += first - code.co_firstlineno
-    return Source(tree, found.written, file, begin, called_from, written)
+    return Source(tree, source.written, file, begin, called_from, written)
 
 
 def functions_around(code: types.CodeType) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -117,6 +125,53 @@ def functions_around(code: types.CodeType) -> list[ast.FunctionDef | ast.AsyncFu
         and node.lineno <= code.co_firstlineno <= (node.end_lineno or 0)
         and (node.name, node.lineno) != (code.co_name, code.co_firstlineno)
     ]
+
+
+def bound_names(tree: ast.AST) -> frozenset[str]:
+    """The names that a function gives values to: they are never globals in it."""
+    arguments = getattr(tree, "args", None)
+    names: set[str] = set()
+    if isinstance(arguments, ast.arguments):
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        names.update(argument.arg for argument in every)
+        for extra in (arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                names.add(extra.arg)
+    body = getattr(tree, "body", [])
+    return frozenset(names | assigned_names(body if isinstance(body, list) else [body]))
+
+
+def free_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """The names that a function uses and gives no values to, functions nested in it too."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = [*tree.body] if isinstance(tree.body, list) else [tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            names |= free_names(node)
+            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+            continue
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return names - bound_names(tree)
+
+
+def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set[str]:
+    """The names that some statements give values to, functions nested in them aside."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+            continue
+        if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return names
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:

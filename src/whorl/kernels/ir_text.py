@@ -1,4 +1,4 @@
-"""A program in, its text for people out: what `kernel.inspect("ir")` shows."""
+"""The text of a program for people: what `kernel.inspect("ir")` shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNS: Final = {
 
 def text_of(function: ir.Function) -> str:
     """The text of a program."""
-    names = _Names()
+    names = _LocalNames()
     lines = [f"kernel {function.name}"]
     lines += [f"  slot {slot.index}: {slot.type} = {slot.path}" for slot in function.slots]
     lines += [
@@ -30,15 +30,15 @@ def text_of(function: ir.Function) -> str:
         lines.append(f"  def {each.name}({params}):")
         lines += [f"    {line}" for line in _block(each.body, names)]
         lines.append(f"    return {', '.join(map(names, each.results)) or 'None'}")
-    for mark, block in function.resumed:
-        lines.append(f"  resume {mark.words}:")
+    for label, block in function.resumed:
+        lines.append(f"  resume {label.words}:")
         lines += [f"    {line}" for line in _block(block, names)]
     lines += [f"  {line}" for line in _block(function.body, names)]
     lines.append(f"  return {_result(function.result, names)}")
     return "\n".join(lines) + "\n"
 
 
-class _Names:
+class _LocalNames:
     """A name for each variable: its own, with a number if another has it already."""
 
     def __init__(self) -> None:
@@ -46,14 +46,14 @@ class _Names:
         self._taken: dict[str, int] = {}
 
     def __call__(self, local: ir.Local) -> str:
-        found = self._names.get(local)
-        if found is None:
+        text = self._names.get(local)
+        if text is None:
             number = self._taken[local.name] = self._taken.get(local.name, 0) + 1
-            found = self._names[local] = local.name if number == 1 else f"{local.name}~{number}"
-        return found
+            text = self._names[local] = local.name if number == 1 else f"{local.name}~{number}"
+        return text
 
 
-def _result(result: ir.Result, names: _Names) -> str:
+def _result(result: ir.Result, names: _LocalNames) -> str:
     match result:
         case ir.Local():
             return names(result)
@@ -62,7 +62,7 @@ def _result(result: ir.Result, names: _Names) -> str:
     return "None"
 
 
-def _expr(expr: ir.Expr, names: _Names) -> str:
+def _expr(expr: ir.Expr, names: _LocalNames) -> str:
     match expr:
         case ir.Const(type, value):
             return f"{value}" if type.weak else f"{type}({value})"
@@ -91,22 +91,22 @@ def _expr(expr: ir.Expr, names: _Names) -> str:
     raise AssertionError(expr)
 
 
-def _block(block: ir.Block, names: _Names) -> Iterator[str]:
+def _block(block: ir.Block, names: _LocalNames) -> Iterator[str]:
     for statement in block:
         yield from _statement(statement, names)
     if not block:
         yield "pass"
 
 
-def _indented(block: ir.Block, names: _Names) -> Iterator[str]:
+def _indented(block: ir.Block, names: _LocalNames) -> Iterator[str]:
     return (f"  {line}" for line in _block(block, names))
 
 
-def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
+def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
     match statement:
         case ir.Set(local, value):
             yield f"{names(local)}: {local.type} = {_expr(value, names)}"
-        case ir.Store(element, value):
+        case ir.SetElement(element, value):
             yield f"{_expr(element, names)} = {_expr(value, names)}"
         case ir.SetComponent(component, value):
             yield f"{_expr(component, names)} = {_expr(value, names)}"
@@ -139,7 +139,7 @@ def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
                 yield from _indented(before, names)
             yield f"  until not {_expr(test, names)}"
             yield from _indented(body, names)
-        case ir.Scope(label, body):
+        case ir.Region(label, body):
             yield f"{label}:"
             yield from _indented(body, names)
         case ir.Leave(label):
@@ -148,14 +148,14 @@ def _statement(statement: ir.Stmt, names: _Names) -> Iterator[str]:
             yield f"next {label}"
         case ir.Raise(site, values):
             yield f"raise site {site} ({', '.join(_expr(value, names) for value in values)})"
-        case ir.Call(callee, args, results):
+        case ir.SubroutineCall(callee, args, results):
             given = ", ".join(_expr(arg, names) for arg in args)
             into = f"{', '.join(map(names, results))} = " if results else ""
             yield f"{into}{callee.name}({given})"
-        case ir.Checkpoint(mark, body):
-            yield f"checkpoint {mark.words}:"
+        case ir.Checkpoint(label, body):
+            yield f"checkpoint {label.words}:"
             yield from _indented(body, names)
-        case ir.Yield(mark, flag):
-            yield f"yield {mark.words} if {_expr(flag, names)} != 0"
+        case ir.Yield(label, flag):
+            yield f"yield {label.words} if {_expr(flag, names)} != 0"
         case ir.Print(site, values):
             yield f"print site {site} ({', '.join(_expr(value, names) for value in values)})"

@@ -1,4 +1,4 @@
-"""A function and what it is called with in, what its code could come to by names out.
+"""Finds the names of graphs and the arrays that a function's code could use.
 
 Nothing is run: globals and attributes are looked up as they are stored. All attributes that any
 function names are looked for on all objects, so this finds more than is used, never less, except
@@ -21,9 +21,9 @@ from whorl.reads.world import bound
 
 from . import graph_names as graph
 
-__all__ = ["Reached", "reached"]
+__all__ = ["GraphUse", "graph_use"]
 
-MOST: Final = 5000  # objects that are looked at
+MOST: Final = 5000  # objects that are examined
 _GRAPH: Final[frozenset[Any]] = frozenset(
     (graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel)
 )
@@ -33,31 +33,31 @@ _LEAVES: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dt
 
 
 @dataclass(slots=True)
-class Reached:
-    """What code could come to: names of graphs, and arrays."""
+class GraphUse:
+    """What code could use: names of graphs, and arrays."""
 
     graph: set[Any] = field(default_factory=set)
     arrays: list[Any] = field(default_factory=list)
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether it could come to a checkpoint."""
+        """Whether a checkpoint is among it."""
         return graph.checkpoint in self.graph
 
 
-def reached(function: types.FunctionType, arguments: Iterable[object]) -> Reached:
-    """What a function could come to."""
-    walk = _Walk()
+def graph_use(function: types.FunctionType, arguments: Iterable[object]) -> GraphUse:
+    """What a function could use if it is called with these arguments."""
+    walk = _GraphWalk()
     walk.function(function)
     for argument in arguments:
         walk.object(argument)
     walk.finish()
-    return walk.found
+    return walk.use
 
 
-class _Walk:
+class _GraphWalk:
     def __init__(self) -> None:
-        self.found = Reached()
+        self.use = GraphUse()
         self._codes: set[types.CodeType] = set()
         self._names: dict[str, None] = {}
         self._holders: dict[int, Any] = {}
@@ -93,11 +93,11 @@ class _Walk:
         if value is ABSENT or isinstance(value, _LEAVES):
             return
         if isinstance(value, np.ndarray):
-            self.found.arrays.append(value)
+            self.use.arrays.append(value)
             return
         if isinstance(value, types.FunctionType):
             if value in _GRAPH:
-                self.found.graph.add(value)
+                self.use.graph.add(value)
             elif str(value.__module__).split(".")[0] not in (*_ELSEWHERE, "whorl"):
                 self.function(value)
             return
@@ -136,7 +136,7 @@ def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _global(scope: dict[str, Any], name: str) -> Any:
-    """What a function has under a name; ABSENT also where an import fails, as the call will say."""
+    """What a function has under a name; ABSENT also where an import fails: the call will raise."""
     try:
         return bound(scope, name) if name in scope else ABSENT
     except Exception:
@@ -146,7 +146,7 @@ def _global(scope: dict[str, Any], name: str) -> Any:
 def _stored(holder: Any, name: str) -> Any:
     """What is stored under a name, on an object or its class, without running anything."""
     if isinstance(holder, types.ModuleType):
-        if name in _NAMES:  # whorl's own packages may not have been asked for these
+        if name in _NAMES:  # whorl's own packages load these when they are first used
             return module_attribute(holder, name)
         return vars(holder).get(name, ABSENT)
     if isinstance(holder, type):
@@ -157,10 +157,10 @@ def _stored(holder: Any, name: str) -> Any:
         own = {}
     if type(own) is dict and name in own:
         return own[name]
-    found = find(type(holder), name)
-    if isinstance(found, types.MemberDescriptorType):
+    stored = find(type(holder), name)
+    if isinstance(stored, types.MemberDescriptorType):
         try:
-            return found.__get__(holder)
+            return stored.__get__(holder)
         except AttributeError:
             return ABSENT
-    return found
+    return stored

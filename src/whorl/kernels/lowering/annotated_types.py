@@ -1,4 +1,4 @@
-"""An annotation and an operand in, the operand as the annotation says it out, or why not."""
+"""Checks and converts operands as their annotations declare them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from whorl.errors import KernelError
 from whorl.fingerprint.syntax import syntax_tree
-from whorl.kernels import ir, language
-from whorl.kernels.source import functions_around
+from whorl.kernels import language
+from whorl.kernels.function_source import bound_names, functions_around
 from whorl.kernels.types import (
     WEAK_FLOAT,
     Scalar,
@@ -21,10 +21,10 @@ from whorl.kernels.types import (
 from whorl.reads.view import AbsentRead, View
 
 from .arithmetic import cast, constant, scalar_type
-from .expressions import expression, looked_at, remedy_for_subclass
-from .frame import Frame, bound_names
-from .operands import ArrayOf, Known, Operand, Place, Value, describe
-from .values import is_scalar, number
+from .expressions import expression, remedy_for_subclass
+from .frame import Frame
+from .operands import ArrayOf, Known, Operand, Value, ViewOperand, describe
+from .run_values import is_scalar, number, resolve
 
 __all__ = ["annotated", "parameter"]
 
@@ -70,10 +70,8 @@ def _hidden(frame: Frame, node: ast.expr) -> list[str]:
     """
     names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     names -= set(frame.code.cell_names)
-    inside: Frame | None = frame
-    while inside is not None:
+    for inside in frame.scopes:
         names -= inside.bound | inside.names.keys()
-        inside = inside.outer
     if not names:
         return []
     around = [bound_names(tree) for tree in functions_around(frame.code.function.__code__)]
@@ -95,7 +93,7 @@ def _fitting(frame: Frame, at: ast.AST, wanted: Any, operand: Operand, what: str
         return _array(frame, at, operand, wanted, what)
     if wanted in (int, float, bool) or _is_number_class(wanted):
         return _scalar(frame, at, operand, wanted, what)
-    if isinstance(wanted, type) and isinstance(operand, Place):
+    if isinstance(wanted, type) and isinstance(operand, ViewOperand):
         operand.view.type()
         try:
             is_one = isinstance(operand.view.peek(), wanted)
@@ -118,10 +116,10 @@ def _is_number_class(wanted: Any) -> bool:
 
 
 def _refuse(frame: Frame, at: ast.AST, what: str, wanted: str, operand: Operand) -> None:
-    near = remedy_for_subclass(operand.view.peek()) if isinstance(operand, Place) else ""
+    near = remedy_for_subclass(operand.view.peek()) if isinstance(operand, ViewOperand) else ""
     frame.refuse(
         at,
-        f"{what} is declared as {wanted}, and is given {describe(looked_at(operand))}",
+        f"{what} is declared as {wanted}, and is given {describe(resolve(operand))}",
         near or "Pass such a value, or change the annotation.",
     )
 
@@ -159,11 +157,11 @@ def _argument(frame: Frame, node: ast.expr) -> Any:
 
 def _class(frame: Frame, node: ast.expr) -> Any:
     try:
-        found = expression(frame, node)
+        operand = expression(frame, node)
     except (AbsentRead, KernelError) as error:
         raise _Unresolved from error
-    match found:
-        case Place(view):
+    match operand:
+        case ViewOperand(view):
             return _read(view)
         case Known(value):
             return value
@@ -193,7 +191,7 @@ def _known(frame: Frame, at: ast.AST, operand: Operand, what: str) -> Operand:
     match operand:
         case Known():
             return operand
-        case Place(view):
+        case ViewOperand(view):
             return Known(view.value())
     frame.refuse(
         at,
@@ -203,37 +201,37 @@ def _known(frame: Frame, at: ast.AST, operand: Operand, what: str) -> Operand:
 
 
 def _array(frame: Frame, at: ast.AST, operand: Operand, wanted: Any, what: str) -> Operand:
-    found = looked_at(operand)
+    array = resolve(operand)
     name = "an array" if wanted is np.ndarray else repr(wanted)
-    if not isinstance(found, ArrayOf):
+    if not isinstance(array, ArrayOf):
         _refuse(frame, at, what, name, operand)
-    assert isinstance(found, ArrayOf)
-    type = found.array.type
+    assert isinstance(array, ArrayOf)
+    type = array.array.type
     if wanted is not np.ndarray and (type.element.dtype.name, type.ndim) != (
         wanted.dtype,
         wanted.ndim,
     ):
-        _refuse(frame, at, what, name, found)
-    return found
+        _refuse(frame, at, what, name, array)
+    return array
 
 
 def _scalar(frame: Frame, at: ast.AST, operand: Operand, wanted: type, what: str) -> Operand:
     if not is_scalar(operand):
         _refuse(frame, at, what, wanted.__name__, operand)
-    found = looked_at(operand)
-    given = scalar_type(number(found))
+    number_operand = resolve(operand)
+    given = scalar_type(number(number_operand))
     if wanted is float:
         if given.is_float:
-            return found
+            return number_operand
         to = WEAK_FLOAT if given.weak else Scalar("f", 64)
     elif wanted is int:
         if not given.is_integer:
             _refuse(frame, at, what, "int", operand)
-        return found
+        return number_operand
     elif wanted is bool:
         if given.kind != "b":
             _refuse(frame, at, what, "bool", operand)
-        return found
+        return number_operand
     else:
         known = scalar_of_dtype(np.dtype(wanted))
         if known is None:
@@ -243,8 +241,8 @@ def _scalar(frame: Frame, at: ast.AST, operand: Operand, wanted: type, what: str
             given.weak and given.is_integer and to.is_integer
         ):
             _refuse(frame, at, what, str(to), operand)
-    if isinstance(found, Known) and is_scalar_value(found.value):
-        expr: ir.Expr = constant(found.value, to) if scalar_of_value(found.value) != to else number(
-            found)  # fmt: skip
-        return Value(expr)
-    return Value(cast(number(found), to))
+    if isinstance(number_operand, Known) and is_scalar_value(number_operand.value):
+        if scalar_of_value(number_operand.value) == to:
+            return Value(number(number_operand))
+        return Value(constant(number_operand.value, to))
+    return Value(cast(number(number_operand), to))

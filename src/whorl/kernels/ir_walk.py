@@ -1,4 +1,4 @@
-"""A block in, what it contains out: its statements, its expressions, its variables."""
+"""Iterates over the statements, expressions and variables of a program."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ __all__ = [
     "parts_of",
     "set_in",
     "set_once",
+    "sets_of",
     "statements_in",
     "statements_of",
 ]
@@ -29,11 +30,9 @@ def blocks_of(statement: ir.Stmt) -> tuple[ir.Block, ...]:
             return then, orelse
         case ir.While(before=before, body=body):
             return before, body
-        case ir.For(body=body) | ir.Scope(body=body) | ir.Parallel(body=body):
+        case ir.For(body=body) | ir.Region(body=body) | ir.Parallel(body=body):
             return (body,)
-        case ir.Checkpoint(body=body):
-            return (body,)
-        case ir.Update(body=body):
+        case ir.Checkpoint(body=body) | ir.Update(body=body):
             return (body,)
     return ()
 
@@ -57,7 +56,7 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
     match statement:
         case ir.Set(_, value):
             return (value,)
-        case ir.Store(element, value) | ir.Atomic(_, element, value):
+        case ir.SetElement(element, value) | ir.Atomic(_, element, value):
             return (element, value)
         case ir.Update(element, old, value=value):
             return (element, ir.Get(old), value)
@@ -65,10 +64,11 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return (component.index, value)
         case ir.If(test=test) | ir.While(test=test):
             return (test,)
-        case ir.For() | ir.Parallel():
-            bounds = (statement.start, statement.stop, statement.step)
-            return (*bounds, *statement.guards) if isinstance(statement, ir.Parallel) else bounds
-        case ir.Raise(_, values) | ir.Print(_, values) | ir.Call(_, values):
+        case ir.For(start=start, stop=stop, step=step):
+            return start, stop, step
+        case ir.Parallel(start=start, stop=stop, step=step, guards=guards):
+            return start, stop, step, *guards
+        case ir.Raise(_, values) | ir.Print(_, values) | ir.SubroutineCall(_, values):
             return values
         case ir.Yield(_, flag):
             return (flag,)
@@ -83,7 +83,7 @@ def parts_of(expr: ir.Expr) -> tuple[ir.Expr, ...]:
         case ir.Both(left=left, right=right):
             return left, right
         case ir.Element(array, indices):
-            return (array.base, *array.extents, *(array.strides or ()), *indices)
+            return *array.parts, *indices
         case ir.Component(_, index):
             return (index,)
     return ()
@@ -109,54 +109,52 @@ def has_atomics(block: ir.Block) -> bool:
     return any(
         isinstance(statement, ir.Atomic)
         or (isinstance(statement, ir.Update) and not statement.is_own)
-        or (isinstance(statement, ir.Call) and has_atomics(statement.callee.body))
+        or (isinstance(statement, ir.SubroutineCall) and has_atomics(statement.callee.body))
         for statement in statements_in(block)
     )
 
 
+def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
+    """The variables that a statement itself sets."""
+    match statement:
+        case ir.Set(local) | ir.For(local=local):
+            return (local,)
+        case ir.Parallel(local=local, reductions=reductions):
+            return local, *(reduction.local for reduction in reductions)
+        case ir.SetComponent(component):
+            return (component.local,)
+        case ir.Atomic(old=old) | ir.Update(old=old):
+            return (old,)
+        case ir.SubroutineCall(results=results):
+            return results
+    return ()
+
+
 def set_in(block: ir.Block) -> set[ir.Local]:
     """The variables that a block sets."""
-    found: set[ir.Local] = set()
-    for statement in statements_in(block):
-        match statement:
-            case ir.Set(local) | ir.For(local=local) | ir.Parallel(local=local):
-                found.add(local)
-            case ir.SetComponent(component):
-                found.add(component.local)
-            case ir.Atomic(old=old) | ir.Update(old=old):
-                found.add(old)
-            case ir.Call(results=results):
-                found.update(results)
-    return found
+    return {local for statement in statements_in(block) for local in sets_of(statement)}
 
 
 def locals_in(loop: ir.Parallel) -> list[ir.Local]:
     """The variables that a parallel loop takes from outside, in the order of their first use."""
-    own = set_in(loop.body) | {loop.local} | {reduction.local for reduction in loop.reductions}
-    found: dict[ir.Local, None] = {}
+    own = set_in([loop])
+    outside: dict[ir.Local, None] = {}
     for expr in every_expression(loop.body):
         match expr:
             case ir.Get(local) | ir.Component(local) if local not in own:
-                found[local] = None
-    return list(found)
+                outside[local] = None
+    return list(outside)
 
 
 def set_once(function: ir.Function) -> dict[ir.Local, ir.Set | ir.For]:
     """What sets each variable that is set in one place only."""
-    found: dict[ir.Local, list[ir.Stmt]] = {}
+    settings: dict[ir.Local, list[ir.Stmt]] = {}
     for statement in statements_of(function):
-        match statement:
-            case ir.Set(local) | ir.For(local=local) | ir.Atomic(old=local):
-                found.setdefault(local, []).append(statement)
-            case ir.Parallel(local=local, reductions=reductions):
-                for each in (local, *(reduction.local for reduction in reductions)):
-                    found.setdefault(each, []).append(statement)
-            case ir.Call(results=results):
-                for each in results:
-                    found.setdefault(each, []).append(statement)
+        for local in sets_of(statement):
+            settings.setdefault(local, []).append(statement)
     return {
         local: statements[0]
-        for local, statements in found.items()
+        for local, statements in settings.items()
         if len(statements) == 1 and isinstance(statements[0], ir.Set | ir.For)
     }
 
@@ -166,7 +164,7 @@ def compared(expr: ir.Expr, *, is_max: bool) -> tuple[ir.Expr, ...]:
     match expr:
         case ir.Op("max" | "min" as name, args=args) if (name == "max") == is_max:
             return args
-        case ir.Op("select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *ways)):
+        case ir.Op("select", args=(ir.Op("lt" | "le" | "gt" | "ge" as test, args=sides), *values)):
             chosen = (sides, sides[::-1])[(test in ("gt", "ge")) != is_max]
-            return sides if tuple(ways) == chosen else ()
+            return sides if tuple(values) == chosen else ()
     return ()

@@ -1,4 +1,4 @@
-"""A place in the world in, what the run needs of it out: here a look becomes a read.
+"""Decides what the run needs of a place in the world, and reads no more than that.
 
 a number among the arguments      aspect type: it travels at launch
 a number among globals and cells  aspect value: a constant
@@ -29,15 +29,15 @@ from whorl.reads.implicit import CONVERTED, OPERATED, checked
 from whorl.reads.view import View
 
 from .arithmetic import constant
-from .operands import ArrayOf, Known, Operand, Place, Value, kind_of
+from .operands import ArrayOf, Known, Operand, Value, ViewOperand, kind_of
 
 __all__ = [
     "Undecided",
-    "array_strides",
     "decide",
     "is_constant_place",
     "is_scalar",
     "number",
+    "resolve",
 ]
 
 _PYTHON: Final = {"int": WEAK_INT, "float": WEAK_FLOAT, "bool": WEAK_BOOL}
@@ -52,7 +52,7 @@ class Undecided(Exception):
         self.remedy = remedy
 
 
-def decide(place: Place) -> Operand:
+def decide(place: ViewOperand) -> Operand:
     """What a place is to the run; `Undecided` if it is something to walk on from, or nothing."""
     view, value = place.view, place.view.peek()
     if isinstance(value, np.ndarray):
@@ -63,12 +63,12 @@ def decide(place: Place) -> Operand:
         return Known(_value(view))
     if type(value) in (bool, int, float):
         (name,) = view.type()
-        return Value(ir.SlotUse(place.lowering.slot(view.path, _PYTHON[name])))
+        return Value(ir.SlotUse(place.slots.at(view.path, _PYTHON[name])))
     if isinstance(value, np.generic):
         found = scalar_of_dtype(value.dtype)
         if found is not None:
             view.type()
-            return Value(ir.SlotUse(place.lowering.slot(view.path, found)))
+            return Value(ir.SlotUse(place.slots.at(view.path, found)))
     if value is None:
         view.type()
         return Known(None)
@@ -76,6 +76,16 @@ def decide(place: Place) -> Operand:
         f"{view.path} is {kind_of(value)}, which is no value of a kernel",
         "Use its members, or wrap what is known at compile time in whorl.static(...).",
     )
+
+
+def resolve(operand: Operand) -> Operand:
+    """What an operand is to the run; a place that is nothing to the run stays one."""
+    if isinstance(operand, ViewOperand):
+        try:
+            return decide(operand)
+        except Undecided:
+            return operand
+    return operand
 
 
 def is_constant_place(view: View) -> bool:
@@ -90,7 +100,7 @@ def _value(view: View) -> Any:
         raise Undecided(f"{view.path} cannot be a constant: {error.reason}") from error
 
 
-def _array(place: Place) -> ir.Array:
+def _array(place: ViewOperand) -> ir.ArrayRef:
     """The array at a place, as a slot of the launch record."""
     view = place.view
     fact = view.array()
@@ -108,20 +118,20 @@ def _array(place: Place) -> ir.Array:
     element = scalar_of_dtype(view.peek().dtype)
     if element is None or layout == "unaligned":
         dtype = view.peek().dtype
-        found = "an unaligned array" if element else f"an array of {dtype}"
+        kind_of_array = "an unaligned array" if element else f"an array of {dtype}"
         instead = "pass x.real and x.imag" if dtype.kind == "c" else "convert it outside"
         raise Undecided(
-            f"{view.path} is {found}",
+            f"{view.path} is {kind_of_array}",
             "Arrays of a kernel hold bool, int8 to int64, uint8 to uint64, float32 or float64, "
             f"in native byte order; {instead}"
             + (", for instance with x.astype(np.float64)." if dtype.kind != "c" else "."),
         )
     kind = ArrayType(element, ndim, "C" if ndim == 0 else layout, access == "rw")
-    slot = place.lowering.slot(view.path, kind)
+    slot = place.slots.at(view.path, kind)
     extents = tuple(ir.Extent(slot, axis) for axis in range(ndim))
     strides = tuple(ir.Stride(slot, axis) for axis in range(ndim))
     known = strides if kind.has_strides else None
-    return ir.Array(kind, ir.SlotUse(slot), extents, known, str(view.path))
+    return ir.ArrayRef(kind, ir.SlotUse(slot), extents, known, str(view.path))
 
 
 def is_scalar(operand: Operand) -> bool:
@@ -131,7 +141,7 @@ def is_scalar(operand: Operand) -> bool:
             return True
         case Known(value):
             return is_scalar_value(value) or is_number_member(value)
-        case Place(view):
+        case ViewOperand(view):
             value = view.peek()
             if isinstance(value, np.ndarray):
                 return value.ndim == 0
@@ -154,7 +164,7 @@ def is_number_member(value: object) -> bool:
 
 def number(operand: Operand) -> ir.Expr:
     """The expression of an operand that is a number."""
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         operand = decide(operand)
     match operand:
         case Value(expr):
@@ -166,16 +176,3 @@ def number(operand: Operand) -> ir.Expr:
         case ArrayOf(array) if array.type.ndim == 0:
             return ir.Element(array, (), ())
     raise Undecided("this is not a number")
-
-
-def array_strides(array: ir.Array) -> tuple[ir.Expr, ...]:
-    """The strides of an array in bytes, worked out from its layout if need be."""
-    if array.strides is not None:
-        return array.strides
-    step: ir.Expr = ir.Const(WEAK_INT, array.type.element.bits // 8)
-    strides: list[ir.Expr] = []
-    is_c = array.type.layout == "C"
-    for extent in reversed(array.extents) if is_c else array.extents:
-        strides.append(step)
-        step = ir.Op("mul", WEAK_INT, (step, extent))
-    return tuple(reversed(strides) if is_c else strides)

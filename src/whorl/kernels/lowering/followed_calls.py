@@ -1,7 +1,7 @@
-"""A call in, what it returns out: a row of a table, or the body of the function, followed.
+"""Lowers calls: by a row of a table, or by following the function's body.
 
 Functions and methods are followed where they are called: their code is a read, their body is
-lowered in place, and what they look at in turn is read as if the kernel had looked.
+lowered in place, and what they read in turn is read by the kernel.
 """
 
 from __future__ import annotations
@@ -17,23 +17,37 @@ import numpy as np
 from whorl.errors import NotStatic, WhorlError
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir, language
-from whorl.kernels.source import source_tree
+from whorl.kernels.function_source import source_tree
 from whorl.late import replace
 from whorl.launch.bound_kernel import BoundKernel
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
-from whorl.reads.library import own_name
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import function_behind, is_callable_object
 
-from .expressions import expression, held, operands_of, parts
+from .annotated_types import parameter
+from .expressions import expression, operands_of, parts, snapshot
 from .frame import Frame, Jump, outliving, place_of
-from .functions import METHODS, handler_of
-from .operands import ArrayOf, Closure, Items, Known, Named, Operand, Place, Unset, Vec, describe
-from .statements import block, merge
+from .functions import GRAPH, METHODS, handler_of, known_function
+from .graphs import note_checkpoints
+from .joins import merge
+from .known_calls import KnownCall
+from .operands import (
+    ArrayOf,
+    Closure,
+    Items,
+    Known,
+    Named,
+    Operand,
+    Unset,
+    Vec,
+    ViewOperand,
+    describe,
+)
+from .statements import block
 from .subroutines import outlined
 
-__all__ = ["GRAPH", "arguments_of", "call", "function_at", "inline", "special_function"]
+__all__ = ["call"]
 
 DEEPEST: Final = 60  # calls in calls
 _RESULT: Final = "return"  # no name that a program can have
@@ -42,11 +56,11 @@ _RESULT: Final = "return"  # no name that a program can have
 def call(frame: Frame, node: ast.Call) -> Operand:
     """What a call returns."""
     if isinstance(node.func, ast.Attribute):
-        found = _method(frame, node, node.func)
-        if found is not None:
-            return found
-    callee = function_at(frame, node.func)
-    function = special_function(callee)
+        result = _method(frame, node, node.func)
+        if result is not None:
+            return result
+    callee = expression(frame, node.func)
+    function = known_function(callee)
     if function is language.static:
         return _static(frame, node)
     if function in GRAPH:
@@ -61,50 +75,18 @@ def call(frame: Frame, node: ast.Call) -> Operand:
     if isinstance(callee, Closure):
         return _follow_closure(frame, node, callee)
     if function is not None:
-        special = handler_of(function)
-        if special is not None:
-            positional, named = arguments_of(frame, node)
+        handler = handler_of(function)
+        if handler is not None:
+            known = KnownCall(frame, node, *arguments_of(frame, node))
             try:
-                return special(frame, node, positional, named)
+                return handler(known)
             except WhorlError:
                 raise
             except (ArithmeticError, TypeError, ValueError) as error:  # of what is known now
                 frame.refuse(node, f"this raises {type(error).__name__}: {error}")
-    if isinstance(callee, Place):
+    if isinstance(callee, ViewOperand):
         return _follow_place(frame, node, callee)
     frame.refuse(node, f"{describe(callee)} cannot be called in a kernel")
-
-
-def function_at(frame: Frame, node: ast.expr) -> Operand:
-    """What is called. What only names a function is walked, not decided."""
-    return expression(frame, node)
-
-
-def special_function(callee: Operand) -> Any:
-    """A function that the compiler knows by itself; None for all others."""
-    if isinstance(callee, Known):
-        return callee.value if _is_special(callee.value) else None
-    if not isinstance(callee, Place):
-        return None
-    value = callee.view.peek()
-    if not _is_special(value):
-        return None
-    # That this name means this function is a fact.
-    if isinstance(value, types.FunctionType):
-        callee.view.code()
-    else:
-        callee.view.value()
-    return value
-
-
-def _is_special(value: Any) -> bool:
-    if handler_of(value) is not None or own_name(value) in _LOOPS:
-        return True
-    return value is language.static or any(value is each for each in GRAPH)
-
-
-GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
-_LOOPS: Final = ("builtins.range", "builtins.enumerate", "builtins.zip", "whorl.prange")
 
 
 def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
@@ -136,25 +118,23 @@ def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str,
 
 
 def _static(frame: Frame, node: ast.Call) -> Operand:
-    """`static(...)`: evaluated now, over views; what it looks at is read by value."""
+    """`static(...)`: evaluated now, over views; what it reads is read by value."""
     if len(node.args) != 1 or node.keywords:
         frame.refuse(node, "whorl.static takes one expression")
     names: dict[str, Any] = {}
-    scope: Frame | None = frame
-    while scope is not None:
+    for scope in frame.scopes:
         for name, operand in scope.names.items():
             if name not in names:
                 names[name] = _static_name(operand)
-        scope = scope.outer
     for used in ast.walk(node.args[0]):
-        if isinstance(used, ast.Name) and isinstance(names.get(used.id), _Run):
+        if isinstance(used, ast.Name) and isinstance(names.get(used.id), _RunValue):
             frame.refuse(
                 used,
                 f"{used.id!r} is a value of the run ({names[used.id].words}); "
                 "static needs what is known at compile time",
                 "Use a parameter, a member, a global, or a loop over whorl.static(range(...)).",
             )
-    known = {name: value for name, value in names.items() if not isinstance(value, _Run)}
+    known = {name: value for name, value in names.items() if not isinstance(value, _RunValue)}
     try:
         found = Evaluator(frame.code, known).value(node.args[0])
     except NotStatic as error:
@@ -167,7 +147,7 @@ def _static(frame: Frame, node: ast.Call) -> Operand:
     return Known(found)
 
 
-class _Run:
+class _RunValue:
     """Stands for a name whose value belongs to the run."""
 
     def __init__(self, words: str) -> None:
@@ -178,14 +158,18 @@ def _static_name(operand: Operand) -> Any:
     match operand:
         case Known(value):
             return value
-        case Place(view):
+        case ViewOperand(view):
             return view
         case ArrayOf(view=View() as view):
             return view
         case Items(items):
-            found = tuple(map(_static_name, items))
-            return _Run("a tuple") if any(isinstance(item, _Run) for item in found) else found
-    return _Run(describe(operand))
+            values = tuple(map(_static_name, items))
+            return (
+                _RunValue("a tuple")
+                if any(isinstance(item, _RunValue) for item in values)
+                else values
+            )
+    return _RunValue(describe(operand))
 
 
 # -- methods of arrays and vectors ------------------------------------------------------
@@ -198,7 +182,7 @@ def _method(frame: Frame, node: ast.Call, func: ast.Attribute) -> Operand | None
     owner = expression(frame, func.value)
     if isinstance(owner, Vec):
         positional, named = arguments_of(frame, node)
-        return METHODS[func.attr](frame, node, [owner, *positional], named)
+        return METHODS[func.attr](KnownCall(frame, node, [owner, *positional], named))
     return None
 
 
@@ -229,7 +213,7 @@ _INSTEAD_OF_MAKING: Final[dict[type, str]] = {
 }
 
 
-def _follow_place(frame: Frame, node: ast.Call, callee: Place) -> Operand:
+def _follow_place(frame: Frame, node: ast.Call, callee: ViewOperand) -> Operand:
     value = callee.view.peek()
     if isinstance(value, type):
         frame.refuse(
@@ -287,7 +271,7 @@ def _instead_of(node: ast.Call, value: object) -> str:
 def _unwrapped(
     frame: Frame,
     node: ast.Call,
-    callee: Place,
+    callee: ViewOperand,
     behind: types.FunctionType,
     positional: list[Operand],
     named: dict[str, Operand],
@@ -324,13 +308,13 @@ def _unwrapped(
     return positional, named
 
 
-def _owner(frame: Frame, node: ast.Call, method: Place) -> Operand:
+def _owner(frame: Frame, node: ast.Call, method: ViewOperand) -> Operand:
     """The object of a bound method: by the shorter path, if it is the one that was written."""
     if isinstance(node.func, ast.Attribute) and isinstance(
         node.func.value, ast.Name | ast.Attribute
     ):
         written = expression(frame, node.func.value)
-        if isinstance(written, Place) and written.view.peek() is method.view.peek().__self__:
+        if isinstance(written, ViewOperand) and written.view.peek() is method.view.peek().__self__:
             written.view.alias(method.view.attr("__self__"))  # that it is the same is a fact
             return written
     return method.then(method.view.attr("__self__"))
@@ -339,7 +323,8 @@ def _owner(frame: Frame, node: ast.Call, method: Place) -> Operand:
 def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     positional, named = arguments_of(frame, node)
     _check_depth(frame, node, callee.node)
-    outer = callee.frame
+    outer = callee.scope
+    assert isinstance(outer, Frame)
     source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
     path = (*frame.path, *place_of(node))
     inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, path)
@@ -364,9 +349,9 @@ def inline(
     inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
     names = _bound(frame, node, source.tree, positional, named, code)
     names = _annotated(inner, source.tree, names)
-    found = outlined(frame, inner, names, lambda: _run(frame, node, inner))
-    if found is not None:
-        return found
+    result = outlined(frame, inner, names, lambda: _run(frame, node, inner))
+    if result is not None:
+        return result
     inner = Frame(frame.lowering, code, source, names, frame, None, inner.path_of_call)
     return _run(frame, node, inner)
 
@@ -374,8 +359,6 @@ def inline(
 def _annotated(
     inner: Frame, tree: ast.FunctionDef | ast.Lambda, names: dict[str, Operand]
 ) -> dict[str, Operand]:
-    from .annotations import parameter
-
     every = (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
     return names | {
         argument.arg: parameter(inner, argument, names[argument.arg])
@@ -385,27 +368,24 @@ def _annotated(
 
 
 def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
-    caller: Frame | None = frame
-    depth = 0
-    while caller is not None:
-        depth += 1
+    callers = list(frame.callers)
+    for caller in callers:
         if caller.code.function is identity or caller.source.tree is identity:
             frame.refuse(
                 node,
                 f"{ast.unparse(node.func)} calls itself: recursion is not supported in a kernel",
                 "Write a loop, with an array as the stack if need be.",
             )
-        caller = caller.caller
-    if depth > DEEPEST:
+    if len(callers) > DEEPEST:
         frame.refuse(node, f"more than {DEEPEST} calls inside of each other")
 
 
 def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     """Lower a function's body, and bring its returns together."""
     lowering, tree = frame.lowering, inner.source.tree
-    _note_checkpoints(inner)
+    note_checkpoints(inner)
     if isinstance(tree, ast.Lambda):
-        return held(inner, expression(inner, tree.body))
+        return snapshot(inner, expression(inner, tree.body))
     written: ir.Block = []
     with lowering.writing(written):
         has_ended = block(inner, tree.body)
@@ -425,17 +405,11 @@ def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     jumps = [Jump(jump.block, {_RESULT: jump.value or Known(None)}) for jump in inner.returns]
     if not has_ended:
         jumps.append(Jump(written, {_RESULT: Known(None)}))
-    lowering.emit(ir.Scope(inner.leave, written))
-    found = merge(frame, {}, jumps, frame.names)[_RESULT]
-    if isinstance(found, Unset):
-        frame.refuse(node, f"what is returned {found.reason}", found.remedy)
-    return found
-
-
-def _note_checkpoints(inner: Frame) -> None:
-    from .graphs import note_checkpoints
-
-    note_checkpoints(inner)
+    lowering.emit(ir.Region(inner.leave, written))
+    result = merge(frame, {}, jumps, frame.names)[_RESULT]
+    if isinstance(result, Unset):
+        frame.refuse(node, f"what is returned {result.reason}", result.remedy)
+    return result
 
 
 def _bound(
@@ -476,7 +450,7 @@ def _bound(
     if arguments.kwarg is not None:
         names[arguments.kwarg.arg] = Named(more)
     # What an element holds at the call is what the function gets, whatever it then does to it.
-    return {name: held(frame, operand) for name, operand in names.items()}
+    return {name: snapshot(frame, operand) for name, operand in names.items()}
 
 
 def _default(
