@@ -1,4 +1,4 @@
-"""Measures what an iteration of a loop inside a launch costs, and what yielding and resuming cost."""
+"""Measures what an iteration of a loop inside a launch costs, and yielding and resuming."""
 
 from __future__ import annotations
 
