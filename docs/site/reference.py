@@ -60,7 +60,6 @@ MEMBERS = {
     "whorl.store.DirectoryStore": (
         "collect", "get", "groups", "iterate", "path", "put", "remove", "root",
     ),
-    "whorl.store.Leases": ("take",),
     "whorl.store.Statistics": ("flush", "totals"),
     "whorl.store.Totals": ("by_day", "hit_rate", "hits", "in_file", "misses", "of"),
     "whorl.testing.Report": (),
