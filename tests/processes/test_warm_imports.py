@@ -29,12 +29,13 @@ def total(x, n: int):
     return s
 """
 WARM = """
-    whorl whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
+    whorl whorl.errors whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
     whorl.fingerprint whorl.fingerprint.definition whorl.fingerprint.digest
     whorl.fingerprint.lookup whorl.fingerprint.names whorl.fingerprint.source
-    whorl.jit whorl.jit.binding whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
-    whorl.jit.listening whorl.jit.sources whorl.jit.specialization whorl.jit.target
+    whorl.jit whorl.jit.binding whorl.jit.choices whorl.jit.compiler whorl.jit.hint
+    whorl.jit.kernel whorl.jit.key whorl.jit.listening whorl.jit.lookup whorl.jit.sources
+    whorl.jit.specialization whorl.jit.stored whorl.jit.target
     whorl.kernels whorl.kernels.compiler whorl.kernels.kernel whorl.kernels.launch
     whorl.kernels.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
     whorl.kernels.record whorl.kernels.runtime whorl.kernels.types

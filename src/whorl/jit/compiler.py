@@ -29,15 +29,16 @@ __all__ = [
     "NOT_COUNTED",
     "Compiler",
     "CompilerCode",
+    "Identity",
     "Program",
-    "Said",
-    "asked_of",
     "check_compiler",
     "counts_by_version",
     "declared_environment",
     "declared_ignores",
+    "identity_of",
+    "identity_with_settings",
     "installed_as",
-    "said_by",
+    "is_own_compiler",
     "see_settings",
     "target_of",
     "toolchain_of",
@@ -93,7 +94,8 @@ class Compiler(Protocol):
       instance holds counts, by value;
     - `ignores`: names of globals and attributes of classes that its code reads and that decide
       nothing (`LOCK`, `emit.LOCK`, `Toy.hits`);
-    - `code = "by version"`: its code does not count beside its `version`.
+    - `code = "by version"`: its code does not count beside its `version`;
+    - `before_compile()`: called before each compile, for imports and the like.
     """
 
     name: str
@@ -161,10 +163,16 @@ def declared_ignores(compiler: object) -> frozenset[str]:
 
 def counts_by_version(compiler: object) -> bool:
     """Whether the code of a compiler does not count: whorl's own, or one that says so."""
-    said = getattr(compiler, "code", None)
-    if said is not None and said != "by version":
-        raise TypeError(f'{type(compiler).__name__}.code is "by version" or absent, not {said!r}')
-    return said is not None or type(compiler).__module__.partition(".")[0] == "whorl"
+    declared = getattr(compiler, "code", None)
+    if declared is not None and declared != "by version":
+        name = type(compiler).__name__
+        raise TypeError(f'{name}.code is "by version" or absent, not {declared!r}')
+    return declared is not None or is_own_compiler(compiler)
+
+
+def is_own_compiler(compiler: object) -> bool:
+    """Whether a compiler is whorl's: it is the same one for as long as the process lives."""
+    return type(compiler).__module__.partition(".")[0] == "whorl"
 
 
 def installed_as(compiler: object) -> str:
@@ -217,30 +225,27 @@ def target_of(compiler: object) -> Target:
     return target
 
 
-Said = tuple[Any, ...]
-"""What a compiler says of itself: see `said_by`."""
+Identity = tuple[Any, ...]
+"""What identifies a compiler: see `identity_of`."""
 
 
-def said_by(compiler: Any) -> Said:
-    """What a compiler says of itself: name, version, and its toolchain if that is a plain text.
-
-    Each may be something else any time.
-    """
-    said = getattr(compiler, "toolchain", None)
-    return compiler.name, compiler.version, said if type(said) is str else None
+def identity_of(compiler: Any) -> Identity:
+    """Name, version, and the toolchain if that is a plain text. Each can change any time."""
+    toolchain = getattr(compiler, "toolchain", None)
+    return compiler.name, compiler.version, toolchain if type(toolchain) is str else None
 
 
-def asked_of(compiler: Any) -> Said:
-    """The same; of a toolchain that it works out, what that may depend on: its settings."""
-    said = said_by(compiler)
+def identity_with_settings(compiler: Any) -> Identity:
+    """The same; if the toolchain is a method, with what that may depend on: the settings."""
+    identity = identity_of(compiler)
     if not callable(getattr(compiler, "toolchain", None)):
-        return said
+        return identity
     with importing:
         from whorl.reads.inside import known_here
         from whorl.reads.settings import setting_reads
 
     reads = [read.path.name for read in setting_reads(compiler)]
-    return (*said, *(known_here(getattr(compiler, name or "__dict__", None)) for name in reads))
+    return (*identity, *(known_here(getattr(compiler, name or "__dict__", None)) for name in reads))
 
 
 def toolchain_of(compiler: object) -> str:
@@ -249,13 +254,13 @@ def toolchain_of(compiler: object) -> str:
     Either what it says itself, or the distribution its class is from: name, version and the
     digest of its RECORD, which lists the digest of every file.
     """
-    said = getattr(compiler, "toolchain", None)
-    if callable(said):
-        said = said()
-    if said is not None:
-        if type(said) is not str:
-            raise TypeError(f"{type(compiler).__name__}.toolchain is a str, not {said!r}")
-        return said
+    toolchain = getattr(compiler, "toolchain", None)
+    if callable(toolchain):
+        toolchain = toolchain()
+    if toolchain is not None:
+        if type(toolchain) is not str:
+            raise TypeError(f"{type(compiler).__name__}.toolchain is a str, not {toolchain!r}")
+        return toolchain
     return _distribution_of(type(compiler).__module__.partition(".")[0])
 
 

@@ -106,7 +106,7 @@ def _held(compiler: object) -> tuple[object, ...]:
 
 def _known_otherwise(compiler: object) -> frozenset[str]:
     """The attributes of its classes whose code does not count, because their values do."""
-    names = (PROTOCOL - {"compile"}).union(declared_settings(compiler) or ())
+    names = (PROTOCOL - {"before_compile", "compile"}).union(declared_settings(compiler) or ())
     paths = (
         f"{known_module_name(module_name(cls))}.{qualname(cls)}" for cls in mro(type(compiler))
     )

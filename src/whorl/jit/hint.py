@@ -39,7 +39,7 @@ from .key import plain_shape_key
 if TYPE_CHECKING:
     from whorl.store import Store
 
-__all__ = ["NO_HINT", "FileHint", "Hint", "glanced_at", "told_of"]
+__all__ = ["NO_HINT", "FileHint", "Hint", "file_hint", "prefetched_hint"]
 
 ROWS_KEPT: Final = 1024  # in the hint of a file
 SHAPES_KEPT: Final = 32  # of one lead
@@ -174,7 +174,7 @@ class FileHint:
             single.keep(self.store, lead)
 
 
-def told_of(text: Text, store: Store, definition: Definition | None = None) -> FileHint:
+def file_hint(text: Text, store: Store, definition: Definition | None = None) -> FileHint:
     """The hint of a file in a store; one for all who know it by the same definition."""
     found = None if definition is None else _of_files.get(definition)
     if found is None or found.store is not store:
@@ -184,7 +184,7 @@ def told_of(text: Text, store: Store, definition: Definition | None = None) -> F
     return found
 
 
-def glanced_at(definition: Definition) -> FileHint | None:
+def prefetched_hint(definition: Definition) -> FileHint | None:
     """The same in the cache of this process, read while the first kernel of the file is made.
 
     None if that is not open yet, or is no directory: the first lookup reads it then.

@@ -17,7 +17,7 @@ from whorl.lazy import importing
 from whorl.reads import Plain, Shape
 from whorl.reads.fact import origin_of
 
-from .compiler import Compiler, Said
+from .compiler import Compiler, Identity
 from .target import Target
 
 __all__ = [
@@ -67,7 +67,7 @@ class Outside(NamedTuple):
     """What counts of a program beside the function's own code."""
 
     lasting: tuple[Pair, ...]  # the same for every call of a kernel; the name is for people alone
-    counting: tuple[str, ...]  # for digests: that of the others, and what is said of itself
+    counting: tuple[str, ...]  # for digests: that of `lasting`, names, versions
 
     @classmethod
     def of(cls, name: str, own: str | None, compiler: Compiler) -> Outside:
@@ -79,13 +79,13 @@ class Outside(NamedTuple):
         )
         return cls((("function", name), *pairs), (str(digest_of(pairs)),))
 
-    def now(self, name: str, said: Said, toolchain: str, code: str) -> Outside:
-        """This, and what a function and a compiler say of themselves now.
+    def now(self, name: str, identity: Identity, toolchain: str, code: str) -> Outside:
+        """This, with the name of the function and the identity of the compiler now.
 
         `code` is the digest of the compiler's code, empty if that does not count.
         """
         lasting, (digest, *_) = self
-        compiler, version, *_ = said
+        compiler, version, *_ = identity
         counting = (digest, name, f"{compiler} {version}", toolchain)
         return make(Outside, (lasting, (*counting, code) if code else counting))
 
@@ -94,12 +94,12 @@ class Outside(NamedTuple):
         """All of it in words."""
         function, *lasting = self.lasting
         _, name, compiler, toolchain, *code = self.counting
-        said = (("compiler", compiler), ("toolchain", toolchain))
+        tools = (("compiler", compiler), ("toolchain", toolchain))
         return (
             function,
             ("name", name),
             *lasting,
-            *said,
+            *tools,
             *((COMPILER_CODE, digest) for digest in code),
         )
 

@@ -1,9 +1,9 @@
-"""One artifact that a kernel has loaded, and the shapes it is found by."""
+"""The specializations that a kernel has in memory, and the table that calls recall them from."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,19 +12,23 @@ from whorl.artifacts.record import shape_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import NamedTuple, dataclass, setters
 from whorl.lazy import load
+from whorl.locks import ForkSafeLock
 from whorl.reads import Plain, Shape, Trace
-from whorl.reads.both import Rows, plain_replay
+from whorl.reads.both import Facts, Rows, plain_replay
 from whorl.reads.world import World
+
+from .listening import emit, listeners
+from .target import Target
 
 if TYPE_CHECKING:
     from whorl.reads.replay import Replay
 
-__all__ = ["Generations", "KnownShape", "Replays", "Specialization"]
+__all__ = ["KnownShape", "Replays", "Specialization", "SpecializationTable"]
 
 _NUMBER = count()
 PLAIN_USES = 2  # of a shape, before code is generated for it
 
-# Room of one generation of a kernel's table; there are two, so twice that is in memory at most.
+# The capacity of one generation of a kernel's table; there are two of them.
 FACTS_KEPT = 1024  # calls of different facts
 SHAPES_KEPT = 64
 
@@ -138,8 +142,7 @@ class KnownShape:
         self._replays = replays
         self._plain: Replay | None = None
         self._uses = 0
-        # With each specialization, what must stay alive for the facts to mean the same.
-        self.by_facts: dict[Any, Remembered] = {}
+        self.by_facts: dict[Any, Match] = {}
 
     @property
     def shape(self) -> Shape:
@@ -181,53 +184,96 @@ class KnownShape:
 
 
 ByArchitecture = dict[str, list[KnownShape]]
-Remembered = tuple[Specialization, tuple[object, ...]]
+Match = tuple[Specialization, tuple[object, ...]]
+"""A specialization, and what must stay alive for the facts it is found by to mean the same."""
 
 
-class Generations:
-    """The shapes of a kernel with what was found by them, in two generations.
+class SpecializationTable:
+    """The specializations of a kernel by the facts of calls, in two generations.
 
     What is used is in the young one, or comes into it when it is used again. When that is full,
-    it is the old one, and what was in the old one and was not used since is forgotten: whoever
-    needs it finds it in the store, or makes it, again. A call that finds what it needs in the
-    young one pays nothing for that. Whoever changes anything holds the kernel's lock.
+    it becomes the old one, and what was in the old one and was not used since is forgotten: it is
+    found in the store, or compiled, again. A call that finds what it needs in the young one pays
+    nothing for that.
     """
 
-    __slots__ = ("_by_key", "_count", "_older", "old", "young")
+    __slots__ = ("_by_key", "_count", "_kernel", "_lock", "_older", "_replays", "old", "young")
 
-    def __init__(self) -> None:
+    def __init__(self, kernel: str, replays: Replays) -> None:
         self.young: ByArchitecture = {}
         self.old: ByArchitecture = {}
+        self._kernel = kernel  # its name, for events
+        self._replays = replays
+        self._lock = ForkSafeLock()
         self._by_key: dict[StableDigest, Specialization] = {}  # of the young one
         self._older: dict[StableDigest, Specialization] = {}
         self._count = 0
+
+    def recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
+        """The specialization for the facts of a call; None if these facts are new."""
+        for shape in self.young.get(target.architecture, ()):
+            match = shape.by_facts.get(shape.replay(values, target.properties))
+            if match is not None:
+                if listeners:
+                    emit("recalled", self._kernel, key=match[0].key)
+                return match[0]
+        return self._recall_older(values, target) if self.old else None
+
+    def _recall_older(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
+        """The same for what was not used for a while, and is again."""
+        for shape in self.old.get(target.architecture, ()):
+            facts = shape.replay(values, target.properties)
+            match = shape.by_facts.get(facts)
+            if match is not None:
+                with self._lock:
+                    self._put(target.architecture, shape, facts, match)
+                emit("recalled", self._kernel, key=match[0].key)
+                return match[0]
+        return None
 
     def of_key(self, key: StableDigest) -> Specialization | None:
         """The specialization of a key."""
         return self._by_key.get(key) or self._older.get(key)
 
-    def all(self) -> Iterator[Specialization]:
-        """Every specialization; one that was found by several facts several times."""
-        for generation in (self.young, self.old):
-            for shapes in generation.values():
-                for known in shapes:
-                    for specialization, _ in known.by_facts.values():
-                        yield specialization
+    def all(self) -> list[Specialization]:
+        """Every specialization once, in the order in which they came to be here."""
+        with self._lock:
+            by_number = {
+                specialization.number: specialization
+                for generation in (self.young, self.old)
+                for shapes in generation.values()
+                for known in shapes
+                for specialization, _ in known.by_facts.values()
+            }
+        return [by_number[number] for number in sorted(by_number)]
 
-    def named(self, architecture: str) -> dict[StableDigest, KnownShape]:
-        """Those of both by which something is found in the store, by their keys."""
-        both = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
-        return {known.key: known for known in both if known.key is not None}
+    def stored_shapes(self, architecture: str) -> dict[StableDigest, Rows]:
+        """The shapes by which something is found in the store, by their keys."""
+        with self._lock:
+            every = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
+            return {known.key: known.rows for known in every if known.key is not None}
 
     def remember(
-        self, architecture: str, known: KnownShape, facts: Any, found: Remembered
+        self,
+        architecture: str,
+        key: StableDigest | None,
+        rows: Rows,
+        facts: Facts,
+        specialization: Specialization,
     ) -> Specialization:
-        """Let calls with these facts find a specialization at once: the one that its key has, if
-        there is one already."""
-        made, kept = found
-        key = made.key
+        """Let calls with these facts recall a specialization: the one that its key has, if there
+        is one already. `key` and `rows` are those of the shape."""
+        known = KnownShape(key, rows, self._replays)
+        with self._lock:
+            return self._put(architecture, known, facts.live, (specialization, facts.kept))
+
+    def _put(
+        self, architecture: str, known: KnownShape, facts: Any, match: Match
+    ) -> Specialization:
+        specialization, referents = match
+        key = specialization.key
         if key is not None:
-            made = self._by_key.get(key) or self._older.get(key) or made
+            specialization = self.of_key(key) or specialization
         shapes, mine = self.young.setdefault(architecture, []), None
         for each in shapes:
             if each is known or each.is_like(known):
@@ -243,8 +289,8 @@ class Generations:
         mine.key = mine.key or known.key
         by_facts = mine.by_facts
         before = len(by_facts)
-        by_facts[facts] = made, kept
+        by_facts[facts] = specialization, referents
         self._count += len(by_facts) - before
         if key is not None:
-            self._by_key[key] = made
-        return made
+            self._by_key[key] = specialization
+        return specialization

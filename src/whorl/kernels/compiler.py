@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from whorl.reads import Inputs
 
     from . import generated as writing
+    from . import machine
 else:
+    machine = room("whorl.kernels.machine", globals())
     writing = room("whorl.kernels.generated", globals())  # for what has checkpoints
 
 __all__ = ["KernelCompiler"]
@@ -59,6 +61,10 @@ class KernelCompiler:
         level = self.level or settings.target.value
         debug = settings.debug.value if self.debug is None else self.debug
         return _target(level, debug)
+
+    def before_compile(self) -> None:
+        """Import LLVM: what that reads of the environment is no read of the compile."""
+        machine.binding()
 
     def compile(self, program: Program, inputs: Inputs) -> Artifact:
         """Lower, run the passes, and let LLVM make machine code."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import numpy as np
 
 from whorl.fingerprint.lookup import uncounted
 from whorl.jit import Kernel, Target
-from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.choices import CacheMode, Choices, OnDrift, check_choices
 from whorl.jit.listening import audits, listeners
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.late import NamedTuple
@@ -81,7 +80,6 @@ class NumericKernel(Kernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
     compiler: KernelCompiler
-    _can_say_otherwise = False  # it is whorl's own
     _recent: _Recent | None
     family: type[NumericKernel]  # this class, whichever kind of it an object is
 
@@ -128,7 +126,7 @@ class NumericKernel(Kernel):
         recent = self._recent
         if recent is not None and self._is_as_it_was(recent, settings):
             if kwargs or len(args) != recent.arity:
-                values = self._binding.bind(*args, **kwargs)
+                values = self.lookup.binding.bind(*args, **kwargs)
             launch = recent.launch_for(values)
         try:
             result = Kernel.__call__(self, *args, **kwargs) if launch is None else launch(*values)
@@ -149,10 +147,10 @@ class NumericKernel(Kernel):
             from whorl.reads.replay import live_facts
 
         for _ in range(TRIES):
-            values, target = self._binding.bind(*args, **kwargs), self.compiler.target()
-            for known in self._shapes.young.get(target.architecture, ()):
-                once = cast("World", Once(self.world(values, target)))
-                facts = live_facts(known.shape, once, by_identity=self._by_identity)
+            values, target = self.lookup.binding.bind(*args, **kwargs), self.compiler.target()
+            for known in self.lookup.table.young.get(target.architecture, ()):
+                once = cast("World", Once(self.lookup.world(values, target)))
+                facts = live_facts(known.shape, once, by_identity=self.lookup.is_by_identity)
                 found = known.by_facts.get(facts)
                 parts = None if found is None else self._with_slots(found[0], target.device)
                 if parts is not None and parts.from_slots is not None:
@@ -161,7 +159,7 @@ class NumericKernel(Kernel):
                 return Kernel.__call__(self, *args, **kwargs)
             except Changed as changed:
                 path = changed.path
-        raise raised.never_the_same(self._name, path)
+        raise raised.never_the_same(self.lookup.name, path)
 
     def _with_slots(self, specialization: Specialization, device: str) -> Parts | None:
         """The parts of what is loaded, with the function that takes the values of all slots."""
@@ -177,8 +175,7 @@ class NumericKernel(Kernel):
             settings is recent.settings
             and compiler.level is recent.level
             and compiler.debug is recent.debug
-            and self.function.__code__ is self._code
-            and sys.modules.get(self._home) is self._module
+            and self.lookup.is_current()
             and not listeners
             and not audits
         )
@@ -228,7 +225,7 @@ class NumericKernel(Kernel):
         With a number they are calls of `resume` from the checkpoint of that number.
         """
         epoch = tables.epoch
-        values = self._binding.bind(*args)
+        values = self.lookup.binding.bind(*args)
         target = self.compiler.target()
         known, found = self._known_now(values, target)
         if known is None:
@@ -236,14 +233,14 @@ class NumericKernel(Kernel):
         if called is self:
             tables.pack(self, found[0], target.device)
             self._remember_recent(known, values, target, found)
-        world = self.world(values, target)
+        world = self.lookup.world(values, target)
         return tables.add(called, known, world, found, epoch, number, len(args))
 
     def _make_quick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let calls like this one, by keyword or with defaults, be launched by a builtin."""
         if listeners or audits or self.choices.cache == "process":
             return
-        values, target = self._binding.bind(*args, **kwargs), self.compiler.target()
+        values, target = self.lookup.binding.bind(*args, **kwargs), self.compiler.target()
         known, found = self._known_now(values, target)
         if known is not None:
             self.tables.pack(self, found[0], target.device)
@@ -252,7 +249,7 @@ class NumericKernel(Kernel):
     def _known_now(self, values: tuple[Any, ...], target: Target) -> tuple[KnownShape | None, Any]:
         """The shape and what the facts of a call lead to, if they are known in memory."""
         if self.choices.cache != "process":
-            for known in self._shapes.young.get(target.architecture, ()):
+            for known in self.lookup.table.young.get(target.architecture, ()):
                 found = known.by_facts.get(known.replay(values, target.properties))
                 if found is not None:
                     return known, found
@@ -275,15 +272,23 @@ class NumericKernel(Kernel):
         )
 
     @property
+    def _name(self) -> str:
+        return self.lookup.name
+
+    @property
+    def _cache(self) -> Cache:
+        return self.lookup.cache
+
+    @property
     def made_of(self) -> tuple[Any, ...]:
         """How to make another one."""
-        return (self.family, self.function, self.compiler, self.choices, self._own_cache)
+        return (self.family, self.function, self.compiler, self.choices, self.own_cache)
 
-    def _again(self, choices: Choices) -> Kernel:
-        return _made(self.function, self.compiler, choices, self._own_cache)
+    def _with_choices(self, choices: Choices) -> Kernel:
+        return _made(self.function, self.compiler, choices, self.own_cache)
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _renew(self) -> None:
+        super()._renew()
         self._recent = None
         self.tables.drop(self)
         resumption = self.__dict__.get("resume") or getattr(self, "_resumption", None)
@@ -311,7 +316,7 @@ class NumericKernel(Kernel):
             with importing:
                 from .interpreter import interpreted  # graphs are walked
 
-            return _as_python(interpreted(self.function, args, kwargs, found, self._name))
+            return _as_python(interpreted(self.function, args, kwargs, found, self.lookup.name))
 
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
@@ -321,7 +326,9 @@ class NumericKernel(Kernel):
 
         with np.errstate(all="ignore"):
             found = reached(self.function, (*args, *kwargs.values()))
-            return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
+            return interpreted(
+                self.function, args, kwargs, found, self.lookup.name, from_checkpoint
+            )
 
     def inspect(self, form: Form = "ir", which: int = -1) -> str:
         """The program of a specialization: as "ir", "llvm", "optimised" LLVM, or "asm".
@@ -332,7 +339,7 @@ class NumericKernel(Kernel):
             raise ValueError(f"the forms are ir, llvm, optimised and asm, not {form!r}")
         made = self.specializations()
         if not made:
-            raise LookupError(f"{self._name} has not been called yet: nothing is compiled")
+            raise LookupError(f"{self.lookup.name} has not been called yet: nothing is compiled")
         artifact = made[which].artifact
         if form in ("ir", "llvm"):
             return unpacked(artifact, form).decode()
@@ -353,22 +360,22 @@ class NumericKernel(Kernel):
         ...
         IndexError: ...index 9 is out of bounds for axis 0 of arg:x, of size 4...
         """
-        said = {**self._said(), "store": self._own_cache}
-        unknown = options.keys() - said.keys()
+        known = {**self._options(), "store": self.own_cache}
+        unknown = options.keys() - known.keys()
         if unknown:
             raise TypeError(
-                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(sorted(said))}"
+                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(sorted(known))}"
             )
-        return kernel(**cast("Any", said | options))(self.function)
+        return kernel(**cast("Any", known | options))(self.function)
 
     def _is_variant_of(self, other: Kernel) -> bool:
         return (
             isinstance(other, NumericKernel)
             and other.function is self.function
-            and other._own_cache is self._own_cache
+            and other.own_cache is self.own_cache
         )
 
-    def _said(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         compiler, choices = self.compiler, self.choices
         return {
             "cache": choices.cache,
@@ -378,10 +385,7 @@ class NumericKernel(Kernel):
             "target": compiler.level,
         }
 
-    def _before_compile(self) -> None:
-        machine.binding()
-
-    def _made_callable(self, specialization: Specialization, target: Target) -> Any:
+    def _callable(self, specialization: Specialization, target: Target) -> Any:
         launch, parts = self.compiler.load_for(specialization.artifact, self.function)
         self.tables.parts[specialization] = parts
         self._has_checkpoints |= parts.checkpoints is not None

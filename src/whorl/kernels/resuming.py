@@ -109,7 +109,7 @@ def _class_of(kernel: NumericKernel, native: type, resumption_class: type) -> ty
     record = _record(cls, native, resumption_class, partial.call)
     level = host_level()
     functions = functions_with(
-        kernel._cache,
+        kernel.lookup.cache,
         level,
         at,
         binding_text(at, partial, slot),

@@ -89,23 +89,23 @@ class Resumption:
     ) -> tuple[Any, int]:
         """The result, and the number of the checkpoint."""
         kernel = self.kernel
-        launch, values, specialization, target = kernel._prepared(*args, **kwargs)
+        launch, values, specialization, target = kernel._prepare(*args, **kwargs)
         plain = specialization.artifact.metadata["checkpoints"]
         if plain is None:
-            raise NoCheckpoints(kernel._name)
-        labels = labels_of(plain, kernel.world(values, target))
-        number = number_of(from_checkpoint, labels, kernel._name)
+            raise NoCheckpoints(kernel.lookup.name)
+        labels = labels_of(plain, kernel.lookup.world(values, target))
+        number = number_of(from_checkpoint, labels, kernel.lookup.name)
         return launch(*values, number), number
 
     # What its tables need to know of it.
 
     @property
     def _name(self) -> str:
-        return f"{self.kernel._name}.resume"
+        return f"{self.kernel.lookup.name}.resume"
 
     @property
     def _cache(self) -> Any:
-        return self.kernel._cache
+        return self.kernel.lookup.cache
 
     @property
     def made_of(self) -> tuple[Any, ...]:

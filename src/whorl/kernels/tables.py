@@ -135,8 +135,8 @@ def is_reached(
         return False
     kernel: NumericKernel = getattr(called, "kernel", called)
     given = {name: value for name, value in kwargs.items() if name != "from_checkpoint"}
-    values = kernel._binding.bind(*args, **given)
-    world = Once(kernel.world(values, kernel.compiler.target()))
+    values = kernel.lookup.binding.bind(*args, **given)
+    world = Once(kernel.lookup.world(values, kernel.compiler.target()))
     before = tuple(takewhile(lambda read: not _leads_through(read, path), table.shape.reads))
     count = sum(3 if read.aspect is Aspect.ARRAY else 1 for read in before)
     facts = live_facts(Shape(before), cast("World", world))

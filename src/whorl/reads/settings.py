@@ -24,7 +24,7 @@ __all__ = ["PROTOCOL", "declared_settings", "names_held", "setting_reads"]
 PROTOCOL: Final = frozenset(
     (
         "name", "version", "environment", "toolchain", "target", "settings", "compile", "load",
-        "ignores", "code",
+        "before_compile", "ignores", "code",
     )
 )  # fmt: skip
 """What the protocol asks a compiler for: part of the program, or asked anew for every call."""

@@ -11,13 +11,14 @@ import contextlib
 import os
 import random
 import threading
+import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
-from whorl.jit.compiler import Program, declared_environment
+from whorl.jit.compiler import Compiler, Program, declared_environment
 from whorl.jit.events import Event, Happened
 from whorl.jit.kernel import Kernel
 from whorl.jit.listening import audits, listeners, watches
@@ -83,7 +84,7 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
         report.compared += 1
         name = f"{kernel.function.__module__}.{kernel.function.__qualname__}"
         try:
-            with watch(kernel):
+            with watch(kernel.function, kernel.compiler):
                 first, second = (_compiled(kernel, values, target) for _ in range(2))
         except Exception as error:  # of the audit's own compile: the call has what it needs
             said = (str(error).splitlines() or [""])[0]
@@ -98,9 +99,9 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
             )
 
     @contextlib.contextmanager
-    def watch(kernel: Kernel) -> Iterator[None]:
-        declared = declared_environment(kernel.compiler)
-        name = f"{kernel.function.__module__}.{kernel.function.__qualname__}"
+    def watch(function: types.FunctionType, compiler: Compiler) -> Iterator[None]:
+        declared = declared_environment(compiler)
+        name = f"{function.__module__}.{function.__qualname__}"
 
         def seen(variable: str) -> None:
             if variable not in declared:
@@ -128,7 +129,7 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
 
 
 def _compiled(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:
-    recorder = Recorder(kernel.world(values, target), by_identity=True)
+    recorder = Recorder(kernel.lookup.world(values, target), by_identity=True)
     inputs = Inputs(recorder)
     handed = replace(target, properties=Properties(inputs))
     return kernel.compiler.compile(Program(kernel.function, handed, inputs.function()), inputs)
