@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, Literal
 
 from whorl.late import dataclass
+from whorl.lazy import importing
 from whorl.store import Cache
 
 __all__ = ["CacheMode", "Choices", "OnDrift", "check_choices", "copied_options"]
@@ -46,6 +46,9 @@ def copied_options(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> copies
     {'sizes': [4]}
     """
+    with importing:
+        from copy import deepcopy  # which a warm process has no need of
+
     copies = {}
     for name, value in options.items():
         try:
