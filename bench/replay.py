@@ -133,13 +133,7 @@ class Warm:
     def _plainly(self) -> Recall:
         kernel = self.kernel
         (known,) = kernel.lookup.table.young[self.target.architecture]
-        plain = plain_replay(
-            known.shape,
-            kernel.function,
-            kernel.lookup.binding.names,
-            kernel.lookup.environment,
-            compiler=kernel.compiler,
-        )
+        plain = plain_replay(known.shape, kernel.lookup.replay_setup)
         by_facts = known.by_facts
 
         def recall(values: tuple[Any, ...], target: whorl.Target) -> object:

@@ -31,7 +31,7 @@ def total(x, n: int):
 WARM = """
     whorl whorl.errors whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
-    whorl.fingerprint whorl.fingerprint.definition whorl.fingerprint.digest
+    whorl.fingerprint whorl.fingerprint.class_table whorl.fingerprint.definition whorl.fingerprint.digest
     whorl.fingerprint.lookup whorl.fingerprint.names whorl.fingerprint.source
     whorl.jit whorl.jit.binding whorl.jit.choices whorl.jit.compiler whorl.jit.hint
     whorl.jit.kernel whorl.jit.key whorl.jit.listening whorl.jit.lookup whorl.jit.sources
@@ -41,7 +41,9 @@ WARM = """
     whorl.kernels.record whorl.kernels.runtime whorl.kernels.types
     whorl.launch whorl.launch.callable whorl.launch.class_layout whorl.launch.image
     whorl.launch.mapped
-    whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
+    whorl.reads whorl.reads.compiler_settings whorl.reads.facts whorl.reads.first_replay
+    whorl.reads.item whorl.reads.library whorl.reads.operations whorl.reads.replay
+    whorl.reads.signals whorl.reads.signature whorl.reads.trace whorl.reads.value_fact
     whorl.reads.world
     whorl.store whorl.store.cache whorl.store.default whorl.store.directory whorl.store.found
     whorl.store.safety whorl.store.statistics

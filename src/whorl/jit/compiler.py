@@ -120,7 +120,7 @@ def check_compiler(compiler: object) -> None:
     declared_ignores(compiler)
     counts_by_version(compiler)
     with importing:
-        from whorl.reads.settings import declared_settings
+        from whorl.reads.compiler_settings import declared_settings
 
     declared_settings(compiler)
 
@@ -189,7 +189,7 @@ def see_settings(compiler: object, recorder: Recorder) -> None:
     """Record what a compiler was set up with: no line of the program asks for that."""
     with importing:
         from whorl.errors import UnsupportedRead
-        from whorl.reads.settings import declared_settings, setting_reads
+        from whorl.reads.compiler_settings import declared_settings, setting_reads
 
     recorder.asking = ""
     for read in setting_reads(compiler):
@@ -241,8 +241,8 @@ def identity_with_settings(compiler: Any) -> Identity:
     if not callable(getattr(compiler, "toolchain", None)):
         return identity
     with importing:
-        from whorl.reads.inside import known_here
-        from whorl.reads.settings import setting_reads
+        from whorl.reads.compiler_settings import setting_reads
+        from whorl.reads.contents import known_here
 
     reads = [read.path.name for read in setting_reads(compiler)]
     return (*identity, *(known_here(getattr(compiler, name or "__dict__", None)) for name in reads))

@@ -37,7 +37,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import Refused
 from whorl.fingerprint.survey import Survey, surveyed
-from whorl.reads.settings import PROTOCOL, declared_settings, setting_reads
+from whorl.reads.compiler_settings import PROTOCOL, declared_settings, setting_reads
 
 from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, installed_as
 

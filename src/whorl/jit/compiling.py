@@ -19,7 +19,7 @@ from whorl.fingerprint.names import class_label
 from whorl.late import replace
 from whorl.lazy import logger, room
 from whorl.reads import Inputs, Recorder
-from whorl.reads.both import both_facts
+from whorl.reads.first_replay import first_facts
 from whorl.reads.signature import array_signature
 from whorl.reads.trace import Plain
 from whorl.reads.world import World
@@ -111,7 +111,7 @@ def _compile(lookup: Lookup, request: Request) -> Specialization:
             log.warning("%s is compiled again for every call: %s", lookup.name, reason)
             return specialization
     shape = trace.shape
-    facts = both_facts(shape.reads, request.world, by_identity=lookup.is_by_identity)
+    facts = first_facts(shape, request.world, by_identity=lookup.is_by_identity)
     changes = [
         str(change) for change in changes_between(trace, specialization.facts, facts.durable)
     ]
@@ -133,9 +133,9 @@ def _compile(lookup: Lookup, request: Request) -> Specialization:
     else:
         name = shape_key(shape)
         specialization = _stored(lookup, request, specialization, name, seconds)
-        lookup.add_hint(request, name, shape.reads)
+        lookup.add_hint(request, name, shape)
     architecture = request.target.architecture
-    return lookup.table.remember(architecture, name, shape.reads, facts, specialization)
+    return lookup.table.remember(architecture, name, shape, facts, specialization)
 
 
 def _changes_of_compiler(

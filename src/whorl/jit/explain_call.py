@@ -13,9 +13,9 @@ from whorl.artifacts.record import shape_of
 from whorl.errors import Drifted
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
-from whorl.reads.fact import is_only_here
 from whorl.reads.replay import facts_now
 from whorl.reads.trace import Shape
+from whorl.reads.value_fact import is_only_here
 from whorl.store import Found
 from whorl.store.required import is_hit_required
 
@@ -131,7 +131,7 @@ def _keys(lookup: Lookup, request: Request, *, in_memory: bool = False) -> Itera
         return
     for name, rows in lookup.known_shapes(request, in_memory=in_memory):
         try:
-            shape = Shape(rows) if type(rows) is tuple else shape_of(rows)
+            shape = rows if type(rows) is Shape else shape_of(rows)
             facts = facts_now(shape, request.world)
         except (ValueError, TypeError, LookupError, AttributeError):
             continue  # a hint that makes no sense

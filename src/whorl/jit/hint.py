@@ -22,14 +22,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.artifacts.record import shape_of
 from whorl.fingerprint.definition import Definition, Text
 from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.late import NamedTuple, make
-from whorl.reads.both import Rows
 from whorl.store import Found
 from whorl.store.default import prepared
 from whorl.store.directory import DirectoryStore
@@ -39,7 +38,10 @@ from .key import plain_shape_key
 if TYPE_CHECKING:
     from whorl.store import Store
 
-__all__ = ["NO_HINT", "FileHint", "Hint", "file_hint", "prefetched_hint"]
+__all__ = ["NO_HINT", "FileHint", "Hint", "Rows", "file_hint", "prefetched_hint"]
+
+Rows: TypeAlias = list[Any] | str
+"""A shape as it is kept: see `artifacts.record`."""
 
 ROWS_KEPT: Final = 1024  # in the hint of a file
 SHAPES_KEPT: Final = 32  # of one lead

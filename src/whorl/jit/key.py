@@ -15,7 +15,7 @@ from whorl.fingerprint.source import CodeDigest
 from whorl.late import NamedTuple, make
 from whorl.lazy import importing
 from whorl.reads import Plain, Shape
-from whorl.reads.fact import origin_of
+from whorl.reads.facts import origin_of
 
 from .compiler import Compiler, Identity
 from .target import Target
@@ -145,7 +145,7 @@ def key_parts(
 ) -> tuple[Part, ...]:
     """The parts that the key of an artifact is made of, in words."""
     with importing:
-        from whorl.reads.words import words
+        from whorl.reads.fact_words import words
 
     seen = zip(shape.reads, facts, strict=True)
     return (

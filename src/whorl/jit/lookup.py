@@ -17,17 +17,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
-from whorl.artifacts.record import read_of, shape_plain
+from whorl.artifacts.record import shape_of, shape_plain
 from whorl.fingerprint.definition import Definition, Text, definition_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
 from whorl.late import NamedTuple, make
 from whorl.lazy import room
-from whorl.reads.both import Rows, both_facts
-from whorl.reads.fact import own_module
+from whorl.reads.first_replay import first_facts
+from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
-from whorl.reads.world import Declared, Variables, World, place_of
+from whorl.reads.world import Declared, Variables, World, own_module, place_of
 from whorl.store import Cache, Found, default_cache
 
 from .binding import Binding
@@ -43,11 +43,11 @@ from .compiler import (
     is_own_compiler,
     toolchain_of,
 )
-from .hint import FileHint, file_hint, prefetched_hint
+from .hint import FileHint, Rows, file_hint, prefetched_hint
 from .key import Outside, ProgramKey, artifact_key, lead_of, shape_key
 from .listening import emit, listeners
 from .sources import StoredSources
-from .specialization import Replays, Specialization, SpecializationTable
+from .specialization import Specialization, SpecializationTable
 from .stored import records
 from .target import Target
 
@@ -134,19 +134,18 @@ class Lookup:
         self.environment = environment
         self._home = known_module_name(str(function.__globals__.get("__name__")))
         self._module = _loaded(self._home)
-        self._own_module = own_module(function)
         self._code_in_text = _code_in_text(self.code, self.definition)
-        self._outside = Outside.of(name, self._own_module, compiler)
+        self._outside = Outside.of(name, own_module(function), compiler)
         self._is_own_compiler = is_own_compiler(compiler)
         self._identity: Identity = ()  # of the compiler, since the first lookup
         self._compiler_codes: tuple[CompilerCode, ...] = ()
         self.starts: dict[tuple[Variables, Identity, str], Start] = {}
         self._file_hint = self._prefetched_hint()
-        options, by_identity = choices.options, self.is_by_identity
-        self.table = SpecializationTable(
-            name,
-            Replays(function, self.binding.names, environment, by_identity, compiler, options),
+        names, by_identity = self.binding.names, self.is_by_identity
+        self.replay_setup = ReplaySetup(
+            function, names, environment, by_identity, compiler, choices.options
         )
+        self.table = SpecializationTable(name, self.replay_setup)
 
     def _prefetched_hint(self) -> FileHint | None:
         if self._own_cache is not None or self.choices.cache == "process":
@@ -216,15 +215,7 @@ class Lookup:
 
     def world(self, values: tuple[Any, ...], target: Target) -> World:
         """Everything that a compile for these arguments may look at."""
-        arguments = dict(zip(self.binding.names, values))  # noqa: B905  # as many as were bound
-        return World(
-            self.function,
-            arguments,
-            self.choices.options,
-            self.environment,
-            target.properties,
-            self.compiler,
-        )
+        return self.replay_setup.world(values, target.properties)
 
     def start(self, cache: Cache, sources: StoredSources) -> Start:
         """Where lookups begin now: the toolchain may depend on variables and settings."""
@@ -293,7 +284,8 @@ class Lookup:
             return None
         for name, rows in self.known_shapes(request, in_memory=in_memory):
             try:
-                facts = both_facts(rows, request.world, read_of, own=self._own_module)
+                shape = rows if type(rows) is Shape else shape_of(rows)
+                facts = first_facts(shape, request.world)
             except (ValueError, TypeError, LookupError, AttributeError):
                 continue  # a hint that makes no sense
             if facts.is_only_here:
@@ -305,20 +297,20 @@ class Lookup:
                 specialization = self._from_store(key, request, facts.durable, count=count)
                 is_hinted = not request.sources.rows and name in request.start.shapes
                 if specialization is not None and not is_hinted:
-                    self.add_hint(request, name, rows)
+                    self.add_hint(request, name, shape)
             if specialization is not None:
                 architecture = request.target.architecture
-                return table.remember(architecture, name, rows, facts, specialization)
+                return table.remember(architecture, name, shape, facts, specialization)
         return None
 
     def known_shapes(
         self, request: Request, *, in_memory: bool
-    ) -> Iterator[tuple[StableDigest, Rows]]:
+    ) -> Iterator[tuple[StableDigest, Rows | Shape]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
-        shapes: Mapping[StableDigest, Rows] = {} if in_memory else request.start.shapes
+        shapes: Mapping[StableDigest, Rows | Shape] = {} if in_memory else request.start.shapes
         if self.table.young:
             met = self.table.stored_shapes(request.target.architecture)
-            shapes = met | {name: rows for name, rows in shapes.items() if name not in met}
+            shapes = {**met} | {name: rows for name, rows in shapes.items() if name not in met}
         return chain(shapes.items(), () if in_memory else _manifest_shapes(request, shapes))
 
     def _from_store(
@@ -344,7 +336,7 @@ class Lookup:
             cache.count(got)
         return None
 
-    def add_hint(self, request: Request, name: StableDigest, rows: Rows) -> None:
+    def add_hint(self, request: Request, name: StableDigest, shape: Shape) -> None:
         """Let other processes find a shape sooner, unless the hint names it already."""
         start = self.starts.get(request.start.place, request.start)
         lead, hint, sources = start.lead, start.hint, request.sources.used
@@ -352,19 +344,19 @@ class Lookup:
             return
         if name in start.shapes and sources.keys() <= hint.about(lead).rows.keys():
             return
-        plain = shape_plain(Shape(rows)) if type(rows) is tuple else rows
+        plain = shape_plain(shape)
         self.starts[start.place] = start._replace(shapes={name: plain, **start.shapes})
         hint.add(sources, lead, plain)
 
 
 def _manifest_shapes(
     request: Request, known: Container[StableDigest]
-) -> Iterator[tuple[StableDigest, Rows]]:
+) -> Iterator[tuple[StableDigest, Shape]]:
     """The shapes of a program's manifest that are not known yet."""
     for _, record in records(request.cache.store, request.program.manifests, but=known):
         if isinstance(record, Manifest):
             for shape in record.shapes:
-                yield shape_key(shape), shape.reads
+                yield shape_key(shape), shape
 
 
 def _code_in_text(code: types.CodeType, definition: Definition | None) -> CodeInText | None:

@@ -19,8 +19,8 @@ import numpy as np
 from whorl.late import replace
 from whorl.lazy import importing
 from whorl.reads import Path, World
+from whorl.reads.operations import walk
 from whorl.reads.trace import Plain
-from whorl.reads.world import walk
 
 from .launch import RESULTS, Changed, Parts, entry_of, fits, names_of, record_of
 from .raised import not_packed

@@ -23,11 +23,12 @@ import numpy as np
 from whorl.jit.listening import audits, listeners
 from whorl.late import NamedTuple, dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
-from whorl.reads.fact import is_constant, own_module
 from whorl.reads.once import Once, owner_of
+from whorl.reads.operations import function_behind
 from whorl.reads.replay import is_as_the_code
 from whorl.reads.signature import signature
-from whorl.reads.world import ABSENT, function_behind, scope_of
+from whorl.reads.value_fact import is_constant
+from whorl.reads.world import ABSENT, own_module, scope_of
 
 from .detours import ALL_BITS, Fixed, without_detours
 from .enums import members_of, place_of_dict

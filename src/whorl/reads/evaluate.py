@@ -32,8 +32,9 @@ from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.fingerprint.syntax import syntax_tree
 from whorl.fingerprint.tree import tree_of
 
-from .implicit import CONVERTED, HASHED, TESTED, WRITTEN, checked, is_pythons, own_items
-from .pure import (
+from .implicit_calls import CONVERTED, HASHED, TESTED, WRITTEN, checked, is_pythons, own_items
+from .operations import function_behind, is_callable_object
+from .static_functions import (
     SPECIAL,
     UNORDERED,
     Pairs,
@@ -49,7 +50,6 @@ from .pure import (
     uses_of,
 )
 from .view import AbsentRead, CodeView, View
-from .world import function_behind, is_callable_object
 
 __all__ = ["Evaluator", "evaluate", "written_defaults"]
 

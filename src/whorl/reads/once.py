@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .operations import ABSENT, walk
 from .trace import Path
-from .world import ABSENT, World, walk
+from .world import World
 
 __all__ = ["Once", "owner_of"]
 

@@ -1,4 +1,4 @@
-"""A value in, what a compile may know of it without its value out: its signature.
+"""The signature of a value: what a compile may know of it without its value.
 
 A signature is plain data. Two values of one signature can travel through the same compiled
 code; what differs between them is handed over at launch. It is taken from raw metadata, and
@@ -29,23 +29,26 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 
 from whorl.fingerprint.class_table import ClassTable
-from whorl.fingerprint.lookup import (
-    ABSENT,
-    derives,
-    find,
-    mro,
-)
+from whorl.fingerprint.lookup import ABSENT, derives, find, mro
 from whorl.fingerprint.names import class_label, dtype_text, known_module_name
 
-from .fact import array_signature_of
 from .trace import Plain
 
 __all__ = [
+    "ALIGNED",
+    "C_CONTIGUOUS",
+    "F_CONTIGUOUS",
+    "LAYOUT_FLAGS",
+    "WRITEABLE",
     "NoSignature",
     "array_signature",
     "register_signature",
     "signature",
 ]
+
+# The flags of an array as numbers, as NumPy has them.
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x001, 0x002, 0x100, 0x400
+LAYOUT_FLAGS: Final = C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED | WRITEABLE
 
 SCALARS: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 FUNCTIONS: Final = (
@@ -138,7 +141,7 @@ def array_signature(value: Any) -> Plain:
     """The signature of an array, or of what can be used as one; `NoSignature` if it is none."""
     cls = type(value)
     if derives(cls, np.ndarray):
-        found = array_signature_of(value.dtype, value.ndim, value.flags.num)
+        found = _array_signature(value.dtype, value.ndim, value.flags.num)
         if cls is np.ndarray or cls is np.memmap or find(cls, "__whorl_plain__") is True:
             return found
         return (*found, class_label(cls))  # whose elements may mean something else: a mask
@@ -149,6 +152,22 @@ def array_signature(value: Any) -> Plain:
     if found is None:
         raise NoSignature("it is no array")
     return found
+
+
+def _array_signature(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:
+    """The signature of an array by its metadata; `flags` are the number of its flags."""
+    layout, access = _LAYOUTS[flags & LAYOUT_FLAGS]
+    return ("array", dtype_text(dtype), dimensions, layout, access)
+
+
+def _layout(flags: int) -> tuple[str, str]:
+    layout = "C" if flags & C_CONTIGUOUS else "F" if flags & F_CONTIGUOUS else "strided"
+    return layout if flags & ALIGNED else "unaligned", "rw" if flags & WRITEABLE else "r"
+
+
+_LAYOUTS: Final = {
+    flags: _layout(flags) for flags in range(LAYOUT_FLAGS + 1) if flags & LAYOUT_FLAGS == flags
+}
 
 
 def _raw_layout(value: Any) -> str:

@@ -13,7 +13,8 @@ from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from whorl.late import NamedTuple, dataclass
-from whorl.lazy import importing
+
+from .item import key_words
 
 __all__ = ["ASPECTS", "ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
@@ -64,14 +65,8 @@ class Step(NamedTuple):
             case "item":
                 return f"[{self.name!r}]"
             case "keyed":
-                with importing:
-                    from .item import key_words
-
                 return f"[{key_words(self.name)}]"
             case "isinstance":
-                with importing:
-                    from .item import key_words
-
                 return f".isinstance({key_words(self.name)})"
             case operation:
                 return f".{operation}({self.name!r})"

@@ -23,19 +23,13 @@ from whorl.fingerprint.lookup import qualname, type_name
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 
-from .aspects import alias_fact, durable, is_array
-from .fact import (
-    SIMPLE,
-    NotRecorded,
-    OnlyHere,
-    has_identity,
-    own_module,
-    refused,
-)
-from .inside import known_here
+from .contents import known_here
+from .facts import durable, is_array
 from .item import NoKey, is_plain_key, key_code
+from .operations import ABSENT, function_behind, walk, walk_or_error
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
-from .world import ABSENT, World, function_behind, global_path, walk, walk_or_error
+from .value_fact import SIMPLE, NotRecorded, OnlyHere, is_only_here, refused
+from .world import World, global_path, own_module
 
 __all__ = ["AbsentRead", "CodeView", "Inputs", "Recorder", "View"]
 
@@ -105,18 +99,14 @@ class Recorder:
         self.walked(path)
         return View(path, found, self)
 
-    def see(self, read: Read, value: Any, other: Any = None) -> Plain:
+    def see(self, read: Read, value: Any, *beside: Any) -> Plain:
         """Record a read, and return the fact."""
         known = self._seen.get(read)
         if known is not None:
             return known.fact
         line = self.line
         try:
-            fact = (
-                alias_fact(value, other)
-                if read.aspect is Aspect.ALIAS
-                else durable(read.aspect, value)
-            )
+            fact = durable(read.aspect, value, *beside)
         except NotRecorded as error:
             if not self._by_identity:
                 self._refused[read] = Seen(read, refused(value, error), line)
@@ -124,12 +114,12 @@ class Recorder:
                 if read.aspect is Aspect.ALIAS:
                     remedy = "Look whether both are arrays before asking which memory they share."
                     if is_array(value):
-                        path, culprit = read.beside[0], other
+                        path, culprit = read.beside[0], beside[0]
                 raise UnsupportedRead(
                     str(path), type_name(type(culprit)), error.reason, line, remedy
                 ) from error
             fact = OnlyHere(("identity", known_here(value)))
-        if has_identity(fact):
+        if is_only_here(fact):
             self.only_here.append(f"{read} is known by identity alone")
         self._seen[read] = Seen(read, fact, line)
         return fact

@@ -22,8 +22,8 @@ from whorl.late import replace
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
 from whorl.reads.library import own_name
+from whorl.reads.operations import function_behind, is_callable_object
 from whorl.reads.view import AbsentRead, View
-from whorl.reads.world import function_behind, is_callable_object
 
 from .expressions import expression, held, operands_of, parts
 from .frame import Frame, Jump, outliving, place_of

@@ -29,7 +29,7 @@ from whorl.kernels.types import (
     promote,
     scalar_of_dtype,
 )
-from whorl.reads import implicit
+from whorl.reads import implicit_calls as implicit
 from whorl.reads.library import own_name
 
 from . import vectors

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from whorl.fingerprint.rules.builtin import shortened
 
-from .fact import same_fact
 from .trace import Aspect, Plain
+from .value_fact import same_fact
 
 __all__ = ["contrast", "words"]
 

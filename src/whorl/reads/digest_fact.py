@@ -1,4 +1,4 @@
-"""A value in, the fact that its fingerprint stands for out."""
+"""The fact of a value that its fingerprint stands for. It needs all rules of fingerprints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from whorl.fingerprint.lookup import derives, module_name, qualname
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 
-from .fact import NotRecorded, OnlyHere
 from .trace import Plain
+from .value_fact import NotRecorded, OnlyHere
 
 __all__ = ["by_digest", "digest_with_code"]
 

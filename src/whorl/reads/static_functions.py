@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whorl.fingerprint import fingerprint
 
-from . import implicit
-from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, checked, own_items
+from . import implicit_calls
+from .implicit_calls import (
+    CONVERTED,
+    HASHED,
+    ITERATED,
+    OPERATED,
+    TESTED,
+    WRITTEN,
+    checked,
+    own_items,
+)
 from .library import own_name
 from .view import View
 
@@ -42,7 +51,7 @@ _PURE: Final[frozenset[Any]] = frozenset(
     if own_name(function) is not None  # anybody can put something else in its place
 )  # fmt: skip
 _EVERY: Final = (CONVERTED, HASHED, ITERATED, OPERATED, WRITTEN)
-_USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
+_USES: Final[dict[Any, tuple[implicit_calls.Use, ...]]] = {
     **dict.fromkeys((bool, any, all), (TESTED, ITERATED)),
     **dict.fromkeys((str, repr, ascii, format), (WRITTEN,)),
     **dict.fromkeys((set, frozenset, dict), (ITERATED, HASHED)),
@@ -89,7 +98,7 @@ class Pairs(list[tuple[Any, Any]]):
     """The items of a dict, the values as views. As a value it is what Python has for it."""
 
 
-def argument(found: Any, uses: Sequence[implicit.Use]) -> Any:
+def argument(found: Any, uses: Sequence[implicit_calls.Use]) -> Any:
     """A value that can be used in these ways; one item after the other where Python asks so."""
     if isinstance(found, types.GeneratorType):
         return (checked(known(item), *uses) for item in found)
@@ -142,7 +151,7 @@ def member(holder: Any, name: str) -> Any:
 def _of_python(holder: Any) -> Any:
     cls = type(holder)
     if isinstance(holder, types.ModuleType):
-        is_own = implicit.is_versioned(holder.__name__)
+        is_own = implicit_calls.is_versioned(holder.__name__)
     else:
         is_own = type(cls) is type and cls in _PLAIN
     if not is_own:
@@ -177,7 +186,7 @@ def is_pure(callee: Any) -> bool:
     return isinstance(owner, _CONTAINERS) and not name.startswith("_") and name not in _CHANGING
 
 
-def uses_of(callee: Any) -> tuple[implicit.Use, ...]:
+def uses_of(callee: Any) -> tuple[implicit_calls.Use, ...]:
     """What a function may do with its arguments."""
     owner = getattr(callee, "__self__", None)
     if isinstance(owner, set | frozenset):
@@ -197,10 +206,10 @@ def _len(call: Call, value: Any) -> int:
 
 
 def _isinstance(call: Call, value: Any, classes: Any) -> bool:
-    wanted = implicit.classes(known(classes))
+    wanted = implicit_calls.classes(known(classes))
     if isinstance(value, View):
         return value.is_instance(wanted)
-    if not implicit.is_versioned(type(value).__module__):
+    if not implicit_calls.is_versioned(type(value).__module__):
         raise TypeError(f"it asks about a {type(value).__name__} {_BY_NOW}")
     return isinstance(value, wanted)
 
