@@ -29,26 +29,32 @@ def total(x, n: int):
     return s
 """
 WARM = """
-    whorl whorl.errors whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
+    whorl whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
-    whorl.fingerprint whorl.fingerprint.class_table whorl.fingerprint.definition whorl.fingerprint.digest
-    whorl.fingerprint.lookup whorl.fingerprint.names whorl.fingerprint.source
+    whorl.fingerprint whorl.fingerprint.class_table whorl.fingerprint.definition
+    whorl.fingerprint.digest whorl.fingerprint.lookup whorl.fingerprint.names
+    whorl.fingerprint.source
     whorl.jit whorl.jit.binding whorl.jit.choices whorl.jit.compiler whorl.jit.hint
     whorl.jit.kernel whorl.jit.key whorl.jit.listening whorl.jit.lookup whorl.jit.sources
     whorl.jit.specialization whorl.jit.stored whorl.jit.target
-    whorl.kernels whorl.kernels.compiler whorl.kernels.kernel whorl.kernels.launch
-    whorl.kernels.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
-    whorl.kernels.record whorl.kernels.runtime whorl.kernels.types
-    whorl.launch whorl.launch.callable whorl.launch.class_layout whorl.launch.image
-    whorl.launch.mapped
-    whorl.reads whorl.reads.compiler_settings whorl.reads.facts whorl.reads.first_replay
-    whorl.reads.item whorl.reads.library whorl.reads.operations whorl.reads.replay
-    whorl.reads.signals whorl.reads.signature whorl.reads.trace whorl.reads.value_fact
+    whorl.kernels whorl.kernels.compiler whorl.kernels.marking whorl.kernels.numeric_kernel
+    whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
+    whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors
+    whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level
+    whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
+    whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.slot_types
+    whorl.reads whorl.reads.array_flags whorl.reads.compiler_settings whorl.reads.facts
+    whorl.reads.first_replay whorl.reads.item whorl.reads.library whorl.reads.once
+    whorl.reads.operations whorl.reads.replay whorl.reads.signals whorl.reads.signature
+    whorl.reads.trace whorl.reads.value_fact
     whorl.reads.world
-    whorl.store whorl.store.cache whorl.store.default whorl.store.directory whorl.store.found
-    whorl.store.safety whorl.store.statistics
+    whorl.errors
+    whorl.store whorl.store.atomic_file whorl.store.cache whorl.store.default whorl.store.directory
+    whorl.store.file_lock whorl.store.listing whorl.store.memory whorl.store.outcome
+    whorl.store.protocol whorl.store.safety whorl.store.statistics whorl.store.toolchain_use
+    whorl.store.totals
     xxhash xxhash.version xxhash._xxhash
-    __future__ _json atexit errno mmap
+    __future__ _json atexit copy errno fcntl mmap
     ctypes._layout
 """
 """What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms.
@@ -120,7 +126,7 @@ def test_what_a_warm_process_has_counted_is_written_when_it_ends_without_json(
     (tmp_path / "mine.py").write_text(KERNEL)
     text = """
 import atexit, sys, numpy as np
-atexit.register(lambda: print("json" in sys.modules, "whorl.store.totals" in sys.modules))
+atexit.register(lambda: print("json" in sys.modules, "pathlib" in sys.modules))
 import mine
 mine.total(np.full(9, 4.0), 9)
 """

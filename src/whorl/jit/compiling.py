@@ -24,8 +24,7 @@ from whorl.reads.signature import array_signature
 from whorl.reads.trace import Plain
 from whorl.reads.world import World
 from whorl.store import Ending
-from whorl.store.journal import journal_of
-from whorl.store.making import making
+from whorl.store.miss_recording import record_miss
 
 from .compiler import CompilerCode, Program, see_settings
 from .explain import changes_between
@@ -50,10 +49,10 @@ log = logger("whorl.jit")
 def compile_once(lookup: Lookup, request: Request) -> Specialization:
     """Compile for a call, or wait for whoever does; the miss is explained, counted, noted."""
     cache = request.cache
-    journal = None if lookup.choices.cache == "process" else journal_of(cache.store)
+    journal = None if lookup.choices.cache == "process" else cache.journal
     explanation = explain_miss(lookup, request, for_journal=journal is not None)
     miss = miss_of(lookup.name, explanation, lookup.code)
-    with making(miss, explanation, cache.statistics, journal) as outcome:
+    with record_miss(miss, explanation, cache.statistics, journal) as outcome:
         specialization, outcome.how = _in_one_flight(lookup, request)
         outcome.key = specialization.key
         return specialization

@@ -17,7 +17,7 @@ from whorl.reads.replay import facts_now
 from whorl.reads.trace import Shape
 from whorl.reads.value_fact import is_only_here
 from whorl.store import Found
-from whorl.store.required import is_hit_required
+from whorl.store.miss_recording import is_hit_required
 
 from .drift import Drift, drift_of
 from .explain import Compiled, Explanation, explain

@@ -52,7 +52,7 @@ from .stored import records
 from .target import Target
 
 if TYPE_CHECKING:
-    from whorl.store import Store
+    from whorl.store import BaseStore
 
     from . import compiler_code
 else:
@@ -259,7 +259,7 @@ class Lookup:
         program = ProgramKey.of(outside, self.code, digest or code_digest(self.code))
         return make(Start, (program, place, toolchain, by, lead, of_file, shapes, self.code, name))
 
-    def _hint_of_file(self, text: Text, store: Store) -> FileHint:
+    def _hint_of_file(self, text: Text, store: BaseStore) -> FileHint:
         """The hint of the function's file in a store."""
         hint = self._file_hint
         if hint is None or hint.store is not store:

@@ -23,8 +23,9 @@ from whorl.fingerprint.lookup import derives, type_name
 from whorl.fingerprint.source import CodeDigest, code_digest
 from whorl.late import NamedTuple
 
+from .array_flags import LAYOUT_FLAGS
 from .operations import function_behind
-from .signature import LAYOUT_FLAGS, NoSignature, array_signature, signature
+from .signature import NoSignature, array_signature, signature
 from .trace import Aspect, Plain
 from .value_fact import SIMPLE, NotRecorded, asking_raises, exact, hashable, live_value
 from .world import own_module

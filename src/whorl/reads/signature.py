@@ -32,23 +32,15 @@ from whorl.fingerprint.class_table import ClassTable
 from whorl.fingerprint.lookup import ABSENT, derives, find, mro
 from whorl.fingerprint.names import class_label, dtype_text, known_module_name
 
+from .array_flags import ALIGNED, C_ORDER, F_ORDER, LAYOUT_FLAGS, WRITEABLE
 from .trace import Plain
 
 __all__ = [
-    "ALIGNED",
-    "C_CONTIGUOUS",
-    "F_CONTIGUOUS",
-    "LAYOUT_FLAGS",
-    "WRITEABLE",
     "NoSignature",
     "array_signature",
     "register_signature",
     "signature",
 ]
-
-# The flags of an array as numbers, as NumPy has them.
-C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x001, 0x002, 0x100, 0x400
-LAYOUT_FLAGS: Final = C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED | WRITEABLE
 
 SCALARS: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 FUNCTIONS: Final = (
@@ -161,7 +153,7 @@ def _array_signature(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain
 
 
 def _layout(flags: int) -> tuple[str, str]:
-    layout = "C" if flags & C_CONTIGUOUS else "F" if flags & F_CONTIGUOUS else "strided"
+    layout = "C" if flags & C_ORDER else "F" if flags & F_ORDER else "strided"
     return layout if flags & ALIGNED else "unaligned", "rw" if flags & WRITEABLE else "r"
 
 
