@@ -21,11 +21,11 @@ import numpy as np
 
 from whorl.fingerprint.lookup import derives, type_name
 from whorl.fingerprint.source import CodeDigest, code_digest
-from whorl.late import NamedTuple
+from whorl.late import NamedTuple, make
 
 from .array_flags import LAYOUT_FLAGS
 from .operations import function_behind
-from .signature import NoSignature, array_signature, signature
+from .signature import NoSignature, array_signature, array_signature_of, signature
 from .trace import Aspect, Plain
 from .value_fact import SIMPLE, NotRecorded, asking_raises, exact, hashable, live_value
 from .world import own_module
@@ -86,11 +86,15 @@ def pair(aspect: Aspect, *values: Any) -> Pair:
     Pair(live=(<class 'dict'>, 1), durable=('dict', 1), referents=())
     """
     row = FACTS[aspect]
-    if row.one_look is not None:
-        return _taken(row.one_look, values)  # type: ignore[no-any-return]  # of that column
-    before = live(aspect, *values)
-    fact = durable(aspect, *values)
-    return Pair(before if live(aspect, *values) == before else Unmatched(), fact)
+    take = row.one_look or functools.partial(_twice, row)
+    return _taken(take, values)  # type: ignore[no-any-return]  # it is a pair
+
+
+def _twice(row: Row, *values: Any) -> Pair:
+    """The live fact before and after the durable one: if it has changed, it matches nothing."""
+    before = row.live(*values)
+    fact = row.durable(*values)
+    return make(Pair, (before if row.live(*values) == before else Unmatched(), fact, ()))
 
 
 def _taken(take: Take, values: tuple[Any, ...]) -> Any:
@@ -125,6 +129,13 @@ def _live_array(value: Any) -> tuple[Any, Any, Any]:
     return hashable(array_signature(value)), None, None
 
 
+def _array_pair(value: Any) -> Pair:
+    if type(value) is not np.ndarray:
+        return _twice(FACTS[Aspect.ARRAY], value)
+    metadata = _live_array(value)
+    return make(Pair, (metadata, array_signature_of(*metadata), ()))
+
+
 # -- value -------------------------------------------------------------------------------------
 
 
@@ -133,8 +144,7 @@ def _value_pair(value: Any) -> Pair:
     again would take a fingerprint again."""
     cls = type(value)
     if cls is tuple or (type(cls) is type and cls in SIMPLE):
-        before, fact = live_value(value), exact(value)
-        return Pair(before if live_value(value) == before else Unmatched(), fact)
+        return _twice(FACTS[Aspect.VALUE], value)
     fact = exact(value)
     return Pair(("exactly", hashable(fact)), fact)
 
@@ -236,6 +246,7 @@ FACTS: Final = {
         "    d{n} = {0}.dtype; n{n} = {0}.ndim; f{n} = {0}.flags.num & LAYOUT\n"
         "else:\n"
         "    d{n}, n{n}, f{n} = live_array({0})",
+        one_look=_array_pair,
     ),
     Aspect.PRESENT: Row(_present, _present, "True"),  # it was walked to
     Aspect.CODE: Row(

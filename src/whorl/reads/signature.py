@@ -38,6 +38,7 @@ from .trace import Plain
 __all__ = [
     "NoSignature",
     "array_signature",
+    "array_signature_of",
     "register_signature",
     "signature",
 ]
@@ -133,7 +134,7 @@ def array_signature(value: Any) -> Plain:
     """The signature of an array, or of what can be used as one; `NoSignature` if it is none."""
     cls = type(value)
     if derives(cls, np.ndarray):
-        found = _array_signature(value.dtype, value.ndim, value.flags.num)
+        found = array_signature_of(value.dtype, value.ndim, value.flags.num)
         if cls is np.ndarray or cls is np.memmap or find(cls, "__whorl_plain__") is True:
             return found
         return (*found, class_label(cls))  # whose elements may mean something else: a mask
@@ -146,7 +147,7 @@ def array_signature(value: Any) -> Plain:
     return found
 
 
-def _array_signature(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:
+def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:
     """The signature of an array by its metadata; `flags` are the number of its flags."""
     layout, access = _LAYOUTS[flags & LAYOUT_FLAGS]
     return ("array", dtype_text(dtype), dimensions, layout, access)

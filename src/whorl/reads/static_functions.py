@@ -130,8 +130,8 @@ def text(found: Any) -> str:
 def parts_of(holder: Any) -> Iterator[Any]:
     """What iterating over a view or a value yields."""
     if isinstance(holder, View):
-        own_items(holder._value)
-        if isinstance(holder._value, list | tuple | dict | set | frozenset):
+        own_items(holder.peek())
+        if isinstance(holder.peek(), list | tuple | dict | set | frozenset):
             return iter(holder)
         return iter(holder.value())
     if isinstance(holder, set | frozenset):  # in an order that is the same in every process
@@ -235,7 +235,7 @@ def _type(call: Call, value: Any) -> Any:
     told = value.type()
     if told[0] in ("scalar", "buffer", "function"):  # which several classes have
         value.attr("__class__").value()
-    return type(value._value)
+    return type(value.peek())
 
 
 def _map(call: Call, function: Any, *holders: Any) -> Iterator[Any]:
@@ -258,7 +258,7 @@ def _zip(call: Call, *holders: Any, strict: Any = False) -> Iterator[Any]:
 
 
 def _reversed(call: Call, holder: Any) -> Iterator[Any]:
-    value = holder._value if isinstance(holder, View) else holder
+    value = holder.peek() if isinstance(holder, View) else holder
     if not isinstance(value, list | tuple | dict | range | str | bytes):
         raise TypeError(f"{type(value).__name__!r} object is not reversible")
     return (item for item in [*parts_of(holder)][::-1])
