@@ -56,9 +56,9 @@ class Row(NamedTuple):
 
     durable: Callable[..., Plain]
     live: Callable[..., Any]
+    pair: Callable[..., Pair]
     source: str
     statements: str = ""
-    one_look: Callable[..., Pair] | None = None  # None: live, durable, and live again
 
 
 class Unmatched:
@@ -85,16 +85,18 @@ def pair(aspect: Aspect, *values: Any) -> Pair:
     >>> pair(Aspect.LEN, {"a": 1})
     Pair(live=(<class 'dict'>, 1), durable=('dict', 1), referents=())
     """
-    row = FACTS[aspect]
-    take = row.one_look or functools.partial(_twice, row)
-    return _taken(take, values)  # type: ignore[no-any-return]  # it is a pair
+    return _taken(FACTS[aspect].pair, values)  # type: ignore[no-any-return]  # of that column
 
 
-def _twice(row: Row, *values: Any) -> Pair:
+def _twice(durable: Take, live: Take) -> Callable[..., Pair]:
     """The live fact before and after the durable one: if it has changed, it matches nothing."""
-    before = row.live(*values)
-    fact = row.durable(*values)
-    return make(Pair, (before if row.live(*values) == before else Unmatched(), fact, ()))
+
+    def pair(*values: Any) -> Pair:
+        before = live(*values)
+        fact = durable(*values)
+        return make(Pair, (before if live(*values) == before else Unmatched(), fact, ()))
+
+    return pair
 
 
 def _taken(take: Take, values: tuple[Any, ...]) -> Any:
@@ -131,9 +133,12 @@ def _live_array(value: Any) -> tuple[Any, Any, Any]:
 
 def _array_pair(value: Any) -> Pair:
     if type(value) is not np.ndarray:
-        return _twice(FACTS[Aspect.ARRAY], value)
+        return _other_array_pair(value)
     metadata = _live_array(value)
     return make(Pair, (metadata, array_signature_of(*metadata), ()))
+
+
+_other_array_pair: Final = _twice(array_signature, _live_array)
 
 
 # -- value -------------------------------------------------------------------------------------
@@ -144,9 +149,12 @@ def _value_pair(value: Any) -> Pair:
     again would take a fingerprint again."""
     cls = type(value)
     if cls is tuple or (type(cls) is type and cls in SIMPLE):
-        return _twice(FACTS[Aspect.VALUE], value)
+        return _plain_value_pair(value)
     fact = exact(value)
     return Pair(("exactly", hashable(fact)), fact)
+
+
+_plain_value_pair: Final = _twice(exact, live_value)
 
 
 # -- present, len ------------------------------------------------------------------------------
@@ -235,29 +243,35 @@ FACTS: Final = {
     Aspect.TYPE: Row(
         signature,
         _live_type,
+        _twice(signature, _live_type),
         "(t if type(t := type({0})) is type and t in SIMPLE else live_type({0}))",
     ),
-    Aspect.VALUE: Row(exact, live_value, "live_value({0})", one_look=_value_pair),
+    Aspect.VALUE: Row(exact, live_value, _value_pair, "live_value({0})"),
     Aspect.ARRAY: Row(
         array_signature,
         _live_array,
+        _array_pair,
         "d{n}, n{n}, f{n}",
         "if type({0}) is ndarray:\n"
         "    d{n} = {0}.dtype; n{n} = {0}.ndim; f{n} = {0}.flags.num & LAYOUT\n"
         "else:\n"
         "    d{n}, n{n}, f{n} = live_array({0})",
-        one_look=_array_pair,
     ),
-    Aspect.PRESENT: Row(_present, _present, "True"),  # it was walked to
+    Aspect.PRESENT: Row(_present, _present, _twice(_present, _present), "True"),  # it was walked to
     Aspect.CODE: Row(
         lambda value: _code_pair(value).durable,
         _live_code,
+        _code_pair,
         "((id({0}.__globals__), id({0}.__code__)) if type({0}) is FunctionType"
         " else live_code({0}))",
-        one_look=_code_pair,
     ),
-    Aspect.LEN: Row(_len, _live_len, "(len({0}) if type({0}) in SEQUENCES else live_len({0}))"),
-    Aspect.ALIAS: Row(_alias, _alias, "alias({0}, {1})"),
+    Aspect.LEN: Row(
+        _len,
+        _live_len,
+        _twice(_len, _live_len),
+        "(len({0}) if type({0}) in SEQUENCES else live_len({0}))",
+    ),
+    Aspect.ALIAS: Row(_alias, _alias, _twice(_alias, _alias), "alias({0}, {1})"),
 }
 SOURCE_NAMES: Final[dict[str, Any]] = {
     "FunctionType": types.FunctionType,
