@@ -29,7 +29,7 @@ def total(x, n: int):
     return s
 """
 WARM = """
-    whorl whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
+    whorl whorl.frames whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
     whorl.fingerprint whorl.fingerprint.class_table whorl.fingerprint.definition
     whorl.fingerprint.digest whorl.fingerprint.lookup whorl.fingerprint.names
@@ -43,8 +43,8 @@ WARM = """
     whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level
     whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
     whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.slot_types
-    whorl.reads whorl.reads.array_flags whorl.reads.compiler_settings whorl.reads.facts
-    whorl.reads.first_replay whorl.reads.item whorl.reads.library whorl.reads.once
+    whorl.reads whorl.reads.array_flags whorl.reads.compiler_settings whorl.reads.contents
+    whorl.reads.facts whorl.reads.first_replay whorl.reads.item whorl.reads.library whorl.reads.once
     whorl.reads.operations whorl.reads.replay whorl.reads.signals whorl.reads.signature
     whorl.reads.trace whorl.reads.value_fact
     whorl.reads.world

@@ -1,4 +1,4 @@
-"""How a kernel is asked to behave: the options of its decorator."""
+"""The choices of a kernel: options, what to do about drift, where to cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OnDrift = Literal["recompile", "raise", "ignore"]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How a kernel was asked to behave."""
+    """What the decorator of a kernel was called with."""
 
     options: Mapping[str, Any]
     on_drift: OnDrift = "recompile"

@@ -1,4 +1,4 @@
-"""What a compiler has to bring: a name, a way to compile, a way to load."""
+"""The protocol of compilers: a name, a version, `compile`, `load`, and optional parts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
+from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import importing
+from whorl.reads.compiler_settings import declared_settings, setting_reads
+from whorl.reads.contents import known_here
 from whorl.reads.world import ABSENT
 from whorl.settings import encoded
 
@@ -22,7 +25,6 @@ from .target import Target, host
 if TYPE_CHECKING:
     from importlib import metadata
 
-    from whorl.errors import UnsupportedRead
     from whorl.reads import Recorder
 
 __all__ = [
@@ -37,7 +39,6 @@ __all__ = [
     "declared_ignores",
     "identity_of",
     "identity_with_settings",
-    "installed_as",
     "is_own_compiler",
     "see_settings",
     "target_of",
@@ -119,9 +120,6 @@ def check_compiler(compiler: object) -> None:
     declared_environment(compiler)
     declared_ignores(compiler)
     counts_by_version(compiler)
-    with importing:
-        from whorl.reads.compiler_settings import declared_settings
-
     declared_settings(compiler)
 
 
@@ -175,28 +173,14 @@ def is_own_compiler(compiler: object) -> bool:
     return type(compiler).__module__.partition(".")[0] == "whorl"
 
 
-def installed_as(compiler: object) -> str:
-    """The distribution that a compiler's class was installed from; empty for the user's own."""
-    with importing:
-        from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
-
-    module = type(compiler).__module__
-    home = DEFAULT_BOUNDARY.home(module, getattr(sys.modules.get(module), "__file__", None))
-    return "" if home.kind == "user" else f"{home.name} {home.version}"
-
-
 def see_settings(compiler: object, recorder: Recorder) -> None:
     """Record what a compiler was set up with: no line of the program asks for that."""
-    with importing:
-        from whorl.errors import UnsupportedRead
-        from whorl.reads.compiler_settings import declared_settings, setting_reads
-
     recorder.asking = ""
     for read in setting_reads(compiler):
-        found = recorder.world.find(read.path)
-        if found is not ABSENT:
+        value = recorder.world.find(read.path)
+        if value is not ABSENT:
             try:
-                recorder.see(read, found)
+                recorder.see(read, value)
             except UnsupportedRead as error:
                 remedy = (
                     "Name the attributes that decide what the compiler makes in its `settings`, or "
@@ -240,10 +224,6 @@ def identity_with_settings(compiler: Any) -> Identity:
     identity = identity_of(compiler)
     if not callable(getattr(compiler, "toolchain", None)):
         return identity
-    with importing:
-        from whorl.reads.compiler_settings import setting_reads
-        from whorl.reads.contents import known_here
-
     reads = [read.path.name for read in setting_reads(compiler)]
     return (*identity, *(known_here(getattr(compiler, name or "__dict__", None)) for name in reads))
 
@@ -265,21 +245,21 @@ def toolchain_of(compiler: object) -> str:
 
 
 def _distribution_of(top: str) -> str:
-    found = _DISTRIBUTIONS.get(top)
-    if found is None:
+    names = _DISTRIBUTIONS.get(top)
+    if names is None:
         parts = []
         for distribution in _distributions_of(top) if _may_be_installed(top) else ():
             name = distribution.metadata["Name"]
             record = distribution.read_text("RECORD") or ""
             parts.append(f"{name} {distribution.version} {hash_hex(record.encode())[:8]}")
-        found = _DISTRIBUTIONS[top] = ", ".join(parts)
-    return found
+        names = _DISTRIBUTIONS[top] = ", ".join(parts)
+    return names
 
 
 def _may_be_installed(top: str) -> bool:
     """Whether a package lies where distributions are: looking through those takes 80 ms.
 
-    Of a checkout, or of the program itself, nothing is known but the compiler's own version.
+    A compiler in a checkout, or in the program itself, is identified by its `version` alone.
     """
     module = sys.modules.get(top)
     file = getattr(module, "__file__", None)
@@ -303,11 +283,11 @@ def _distributions_of(top: str) -> list[metadata.Distribution]:
         named = metadata.distribution(top)
         if any(file.parts[0] in (top, f"{top}.py") for file in named.files or ()):
             return [named]
-    found = []
+    distributions = []
     for name in sorted(set(metadata.packages_distributions().get(top, ()))):
         with contextlib.suppress(metadata.PackageNotFoundError):  # named as no installer would
-            found.append(metadata.distribution(name))
-    return found
+            distributions.append(metadata.distribution(name))
+    return distributions
 
 
 _DISTRIBUTIONS: dict[str, str] = {}

@@ -8,38 +8,34 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whorl.artifacts import Artifact, Label, Manifest, encode
+from whorl.artifacts import Artifact, Label, Manifest, Part, encode
 from whorl.errors import CompilerFailed, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import class_label
 from whorl.late import replace
-from whorl.lazy import logger, room
+from whorl.lazy import logger
 from whorl.reads import Inputs, Recorder
+from whorl.reads.fact_words import words
 from whorl.reads.first_replay import first_facts
 from whorl.reads.signature import array_signature
-from whorl.reads.trace import Plain
+from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World
 from whorl.store import Ending
 from whorl.store.miss_recording import record_miss
 
 from .compiler import CompilerCode, Program, see_settings
+from .compiler_code import spelled
 from .explain import changes_between
 from .explain_call import explain_miss
-from .key import artifact_key, flight_name, function_group, key_parts, shape_key
+from .key import ProgramKey, artifact_key, flight_name, function_group, shape_key
 from .listening import emit, watches
 from .lookup import Lookup, Request
 from .missed import miss_of
 from .specialization import Specialization
-from .target import Properties
-
-if TYPE_CHECKING:
-    from . import compiler_code
-else:
-    compiler_code = room("whorl.jit.compiler_code", globals())  # whorl's own need none
+from .target import Properties, Target
 
 __all__ = ["compile_once"]
 
@@ -86,7 +82,7 @@ def _coarse(world: World) -> list[Plain]:
 def _compile(lookup: Lookup, request: Request) -> Specialization:
     recorder = Recorder(request.world, by_identity=lookup.choices.cache != "disk")
     code = request.start.compiler
-    before = compiler_code.spelled(code) if code.met else {}
+    before = spelled(code) if code.met else {}
     artifact, seconds = _artifact(lookup, request, recorder)
     if code.refused is not None:
         recorder.only_here.append(f"{code.refused.path}: {code.refused.reason}")
@@ -127,7 +123,7 @@ def _compile(lookup: Lookup, request: Request) -> Specialization:
         return specialization
     name = None
     if recorder.only_here or lookup.choices.cache == "process":
-        reason = recorder.only_here[0] if recorder.only_here else "as it was asked"
+        reason = recorder.only_here[0] if recorder.only_here else 'cache is "process"'
         emit("kept in this process only", lookup.name, why=reason)
     else:
         name = shape_key(shape)
@@ -144,7 +140,7 @@ def _changes_of_compiler(
     now = lookup.compiler_code(None)
     if now.digest == code.digest:
         return []
-    after = compiler_code.spelled(now)
+    after = spelled(now)
     paths = [path for path in {**before, **after} if before.get(path) != after.get(path)]
     what = min(paths, key=lambda path: not path.startswith("global:"), default="its code")
     name = what.rpartition(".")[2]
@@ -188,7 +184,7 @@ def _stored(
     cache, program, target = request.cache, request.program, request.target
     shape, now = specialization.artifact.trace.shape, time.time()
     key = artifact_key(program, target, name, specialization.facts)
-    parts = key_parts(program, target, shape, specialization.facts)
+    parts = _key_parts(program, target, shape, specialization.facts)
     toolchain = request.start.toolchain
     label = Label("artifact", key, program.digest, parts, toolchain, now, seconds)
     entry = encode(specialization.artifact, label)
@@ -200,3 +196,15 @@ def _stored(
     cache.store.put(encode(Manifest(program.digest), known))
     emit("stored", lookup.name, key=key)
     return replace(specialization, key=key, entry=entry)
+
+
+def _key_parts(
+    program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
+) -> tuple[Part, ...]:
+    """The parts that the key of an artifact is made of, in words."""
+    seen = zip(shape.reads, facts, strict=True)
+    return (
+        *program.parts,
+        Part("target", target.architecture),
+        *(Part(str(read), words(fact, read.aspect)) for read, fact in seen),
+    )

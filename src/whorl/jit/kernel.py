@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.errors import CompilerFailed, KernelError, RequiredHit
 from whorl.fingerprint.lookup import uncounted
+from whorl.frames import show_users_frames
 from whorl.late import replace
-from whorl.lazy import load, room
+from whorl.lazy import room
 from whorl.locks import ForkSafeLock
 from whorl.reads.world import Declared
 from whorl.settings import Settings, on_change
@@ -156,7 +157,7 @@ class Kernel:
             launch, values, _, _ = self._prepare(*args, **kwargs)
             return launch(*values)
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
     def _prepare(

@@ -13,7 +13,6 @@ from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import CodeDigest
 from whorl.late import NamedTuple, make
-from whorl.lazy import importing
 from whorl.reads import Plain, Shape
 from whorl.reads.facts import origin_of
 
@@ -28,7 +27,6 @@ __all__ = [
     "flight_name",
     "function_group",
     "function_name",
-    "key_parts",
     "lead_of",
     "plain_shape_key",
     "shape_key",
@@ -138,21 +136,6 @@ def artifact_key(
     """The key of an artifact; the shape is known by its own."""
     parts = (str(program.digest), target.architecture, str(shape), list(facts))
     return digest_of("artifact", *parts)
-
-
-def key_parts(
-    program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
-) -> tuple[Part, ...]:
-    """The parts that the key of an artifact is made of, in words."""
-    with importing:
-        from whorl.reads.fact_words import words
-
-    seen = zip(shape.reads, facts, strict=True)
-    return (
-        *program.parts,
-        Part("target", target.architecture),
-        *(Part(str(read), words(fact, read.aspect)) for read, fact in seen),
-    )
 
 
 def flight_name(program: ProgramKey, target: Target, coarse: list[Plain]) -> str:

@@ -88,7 +88,7 @@ class KnownShape:
         try:
             samples = samples_of(self.shape, self._setup.world(args, target))
             self.replay = generated_replay.compiled_replay(self.shape, self._setup, samples)
-        except Exception:  # a shape that cannot be written as code is replayed the plain way
+        except Exception:  # a shape that cannot be written as code has the plain replay
             self.replay = self._plain
         return self.replay(args, target)
 

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import collections
 import enum
+import sys
 import types
 import weakref
 from collections.abc import Callable
-from pathlib import PurePath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from whorl.fingerprint.lookup import ABSENT, derives, find, type_name
 from whorl.fingerprint.names import known_by_name
-from whorl.lazy import load
+from whorl.lazy import room
 
 from .value_fact import SIMPLE, is_constant, live_value
+
+if TYPE_CHECKING:
+    from whorl.fingerprint import layout as layouts
+else:
+    layouts = room("whorl.fingerprint.layout", globals())  # plain values have no need of it
 
 __all__ = ["Same", "is_settled", "known_here"]
 
@@ -86,7 +91,7 @@ def _is_settled_leaf(value: Any) -> bool:
         return all(map(_is_settled_leaf, value))
     if is_constant(value) or derives(type(cls), enum.EnumMeta):
         return True
-    return derives(cls, np.dtype, np.generic, PurePath, range) or cls is np.ndarray
+    return derives(cls, np.dtype, np.generic, range) or cls is np.ndarray or _is_path(cls)
 
 
 def _leaf(value: Any) -> Any:
@@ -142,16 +147,21 @@ def _contents(value: Any) -> list[Any] | None:
         inner += base.__iter__(value)
     elif derives(cls, np.ndarray) and value.dtype.hasobject:
         inner += np.asarray(value).ravel().tolist()
-    elif derives(cls, *_WHOLE) or derives(type(cls), enum.EnumMeta):
+    elif derives(cls, *_WHOLE) or derives(type(cls), enum.EnumMeta) or _is_path(cls):
         return None
     if _is_exact(cls):
         return inner
-    layouts = load("whorl.fingerprint.layout")  # which a second call has no need of
     if not inner and layouts.has_hidden_state(cls):
         return None
     for name, part in layouts.state_of(layouts.layout_of(cls), value).items():
         inner += (name, part)
     return inner
+
+
+def _is_path(cls: type) -> bool:
+    """Whether instances are paths, of a module whose import takes 3 ms."""
+    pathlib = sys.modules.get("pathlib")
+    return pathlib is not None and derives(cls, pathlib.PurePath)
 
 
 def _is_exact(cls: type) -> bool:
@@ -161,5 +171,5 @@ def _is_exact(cls: type) -> bool:
 
 _EXACT: Final = frozenset((dict, list, tuple, collections.deque))
 _WHOLE: Final = (
-    types.FunctionType, types.ModuleType, type, np.ndarray, np.generic, set, frozenset, PurePath,
+    types.FunctionType, types.ModuleType, type, np.ndarray, np.generic, set, frozenset,
 )  # fmt: skip

@@ -1,9 +1,9 @@
-"""An expression over views in, its value out: what a compile works out leaves its reads behind.
+"""Evaluates expressions over views at compile time; what that reads is recorded.
 
 A compiler that knows part of a program at compile time evaluates it here rather than with
 Python: user code never runs on views. Names lead to views; an attribute or an item of a view
 is a view; a view that is used as an operand is read by value. Functions and methods are
-followed through their source, their code is a read, and so is what they look at in turn.
+followed through their source; their code is a read, and so is what they read in turn.
 
     evaluated    names, attributes, items, operators, comparisons, displays, comprehensions,
                  conditional expressions, f-strings, lambdas, a table of pure functions
@@ -53,8 +53,8 @@ class Evaluator:
 
     def value(self, expression: str | ast.expr) -> Any:
         """The value of an expression, read."""
-        found = known(self.find(expression))
-        return list(found) if isinstance(found, types.GeneratorType) else found
+        result = known(self.find(expression))
+        return list(result) if isinstance(result, types.GeneratorType) else result
 
     def find(self, expression: str | ast.expr) -> Any:
         """What an expression leads to: a view where it only walks, a value otherwise."""

@@ -12,7 +12,7 @@ Common parts of paths are walked once, and the usual kinds of value are looked a
             return plain(args, target)
 
 Whatever is unusual (something absent, an operation that raises, a value of another kind)
-is left to the plain way. No user code runs but that behind the attributes and items themselves.
+is left to the plain replay. No user code runs but that behind the attributes and items themselves.
 Measured by `bench/replay.py`.
 """
 
@@ -124,8 +124,8 @@ class _Source:
                 return self.constant(self.setup.options[name])
             case "compiler":
                 step = Step("attr", name)
-                held = self.constant(self.setup.compiler)
-                return self.assign(self._step(held, step)) if name else held
+                compiler = self.constant(self.setup.compiler)
+                return self.assign(self._step(compiler, step)) if name else compiler
             case "global":
                 module, _, name = name.rpartition(".")
                 if module == own_module(self.setup.function):
@@ -147,12 +147,12 @@ class _Source:
         known = f"{scope}[{name!r}]"
         if hasattr(builtins, name):
             known = f"{known} if {name!r} in {scope} else BUILTINS[{name!r}]"
-        found = self.assign(known)
+        variable = self.assign(known)
         if LAZY_IMPORT is not None:
             self.lines.append(
-                f"if type({found}) is LAZY_IMPORT: {found} = bound({scope}, {name!r})"
+                f"if type({variable}) is LAZY_IMPORT: {variable} = bound({scope}, {name!r})"
             )
-        return found
+        return variable
 
     def _step(self, before: str, step: Step, *, is_argument: bool = False) -> str:
         if step.operation == "attr" and _is_plain(step.name):
@@ -160,10 +160,10 @@ class _Source:
             # got another class with a property of that name. `getattr` always does.
             return f"{before}.{step.name}" if is_argument else f"getattr({before}, {step.name!r})"
         if step.operation == "item" and type(step.name) in (int, str):
-            held = f"{before}[{step.name!r}]"
-            return f"{held} if type({before}) in HOLDERS else item({before}, {step.name!r})"
-        done_by = self.constant(OPERATIONS[step.operation])
-        return f"{done_by}({before}, {self.constant(step.name)})"
+            subscript = f"{before}[{step.name!r}]"
+            return f"{subscript} if type({before}) in HOLDERS else item({before}, {step.name!r})"
+        operation = self.constant(OPERATIONS[step.operation])
+        return f"{operation}({before}, {self.constant(step.name)})"
 
     def variable(self, name: str) -> str:
         default = self.setup.environment.get(name)

@@ -147,11 +147,9 @@ def _keyed_item(value: Any, code: Any) -> Any:
     return item(value, key_of(code))
 
 
-def _in_order(members: Any) -> list[Any]:
-    with importing:
-        from whorl.fingerprint import fingerprint
-
-    return sorted(members, key=fingerprint)
+def _digests() -> Any:
+    """Fingerprints of values, with all their rules: few paths have a step that needs them."""
+    return load("whorl.reads.digest_fact")
 
 
 def _written(value: Any, name: object) -> str | None:
@@ -170,14 +168,6 @@ def _evaluated(value: Any, name: Any) -> Any:
     return every[name]
 
 
-def _with_code(value: Any, name: object) -> str:
-    """A value and the code of the classes that it is of, as a function that holds it would have."""
-    with importing:
-        from .digest_fact import digest_with_code
-
-    return digest_with_code(value)
-
-
 OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "attr": getattr,
     "cell": _cell,
@@ -187,10 +177,10 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "item": item,
     "keyed": _keyed_item,
     "key": lambda value, place: list(value)[place],
-    "member": lambda value, place: _in_order(value)[place],
+    "member": lambda value, place: _digests().in_order(value)[place],
     "settings": lambda compiler, name: names_held(compiler),
     "written": _written,
-    "with code": _with_code,
+    "with code": lambda value, name: _digests().digest_with_code(value),
     "evaluated": _evaluated,
     "behind": lambda value, name: getattr(function_behind(value), name),
     "isinstance": lambda value, code: isinstance(value, key_of(code)),  # type: ignore[arg-type] # a class, or it raises

@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from whorl.late import dataclass
-from whorl.lazy import load
 
+from .contents import is_settled, known_here
 from .facts import Pair, Unmatched, durable, live, pair
 from .operations import ABSENT
 from .trace import Aspect, Path, Plain, Read, Shape
 from .value_fact import (
     ABSENT_FACT,
-    SIMPLE,
     NotRecorded,
     OnlyHere,
     hashable,
@@ -145,7 +144,7 @@ def _absent(read: Read) -> tuple[Any, Plain]:
 
 def _refused(value: Any, error: NotRecorded, by_identity: bool) -> Pair:
     if by_identity:
-        known = load("whorl.reads.contents").known_here(value)
+        known = known_here(value)
         return Pair(known, OnlyHere(("identity", known)))
     fact = refused(value, error)
     return Pair(hashable(fact), fact)
@@ -182,10 +181,7 @@ def is_settled_option(path: Path, options: Mapping[str, Any]) -> bool:
     """Whether this is an option without code in it: a kernel has options of its own."""
     if path.root != "option" or path.name not in options:
         return False
-    value = options[path.name]
-    if type(type(value)) is type and type(value) in SIMPLE:
-        return True
-    return bool(load("whorl.reads.contents").is_settled(value))
+    return is_settled(options[path.name])
 
 
 def samples_of(shape: Shape, world: World) -> dict[Path, Any]:

@@ -118,8 +118,8 @@ def signature(value: Any) -> Plain:
     for container in _CONTAINERS:
         if derives(cls, container):
             return (container.__name__, *(() if cls is container else (class_label(cls),)))
-    found = _raw_array(value)
-    return ("object", *map(class_label, mro(cls)[:-1])) if found is None else found
+    metadata = _raw_array(value)
+    return ("object", *map(class_label, mro(cls)[:-1])) if metadata is None else metadata
 
 
 def _own(cls: type) -> Own | None:
@@ -134,17 +134,17 @@ def array_signature(value: Any) -> Plain:
     """The signature of an array, or of what can be used as one; `NoSignature` if it is none."""
     cls = type(value)
     if derives(cls, np.ndarray):
-        found = array_signature_of(value.dtype, value.ndim, value.flags.num)
+        metadata = array_signature_of(value.dtype, value.ndim, value.flags.num)
         if cls is np.ndarray or cls is np.memmap or find(cls, "__whorl_plain__") is True:
-            return found
-        return (*found, class_label(cls))  # whose elements may mean something else: a mask
+            return metadata
+        return (*metadata, class_label(cls))  # whose elements may mean something else: a mask
     own = _own(type(value))
     if own is not None:
         return ("own", class_label(type(value)), own(value))
-    found = _raw_array(value)
-    if found is None:
+    metadata = _raw_array(value)
+    if metadata is None:
         raise NoSignature("it is no array")
-    return found
+    return metadata
 
 
 def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:

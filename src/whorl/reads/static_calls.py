@@ -210,7 +210,7 @@ def _parts_of_dict(holder: View, name: str) -> list[Any]:
 
 def _bound_in(function: ast.Lambda | ast.FunctionDef) -> frozenset[str]:
     """The names that are bound in a function, but for those of functions inside of it."""
-    found, waiting = (
+    names, waiting = (
         set[str](),
         list[ast.AST]([function.body] if isinstance(function, ast.Lambda) else function.body),
     )
@@ -218,19 +218,19 @@ def _bound_in(function: ast.Lambda | ast.FunctionDef) -> frozenset[str]:
         node = waiting.pop()
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                found.add(node.name)
+                names.add(node.name)
                 continue
             case ast.Lambda():
                 continue
             case ast.NamedExpr(target=ast.Name(name)):
-                found.add(name)
+                names.add(name)
             case ast.Name(name, ast.Store()):
-                found.add(name)
+                names.add(name)
             case ast.comprehension():  # whose own names are its own
                 waiting += [node.iter, *node.ifs]
                 continue
         waiting += ast.iter_child_nodes(node)
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _bound(

@@ -98,12 +98,12 @@ def _unaryop(run: Evaluation, node: ast.UnaryOp, scope: Scope) -> Any:
 
 def _boolop(run: Evaluation, node: ast.BoolOp, scope: Scope) -> Any:
     stop_at = isinstance(node.op, ast.Or)
-    found: Any = None
+    result: Any = None
     for value in node.values:
-        found = operand(run.evaluate(value, scope))
-        if bool(found) is stop_at:
+        result = operand(run.evaluate(value, scope))
+        if bool(result) is stop_at:
             break
-    return found
+    return result
 
 
 def _compare(run: Evaluation, node: ast.Compare, scope: Scope) -> Any:
@@ -149,13 +149,13 @@ def _set(run: Evaluation, node: ast.Set, scope: Scope) -> Any:
 
 
 def _dict(run: Evaluation, node: ast.Dict, scope: Scope) -> Any:
-    made: dict[Any, Any] = {}
+    result: dict[Any, Any] = {}
     for name, value in zip(node.keys, node.values, strict=True):
         if name is None:
-            made.update(mapping(known(run.evaluate(value, scope))))
+            result.update(mapping(known(run.evaluate(value, scope))))
         else:
-            made[key(run.evaluate(name, scope))] = known(run.evaluate(value, scope))
-    return made
+            result[key(run.evaluate(name, scope))] = known(run.evaluate(value, scope))
+    return result
 
 
 def items_of(run: Evaluation, nodes: Sequence[ast.expr], scope: Scope) -> Iterator[Any]:
@@ -212,8 +212,8 @@ def defaults_of(
 def written_defaults(arguments: ast.arguments) -> dict[str, ast.expr]:
     """The defaults of parameters as they are written.
 
-    >>> found = written_defaults(syntax_tree("lambda a, b=1, *, c=2, d: 0", "eval").body.args)
-    >>> {name: ast.unparse(value) for name, value in found.items()}
+    >>> defaults = written_defaults(syntax_tree("lambda a, b=1, *, c=2, d: 0", "eval").body.args)
+    >>> {name: ast.unparse(value) for name, value in defaults.items()}
     {'b': '1', 'c': '2'}
     """
     places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
@@ -223,9 +223,9 @@ def written_defaults(arguments: ast.arguments) -> dict[str, ast.expr]:
 
 
 def mapping(value: Any) -> Any:
-    """What `**` takes apart; refused if the user's code says what is in it."""
+    """What `**` takes apart; refused if the user's code decides what is in it."""
     if not is_pythons(type(value), "keys", "__getitem__", "__iter__", "__len__"):
-        raise TypeError(f"what a {type(value).__name__} holds is said by code that is not read")
+        raise TypeError(f"what a {type(value).__name__} holds is decided by code that is not read")
     return value
 
 

@@ -84,12 +84,12 @@ class Scope:
         if name in self.code.cell_names:
             return self.code.cell(name)
         try:
-            found = self.code.glob(name)
+            view = self.code.glob(name)
         except AbsentRead:
             raise NameError(name) from None
         if name not in self.code.function.__globals__ and hasattr(builtins, name):
-            return found.value()  # that no global hides it is a fact
-        return found
+            return view.value()  # that no global hides it is a fact
+        return view
 
 
 Nodes: TypeAlias = Mapping[type[ast.AST], Callable[["Evaluation", Any, Scope], Any]]

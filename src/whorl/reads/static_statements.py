@@ -23,9 +23,9 @@ def execute_statement(run: Evaluation, node: ast.stmt, scope: Scope) -> None:
         case ast.Return(value):
             raise Return(None if value is None else run.evaluate(value, scope))
         case ast.Assign(targets, value):
-            found = run.evaluate(value, scope)
+            result = run.evaluate(value, scope)
             for target in targets:
-                assign(run, target, found, scope)
+                assign(run, target, result, scope)
         case ast.AnnAssign(target, _, value) if value is not None:
             assign(run, target, run.evaluate(value, scope), scope)
         case ast.AugAssign(ast.Name(name), op, value):

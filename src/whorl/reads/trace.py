@@ -1,6 +1,6 @@
-"""What one compile looked at, in order, as data: paths, reads, facts, traces, shapes.
+"""What one compile has read, in order, as data: paths, reads, facts, traces, shapes.
 
-A read is a look at a path under an aspect; with the fact that answered it, it is `Seen`.
+A read takes a path under an aspect; with the fact that answered it, it is `Seen`.
 All that one compile has seen is its trace; the reads of a trace without their facts are its
 shape. Two compiles of one shape differ by facts alone.
 
@@ -27,7 +27,7 @@ ROOTS: Final = frozenset(("arg", "global", "func", "env", "compiler", "file", "o
 
 
 class Aspect(Enum):
-    """As what a compile looked at something.
+    """What a compile has read of a value.
 
     >>> Aspect("array")
     <Aspect.ARRAY: 'array'>
@@ -92,7 +92,7 @@ class Path(NamedTuple):
 
 
 class Read(NamedTuple):
-    """One look of a compile at the world. `beside` are the other paths of a read of several.
+    """One read of a compile. `beside` are the other paths of a read of several.
 
     >>> str(Read(Path("arg", "n"), Aspect.TYPE))
     'arg:n type'

@@ -95,7 +95,7 @@ def _written(value: Any) -> Plain:
     if cls is list:
         return ["list", *(_written(item) for item in value)]
     if cls is dict:  # whoever has the value can see the order
-        return ["dict", *((_written(key), _written(held)) for key, held in value.items())]
+        return ["dict", *((_written(key), _written(item)) for key, item in value.items())]
     return exact(value)
 
 
@@ -116,19 +116,19 @@ def is_large(value: Any) -> bool:
     """
     level, total = {id(value): (value, 1)}, 0
     for _ in range(_DEEP):
-        inside: dict[int, tuple[Any, int]] = {}
-        for held, times in level.values():
-            parts = (*held, *held.values()) if type(held) is dict else held
+        inner: dict[int, tuple[Any, int]] = {}
+        for holder, times in level.values():
+            parts = (*holder, *holder.values()) if type(holder) is dict else holder
             total += times * len(parts)
             if total > _MANY:
                 return True
             for part in parts:
                 if _is_holder(part):
-                    before = inside.get(id(part), (part, 0))[1]
-                    inside[id(part)] = part, before + times
-        if not inside:
+                    before = inner.get(id(part), (part, 0))[1]
+                    inner[id(part)] = part, before + times
+        if not inner:
             return False
-        level = inside
+        level = inner
     return True
 
 
@@ -143,7 +143,7 @@ def _by_digest(value: Any) -> Plain:
 
 
 def live_value(value: Any) -> Any:
-    """The value, told from those of other classes; by digest where it can change.
+    """The value, distinct from those of other classes; by digest where it can change.
 
     Only `int` and `str` (and None) stand for themselves: nothing else here equals them.
     """
@@ -183,7 +183,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def hashable(plain: Plain) -> Any:
-    """Plain data as something that can be looked up, types and bits told apart."""
+    """Plain data as something that can be looked up, with types and bits distinguished."""
     cls = type(plain)
     if cls is tuple or cls is OnlyHere:
         return ("t", *map(hashable, plain))
@@ -191,7 +191,7 @@ def hashable(plain: Plain) -> Any:
         return ("l", *map(hashable, plain))
     if cls is dict:
         pairs = cast("dict[Any, Any]", plain).items()
-        return ("d", *((hashable(key), hashable(held)) for key, held in pairs))
+        return ("d", *((hashable(key), hashable(item)) for key, item in pairs))
     if cls is float:
         return _pack(plain)
     if cls is complex:
@@ -200,7 +200,7 @@ def hashable(plain: Plain) -> Any:
 
 
 def same_fact(one: Plain, other: Plain) -> bool:
-    """Whether two facts are the same, types and bits told apart.
+    """Whether two facts are the same, down to types and bits.
 
     >>> same_fact((1, 0.0), (1, 0.0)), same_fact((1, 0.0), (1, -0.0)), same_fact(1, True)
     (True, False, False)

@@ -1,4 +1,4 @@
-"""A value at a path in, reads out: views record how a compile looks at things.
+"""Views of values, which record what a compile reads of them.
 
 Walking records nothing, except that something is absent. Asking for an aspect records it,
 with the fact and the line that asked. A read that was made before is not made again.
@@ -64,18 +64,18 @@ class Recorder:
         That something was walked to says that it is there. Most often a later read of it, or of
         what is behind it, says so anyway.
         """
-        told: set[Path] = set()
+        known: set[Path] = set()
         for seen in self._seen.values():
             if seen.read.aspect is not Aspect.PRESENT or seen.fact is True:
                 for path in (seen.read.path, *seen.read.beside):
-                    told.update(
+                    known.update(
                         Path(path.root, path.name, path.steps[:n])
                         for n in range(len(path.steps) + 1)
                     )
         there = (
             Seen(Read(path, Aspect.PRESENT), True, line)
             for path, line in self._walked.items()
-            if path not in told
+            if path not in known
         )
         return Trace((*self._seen.values(), *self._refused.values(), *there))
 
@@ -316,8 +316,8 @@ class View:
         if cls is np.ndarray or (type(cls) is type and cls in SIMPLE):
             self.type()
             return True
-        told = self.type()
-        return type(told) is tuple and told[:1] == ("object",)
+        known = self.type()
+        return type(known) is tuple and known[:1] == ("object",)
 
     def __bool__(self) -> bool:
         raise TypeError(f"{self!r} is neither true nor false: ask for its value()")
