@@ -10,9 +10,9 @@ from whorl.artifacts import Artifact, Part
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass
 from whorl.reads import Path, Plain, Seen, Trace, World
-from whorl.reads.fact import is_only_here, same_fact
+from whorl.reads.fact_words import contrast
 from whorl.reads.replay import facts_now
-from whorl.reads.words import contrast
+from whorl.reads.value_fact import is_only_here, same_fact
 from whorl.store import Store
 
 from .key import COMPILER_CODE, ProgramKey
