@@ -34,11 +34,11 @@ from typing import Any, Final, cast
 
 from whorl.errors import UnsupportedValue
 
-from .asked import ByIdentity, ByType, InOrder, Mode, Sight
 from .boundary import USER, Home
 from .class_table import ClassTable
 from .digest import hash_hex
 from .graph import Graph
+from .introspection import introspection_in
 from .layout import Layout, Name, has_hidden_state, layout_of, state_of
 from .lookup import (
     class_name,
@@ -62,13 +62,13 @@ from .markers import (
     ordered,
     unreadable_markers,
 )
+from .modes import ByIdentity, ByType, InOrder, Introspection, Mode
 from .names import import_name, is_started, known_by_name, known_module_name
 from .policy import ClassRule, Policy
 from .refusal import DEFAULT_REMEDY, Refused
 from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, WHOLE, join_libraries, known_rules
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
-from .sights import sights_of
 from .tokens import Node, marshalled, tag_of, unlabelled
 from .walk import walk
 
@@ -87,14 +87,14 @@ class Describer:
     """The rules of one policy in one mode, chosen once per class."""
 
     def __init__(
-        self, policy: Policy, mode: Mode = Mode.DATA, sees: frozenset[Sight] = frozenset()
+        self, policy: Policy, mode: Mode = Mode.DATA, sees: frozenset[Introspection] = frozenset()
     ) -> None:
         self.policy = policy
         self.mode = mode
         self.sees = sees
         self._rules: ClassTable[Rule] = ClassTable()
         self._said_of: ClassTable[ClassRule] = ClassTable(policy.rules)
-        self._others: dict[tuple[Mode, frozenset[Sight]], Describer] = {(mode, sees): self}
+        self._others: dict[tuple[Mode, frozenset[Introspection]], Describer] = {(mode, sees): self}
 
     def __call__(self, value: object) -> Node:
         """The node of a value that is no leaf. Raises `Refused`."""
@@ -114,11 +114,11 @@ class Describer:
         """The same policy, asked another question."""
         return self._other(mode, self.sees)
 
-    def seeing(self, sights: frozenset[Sight]) -> Describer:
+    def seeing(self, sights: frozenset[Introspection]) -> Describer:
         """The same policy and question, where the code that asks looks at more."""
         return self._other(self.mode, self.sees | sights)
 
-    def _other(self, mode: Mode, sees: frozenset[Sight]) -> Describer:
+    def _other(self, mode: Mode, sees: frozenset[Introspection]) -> Describer:
         other = self._others.get((mode, sees))
         if other is None:
             other = Describer(self.policy, mode, sees)
@@ -156,7 +156,7 @@ class Describer:
             graphs = [describer.graph(value, where) for value in values]
             if self.mode is not Mode.CODE:
                 return describer, graphs
-            sights = frozenset[Sight]().union(*map(sights_of, graphs))
+            sights = frozenset[Introspection]().union(*map(introspection_in, graphs))
             if sights <= describer.sees:
                 return describer, graphs
             describer = describer.seeing(sights)

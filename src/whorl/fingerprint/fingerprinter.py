@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, cast
 
-from .asked import ByIdentity, ByType
 from .boundary import DEFAULT_BOUNDARY, Boundary
 from .describe import Describer
 from .difference import Difference, differences
@@ -13,6 +12,7 @@ from .digest import Digest, ProcessDigest, StableDigest, hash_hex
 from .emit import Emitters
 from .lookup import type_name
 from .markers import FieldDecorator, FieldRule, Marker, ordered
+from .modes import ByIdentity, ByType
 from .policy import ClassRule, Policy
 from .tokens import FORMAT, LEAVES, marshalled
 from .walk import walk

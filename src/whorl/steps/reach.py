@@ -12,8 +12,8 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 
+from whorl.fingerprint.bytecode import strings_in
 from whorl.fingerprint.graph import Graph
-from whorl.fingerprint.sights import written_in
 
 __all__ = ["called"]
 
@@ -32,7 +32,7 @@ def called(graph: Graph) -> Iterator[types.FunctionType]:
             return
         for function, _ in found:
             del waiting[id(function)]
-            names |= written_in(function.__code__)
+            names |= strings_in(function.__code__)
             yield function
 
 

@@ -31,7 +31,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from whorl.fingerprint.annotations import names_in_annotations
-from whorl.fingerprint.asked import Sight
 from whorl.fingerprint.bytecode import writes_globals
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
@@ -49,6 +48,7 @@ from whorl.fingerprint.lookup import (
     mro,
     qualname,
 )
+from whorl.fingerprint.modes import Introspection
 from whorl.fingerprint.names import is_heap_class, known_by_name, resolve
 from whorl.fingerprint.rules.assigned import NAMES
 from whorl.fingerprint.rules.reached import Reached
@@ -340,7 +340,7 @@ class Watch:
         self._test(f"{name}.__kwdefaults__ is {self._name(keywords)}")
         if keywords is not None:
             self._pairs(keywords)
-        if Sight.DOCS in self._describer.sees:
+        if Introspection.DOCS in self._describer.sees:
             self._test(f"{name}.__doc__ is {self._name(function.__doc__)}")
         self._annotations(function)
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)

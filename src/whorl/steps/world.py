@@ -18,13 +18,14 @@ from typing import Any, Final, cast
 
 from whorl.artifacts import Part
 from whorl.errors import UnsupportedFunction, UnsupportedValue
-from whorl.fingerprint.asked import Mode, Sight
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
-from whorl.fingerprint.bytecode import reads_of
+from whorl.fingerprint.bytecode import reads_of, strings_in
+from whorl.fingerprint.dataflow import SCOPE
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.graph import Graph
+from whorl.fingerprint.introspection import introspection_in
 from whorl.fingerprint.lookup import (
     ABSENT,
     class_name,
@@ -37,14 +38,13 @@ from whorl.fingerprint.lookup import (
     qualname,
     type_name,
 )
+from whorl.fingerprint.modes import Introspection, Mode
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import DEFAULT_REMEDY, Refused
 from whorl.fingerprint.rules.builtin import dict_node
 from whorl.fingerprint.rules.reached import Reached
-from whorl.fingerprint.sights import sights_of, written_in
 from whorl.fingerprint.tokens import FORMAT, Node, is_flat, marshalled, unlabelled
-from whorl.fingerprint.uses import SCOPE
 from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
 
@@ -191,12 +191,14 @@ def world_of(
 class _Survey:
     """One walk over code: what it says, what it met, and what has to stay as it is."""
 
-    def __init__(self, said: Surroundings, name: str, sees: frozenset[Sight] = frozenset()) -> None:
+    def __init__(
+        self, said: Surroundings, name: str, sees: frozenset[Introspection] = frozenset()
+    ) -> None:
         self._said = said
         self._name = name
         self._describer = Describer(Policy(boundary=said.boundary), Mode.CODE, sees)
         self.sees = sees
-        self.sights: frozenset[Sight] = frozenset()
+        self.sights: frozenset[Introspection] = frozenset()
         self._ignored = {id(value) for value in said.objects}
         self.watch = Watch(self._describer, self._is_ignored)
         self.met: dict[str, object] = {}
@@ -208,7 +210,7 @@ class _Survey:
     def digest(self, roots: tuple[object, ...]) -> StableDigest:
         self._roots = roots
         graph = Graph(roots, self._describe, self._blame)
-        self.sights = sights_of(graph)
+        self.sights = introspection_in(graph)
         names: dict[str, None] = {}
         for function in called(graph):
             self._check_outside(function, graph)
@@ -349,7 +351,7 @@ class _Survey:
 
     def _unknown_scope(self, function: types.FunctionType) -> tuple[Outside, ...]:
         """The `__globals__` that it takes from a function that cannot be told."""
-        if SCOPE not in written_in(function.__code__):
+        if SCOPE not in strings_in(function.__code__):
             return ()
         is_taken = Reached(function, self._describer).is_scope_taken
         return (Outside(f".{SCOPE}", SCOPES),) if is_taken else ()

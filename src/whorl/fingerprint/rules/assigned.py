@@ -6,8 +6,8 @@ wrapped count already. Any other name was assigned, and counts whether or not th
 because libraries read names too (`repr` of a dataclass or an enum, the name of a command).
 
 The qualified name and the module that follow from a definition change when it is moved. They
-count only where code reads them (`Sight.NAMES`). A module that was started as a program has the
-name under which it is imported elsewhere.
+count only where code reads them (`Introspection.NAMES`). A module that was started as a program has
+the name under which it is imported elsewhere.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any, Final
 
-from ..asked import Sight
 from ..lookup import class_name, derives, instance_dict, module_name, qualname
+from ..modes import Introspection
 from ..names import defines, importable, known_module_name
 from ..tokens import Node, unlabelled
 
@@ -41,7 +41,7 @@ def with_names(name: object, function: types.FunctionType, describer: Describer)
     if "__wrapped__" in stored:
         defined |= _names_of(stored["__wrapped__"])
     held = _names_of(function)
-    seen = _MOVING if Sight.NAMES in describer.sees else ()
+    seen = _MOVING if Introspection.NAMES in describer.sees else ()
     return _beside(name, {n: held[n] for n in NAMES if n in seen or not _is(held[n], defined[n])})
 
 
@@ -69,7 +69,7 @@ def class_names(cls: type, describer: Describer) -> object:
     names: dict[str, object] = {}
     if class_name(cls) != dotted.rpartition(".")[2]:
         names["__name__"] = class_name(cls)
-    if not place and Sight.NAMES in describer.sees:
+    if not place and Introspection.NAMES in describer.sees:
         names["__module__"] = module
     return _beside(f"{known_module_name(place)}:{dotted}", names)
 

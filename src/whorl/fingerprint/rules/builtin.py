@@ -10,12 +10,12 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..asked import ByIdentity, ByType, InOrder, Mode
 from ..bytecode import bytecode_digest
 from ..class_table import ClassTable
 from ..digest import hash_bytes
 from ..identity import identity_of
 from ..lookup import ABSENT, class_vars, derives, mro, type_name
+from ..modes import ByIdentity, ByType, InOrder, Mode
 from ..refusal import Refused
 from ..tokens import Node, is_leaf, is_shape, marshalled, unlabelled
 from .rule import Rule

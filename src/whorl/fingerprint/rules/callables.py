@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..annotations import annotations_of
-from ..asked import Mode, Sight
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
+from ..modes import Introspection, Mode
 from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
@@ -92,9 +92,9 @@ def _function(function: types.FunctionType, describer: Describer) -> Node:
         ".__annotations__": annotations_node(function, describer),
         ".__globals__": None if reached is None else dict_node(reached.globals),
     }
-    if Sight.DOCS in describer.sees:
+    if Introspection.DOCS in describer.sees:
         parts[".__doc__"] = function.__doc__
-    if Sight.TYPES in describer.sees:
+    if Introspection.TYPES in describer.sees:
         named = named_classes(function, function.__globals__, describer)
         parts[".__annotations__.values()"] = named
     return Node(b"function", [*parts.values()], [*parts].__getitem__)

@@ -13,7 +13,6 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..asked import Mode, Sight
 from ..boundary import Home
 from ..layout import layout_of, state_of
 from ..lookup import (
@@ -26,6 +25,7 @@ from ..lookup import (
     qualname,
     reified,
 )
+from ..modes import Introspection, Mode
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
@@ -114,12 +114,12 @@ def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -
     """What counts of a class only where the code that reads it looks."""
     stored = class_vars(cls)
     parts: dict[str, object] = {}
-    if Sight.ORDER in describer.sees:
+    if Introspection.ORDER in describer.sees:
         # Not of special names, which the interpreter and libraries set when they like.
         parts[".__dict__"] = [n for n in stored if n in content and not is_special(n)]
-    if Sight.DOCS in describer.sees:
+    if Introspection.DOCS in describer.sees:
         parts[".__doc__"] = stored.get("__doc__")
-    if Sight.TYPES in describer.sees:
+    if Introspection.TYPES in describer.sees:
         parts[".__annotations__.values()"] = named_classes(cls, home_scope(cls), describer)
     return parts
 
@@ -291,10 +291,14 @@ def _module(value: types.ModuleType, describer: Describer) -> Node:
         return named_node(home, name, "")
     if describer.mode is not Mode.CODE:
         return code_leaf(value, describer)
-    left_out = _MODULE_BOOKKEEPING - ({"__doc__"} if Sight.DOCS in describer.sees else set())
+    left_out = _MODULE_BOOKKEEPING - (
+        {"__doc__"} if Introspection.DOCS in describer.sees else set()
+    )
     held = {key: reified(inner) for key, inner in stored.items() if key not in left_out}
     parts = [known_module_name(name), type(value), dict_node(held)]
-    if Sight.ORDER in describer.sees:  # less modules, which are put there when they are loaded
+    if (
+        Introspection.ORDER in describer.sees
+    ):  # less modules, which are put there when they are loaded
         parts.append([key for key, inner in held.items() if type(inner) is not types.ModuleType])
     return Node(b"module", parts, ("", ".__class__", "", ".__dict__").__getitem__)
 

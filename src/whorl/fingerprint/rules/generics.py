@@ -8,8 +8,8 @@ import typing
 from typing import TYPE_CHECKING, Any, Final
 
 from ..annotations import Unevaluated
-from ..asked import Mode
 from ..lookup import class_vars, derives, instance_dict, type_name
+from ..modes import Mode
 from ..names import known_module_name
 from ..source import code_digest
 from ..tokens import Node

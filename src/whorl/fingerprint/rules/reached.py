@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from whorl.late import NamedTuple
 
 from ..boundary import Home
-from ..bytecode import GlobalRead, ImportRead, reads_of, uses_of
+from ..bytecode import GlobalRead, ImportRead, reads_of
+from ..dataflow import METHODS, SCOPE, Root, Step, Use, uses_of
 from ..lookup import (
     ABSENT,
     bound,
@@ -35,7 +36,6 @@ from ..lookup import (
 )
 from ..names import known_module_name
 from ..refusal import Refused
-from ..uses import METHODS, SCOPE, Root, Step, Use
 from .library import in_library, named_node, put_into, taken_from, unloaded_home
 
 if TYPE_CHECKING:

@@ -1,19 +1,19 @@
-"""A code object in, what it does with the names it takes from the world out.
+"""Finds which values a function takes from globals, captured variables and imports, and what for.
 
 A module that a function uses counts by the names that the function takes from it. The names are
 found here, in the instructions: `n.X`, `m = n; m.X`, `import n` in the body, `getattr(n, "X")`,
-`n.__dict__["X"]`, `vars(n)["X"]`, a function's `__globals__["X"]` and so on. Nothing is known here
-of what the names stand for; `rules/reached` makes the steps, from the objects that are there.
+`n.__dict__["X"]`, `vars(n)["X"]`, a function's `__globals__["X"]` and so on. What the names stand
+for is not known here; `rules/references` resolves them with the objects that are there.
 
-The instructions are run on a stack of symbols, in the order in which they stand. A symbol is a
-`Use`: where a value comes from, and the steps that were made from it. Whatever is done to a
-symbol that is not known here ends it: then the value that it stands for counts as it is, a module
-with all that is in it. Where the code branches, all symbols on the stack end. Local variables
-stand for all that is ever assigned to them, in any order.
+The instructions are executed on a stack of symbols, in the order in which they stand. A symbol is a
+`Use`: where a value comes from, and the steps that were made from it. An operation on a symbol that
+is not known here ends it: then the value that it stands for counts as it is, a module with all its
+content. Where the code branches, all symbols on the stack end. A local variable stands for
+everything that is ever assigned to it, in any order.
 
-An instruction that is not in the table ends all symbols on the stack, and so does one of which
-the interpreter has another idea of how many values it takes: a new version of Python makes
-the answer coarser, not wrong.
+An instruction that is not in the table ends all symbols on the stack, and so does one for which
+the interpreter states another stack effect: a new version of Python makes the answer coarser, not
+wrong.
 """
 
 from __future__ import annotations
@@ -26,15 +26,9 @@ from typing import Final, Literal
 
 from whorl.late import dataclass
 
-__all__ = ["GlobalRead", "Root", "Step", "Use", "Uses", "bound_at_first", "uses_in"]
+from .bytecode import GlobalRead, bound_at_first, instructions_of, once_per_code
 
-
-@dataclass(frozen=True, slots=True)
-class GlobalRead:
-    """A global name and the attributes that are taken from it at once: `cfg.tiles.N`."""
-
-    name: str
-    attributes: tuple[str, ...] = ()
+__all__ = ["GETTERS", "METHODS", "SCOPE", "Root", "Step", "Use", "Uses", "uses_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +95,6 @@ METHODS: Final = frozenset(("get", "__getitem__", "__contains__", "__getattribut
 SCOPE: Final = "__globals__"
 """The attribute of a function that leads to all names of its module."""
 
-_JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 _MOST_STEPS: Final = 16
 _MOST_ASSIGNED: Final = 16
 
@@ -142,21 +135,18 @@ class _Getter:
 
 _NULL: Final = _Constant(None)  # what is pushed beside a function that is no method
 _Value = _Symbol | _Constant | _Getter | None
-_StepsOf = Callable[[types.CodeType], list[dis.Instruction]]
 
 
-def uses_in(
-    code: types.CodeType, steps_of: Callable[[types.CodeType], list[dis.Instruction]]
-) -> Uses:
+@once_per_code
+def uses_of(code: types.CodeType) -> Uses:
     """What a code object and the code nested in it use."""
-    return _Walk(code, steps_of).uses()
+    return _Analysis(code).uses()
 
 
-class _Walk:
+class _Analysis:
     """One walk over a code object and the code nested in it."""
 
-    def __init__(self, code: types.CodeType, steps_of: _StepsOf) -> None:
-        self._steps_of = steps_of
+    def __init__(self, code: types.CodeType) -> None:
         self._ended: dict[_Symbol, None] = {}
         self._assigned: dict[_Variable, dict[_Symbol, None]] = {}
         self._circular: set[_Variable] = set()
@@ -179,7 +169,7 @@ class _Walk:
             count = current.co_argcount + current.co_kwonlyargcount
             self._may_be_others |= {variables[name] for name in current.co_varnames[:count]}
             cells = frozenset((*current.co_cellvars, *current.co_freevars))
-            _Stack(self, variables, cells).run(self._steps_of(current))
+            _Stack(self, variables, cells).run(instructions_of(current))
             inner = [const for const in current.co_consts if isinstance(const, types.CodeType)]
             pending += [
                 (each, {name: variables[name] for name in each.co_freevars if name in variables})
@@ -264,8 +254,10 @@ class _Walk:
 class _Stack:
     """The symbols on the stack of one code object, while its instructions pass by."""
 
-    def __init__(self, walk: _Walk, variables: dict[str, _Variable], cells: frozenset[str]) -> None:
-        self._walk = walk
+    def __init__(
+        self, analysis: _Analysis, variables: dict[str, _Variable], cells: frozenset[str]
+    ) -> None:
+        self._analysis = analysis
         self._variables = variables
         self._cells = cells
         self._values: list[_Value] = []  # and below them any number of which nothing is known
@@ -293,7 +285,7 @@ class _Stack:
 
     def _end_all(self) -> None:
         for value in self._values:
-            self._walk.end(value)
+            self._analysis.end(value)
         self._values.clear()
 
     def _pop(self) -> _Value:
@@ -310,7 +302,7 @@ class _Stack:
     def _take(self, count: int, *, push: int = 0) -> None:
         """Values are used, and others pushed of which nothing is known."""
         for value in self._pops(count):
-            self._walk.end(value)
+            self._analysis.end(value)
         self._push(*[None] * push)
 
     # -- loads and stores -----------------------------------------------------------------
@@ -347,11 +339,11 @@ class _Stack:
         values = self._pops(len(names))
         for name in names:  # which of two is which does not matter
             for value in values:
-                self._walk.assign(self._variables.get(name), value)
+                self._analysis.assign(self._variables.get(name), value)
 
     def store_and_load(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         stored, loaded = _names(step)
-        self._walk.assign(self._variables.get(stored), self._pop())
+        self._analysis.assign(self._variables.get(stored), self._pop())
         self._push(self._local(loaded, is_fast=True))
 
     def pop(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
@@ -359,7 +351,7 @@ class _Stack:
         if not (
             type(value) is _Symbol and type(value.root) is Root and value.root.kind == "import"
         ):
-            self._walk.end(value)  # taken, if for nothing
+            self._analysis.end(value)  # taken, if for nothing
 
     def copy(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         count = step.arg or 1
@@ -379,7 +371,7 @@ class _Stack:
 
     def load_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
-        self._walk.takes(owner, step.argval)
+        self._analysis.takes(owner, step.argval)
         value = owner.then(Step("attribute", step.argval)) if type(owner) is _Symbol else None
         is_method = step.opname == "LOAD_METHOD" or (
             sys.version_info >= (3, 12) and bool((step.arg or 0) & 1)
@@ -389,7 +381,7 @@ class _Stack:
     def change_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
         if type(owner) is _Symbol:
-            self._walk.end(owner.then(Step("attribute", step.argval)))
+            self._analysis.end(owner.then(Step("attribute", step.argval)))
         if step.opname == "STORE_ATTR":
             self._take(1)
 
@@ -401,12 +393,12 @@ class _Stack:
         name = _key(key)
         if is_item and name is not None and type(owner) is _Symbol:
             owner = owner.then(Step("item", name))
-            self._walk.end(key)
+            self._analysis.end(key)
             if step.opname != "CONTAINS_OP":
                 self._push(owner)
                 return
-        self._walk.end(owner)
-        self._walk.end(key)
+        self._analysis.end(owner)
+        self._analysis.end(key)
         self._push(None)
 
     # -- imports --------------------------------------------------------------------------
@@ -435,7 +427,7 @@ class _Stack:
             value = self._called(two[0], given)
         if value is None:
             for each in (*two, *given):
-                self._walk.end(each)
+                self._analysis.end(each)
         self._push(value)
 
     def call_with_keywords(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
@@ -455,15 +447,15 @@ class _Stack:
             owner = given[0]
             return owner.then(Step("function", "", by)) if type(owner) is _Symbol else None
         if by is not None and name == "attrgetter" and len(given) == 1 and keys[0] is not None:
-            self._walk.end(function)
-            self._walk.end(given[0])
+            self._analysis.end(function)
+            self._analysis.end(given[0])
             return _Getter(by, keys[0])
         if by is not None and name in GETTERS and len(given) > 1 and keys[1] is not None:
             owner = given[0]
-            self._walk.takes(owner, keys[1])
+            self._analysis.takes(owner, keys[1])
             if type(owner) is _Symbol:
                 for value in (function, *given[1:]):
-                    self._walk.end(value)
+                    self._analysis.end(value)
                 return owner.then(Step("function", keys[1], by))
         last = function.steps[-1:]
         if (
@@ -474,7 +466,7 @@ class _Stack:
             and keys[0] is not None
         ):
             for value in given:
-                self._walk.end(value)
+                self._analysis.end(value)
             return _Symbol(function.root, (*function.steps[:-1], Step("method", keys[0], name)))
         return None
 
@@ -482,17 +474,6 @@ class _Stack:
         """An instruction that takes some values and leaves some of which nothing is known."""
         takes, leaves = _TAKEN[step.opname]
         self._take((step.arg or 0) if takes is None else takes, push=leaves)
-
-
-def bound_at_first(steps: list[dis.Instruction]) -> dict[str, int]:
-    """The names that a class body binds before it can branch, and where."""
-    bound: dict[str, int] = {}
-    for i, step in enumerate(steps):
-        if step.opcode in _JUMPS or step.opname == "DELETE_NAME":
-            break
-        if step.opname == "STORE_NAME":
-            bound.setdefault(step.argval, i)
-    return bound
 
 
 def _names(step: dis.Instruction) -> tuple[str, ...]:
