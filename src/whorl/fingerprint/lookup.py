@@ -10,18 +10,16 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from whorl.late import Described
 from whorl.lazy import importing
-
-if TYPE_CHECKING:
-    C = TypeVar("C", bound=type)
 
 __all__ = [
     "ABSENT",
     "FIELDS",
     "LAZY_IMPORT",
+    "ClassTable",
     "bound",
     "class_name",
     "class_vars",
@@ -41,6 +39,8 @@ __all__ = [
     "uncounted",
 ]
 
+C = TypeVar("C", bound=type)
+T = TypeVar("T")
 
 FIELDS: Final = "__whorl_fields__"
 """Where a class holds what was said above it about its fields: see `markers`."""
@@ -246,3 +246,38 @@ def _every(cls: type, name: str) -> Iterator[object]:
         stored = class_vars(c)
         if name in stored and c is not type:
             yield stored[name]
+
+
+class ClassTable(Generic[T]):
+    """Class -> value, by identity: a metaclass may redefine equality."""
+
+    def __init__(self, entries: Mapping[type, T] | None = None) -> None:
+        self._entries: dict[int, tuple[type, T]] = {}
+        self.update(entries or {})
+
+    def __setitem__(self, cls: type, value: T) -> None:
+        self._entries[id(cls)] = (cls, value)
+
+    def __contains__(self, cls: type) -> bool:
+        return id(cls) in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, cls: type) -> T | None:
+        """The value of exactly this class."""
+        entry = self._entries.get(id(cls))
+        return None if entry is None else entry[1]
+
+    def nearest(self, cls: type) -> type | None:
+        """The first class along the MRO that has a value."""
+        return next((c for c in mro(cls) if id(c) in self._entries), None)
+
+    def update(self, entries: Mapping[type, T]) -> None:
+        """Add entries."""
+        for cls, value in entries.items():
+            self[cls] = value
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._entries.clear()

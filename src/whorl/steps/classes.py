@@ -73,7 +73,7 @@ class ClassFinder:
 
     def _learn(self, cls: type) -> _Row:
         describer = self._describer
-        said = describer._said(cls)
+        said = describer.class_rule(cls)
         is_users = describer.home(module_name(cls)).kind == "user"
         is_ambient = (module_name(cls), qualname(cls)) in AMBIENT_CLASSES
         counts = (is_users or is_ambient or _is_path(cls)) and not isinstance(said, Marker)

@@ -340,7 +340,7 @@ class Watch:
         self._test(f"{name}.__kwdefaults__ is {self._name(keywords)}")
         if keywords is not None:
             self._pairs(keywords)
-        if Introspection.DOCS in self._describer.sees:
+        if Introspection.DOCS in self._describer.introspection:
             self._test(f"{name}.__doc__ is {self._name(function.__doc__)}")
         self._annotations(function)
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)

@@ -17,7 +17,7 @@ import operator
 import sys
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from whorl.late import NamedTuple
 
@@ -37,9 +37,7 @@ from ..lookup import (
 from ..names import known_module_name
 from ..refusal import Refused
 from .library import in_library, named_node, put_into, taken_from, unloaded_home
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import RuleContext
 
 __all__ = ["Lookup", "Reached"]
 
@@ -83,14 +81,14 @@ _Place = _Held | _Names | _InLibrary
 class Reached:
     """What a function of the user's takes from globals, captured variables and imports."""
 
-    def __init__(self, function: types.FunctionType, describer: Describer) -> None:
+    def __init__(self, function: types.FunctionType, context: RuleContext) -> None:
         self.globals: dict[str, object] = {}  # by path; also what is imported
         self.captured: dict[str, object] = {}  # names of captured modules, by path
         self.lookups: list[Lookup] = []
         self.modules: dict[str, types.ModuleType] = {}  # that names were taken from, by path
         self.scopes: list[dict[str, Any]] = []  # that count whole
         self.is_scope_taken = False  # of a function that cannot be told
-        self._describer = describer
+        self._context = context
         self._scope = function.__globals__
         self._builtins = cast("Mapping[str, Any]", cast("Any", function).__builtins__)
         self._cells = dict(
@@ -167,7 +165,7 @@ class Reached:
             return held
         self.modules[held.path] = module
         name = str(module_vars(module).get("__name__", ""))
-        is_users = self._describer.home(name).kind == "user"
+        is_users = self._context.home(name).kind == "user"
         return held if is_users else _InLibrary(held.path, module)
 
     # -- steps ----------------------------------------------------------------------------
@@ -240,7 +238,7 @@ class Reached:
             return place
         value = place.value
         if type(value) is types.FunctionType and name == SCOPE:
-            is_users = self._describer.home_of_globals(value.__globals__).kind == "user"
+            is_users = self._context.home_of_globals(value.__globals__).kind == "user"
             self.globals[place.path] = value
             return (
                 _Names(f"{place.path}.__globals__", value.__globals__, None) if is_users else place
@@ -301,8 +299,8 @@ class Reached:
 
     def _home(self, name: str) -> Home:
         if name in sys.modules:
-            return self._describer.home(name)
-        return unloaded_home(name, self._describer)
+            return self._context.home(name)
+        return unloaded_home(name, self._context)
 
     def _library_import(self, read: ImportRead, function: types.FunctionType) -> None:
         """An import of a library: no need to load it, nothing can have been put into it then."""
@@ -312,7 +310,7 @@ class Reached:
             self._load(name)
             return
         self.globals[f"import {name}"] = named_node(home, name, "")
-        self.globals.update(put_into(name, read, function, self._describer))
+        self.globals.update(put_into(name, read, function, self._context))
         module = sys.modules.get(name, ABSENT)
         self.lookups.append(Lookup(f"import {name}", sys.modules, name, module))
         if type(module) is types.ModuleType:
@@ -416,7 +414,7 @@ class Reached:
         }
 
     def _count_in_library(self, place: _InLibrary, into: dict[str, object]) -> None:
-        path, value = in_library(place.path, place.module, place.attributes, self._describer)
+        path, value = in_library(place.path, place.module, place.attributes, self._context)
         into[path] = value
         last = cast("object", place.module)
         for attribute in place.attributes:
@@ -426,7 +424,7 @@ class Reached:
             self._may_take(place.path, last, self._reads.attributes)
         if type(value) is types.ModuleType:  # it, or one in it, may go by a local name
             names = self._reads.attributes
-            into.update(taken_from(place.attributes, path, value, names, self._describer))
+            into.update(taken_from(place.attributes, path, value, names, self._context))
 
 
 def _without_submodules(package: types.ModuleType) -> dict[str, object]:
