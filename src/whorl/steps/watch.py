@@ -51,7 +51,7 @@ from whorl.fingerprint.lookup import (
 from whorl.fingerprint.modes import Introspection
 from whorl.fingerprint.names import is_heap_class, known_by_name, resolve
 from whorl.fingerprint.rules.assigned import NAMES
-from whorl.fingerprint.rules.reached import Reached
+from whorl.fingerprint.rules.references import References
 from whorl.fingerprint.tokens import LEAVES
 
 from .declared import Declared
@@ -378,7 +378,7 @@ class Watch:
 
     def _reads(self, function: types.FunctionType) -> None:
         """Watch what a function takes from modules: the same steps as its fingerprint makes."""
-        reached = Reached(function, self._describer)
+        reached = References(function, self._describer)
         for lookup in reached.lookups:
             if not self._leads_through_ignored(lookup.path, function):
                 self._stored(lookup.holder, lookup.name, lookup.value)

@@ -43,7 +43,7 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import DEFAULT_REMEDY, Refused
 from whorl.fingerprint.rules.builtin import dict_node
-from whorl.fingerprint.rules.reached import Reached
+from whorl.fingerprint.rules.references import References
 from whorl.fingerprint.tokens import FORMAT, Node, is_flat, marshalled, unlabelled
 from whorl.fingerprint.walk import walk
 from whorl.late import dataclass
@@ -353,7 +353,7 @@ class _Survey:
         """The `__globals__` that it takes from a function that cannot be told."""
         if SCOPE not in strings_in(function.__code__):
             return ()
-        is_taken = Reached(function, self._describer).is_scope_taken
+        is_taken = References(function, self._describer).is_scope_taken
         return (Outside(f".{SCOPE}", SCOPES),) if is_taken else ()
 
     def _outside(

@@ -29,7 +29,7 @@ from .assigned import assigned_to, with_names
 from .builtin import dict_content, dict_node
 from .library import has_code_of_others, named_node
 from .named import named_classes
-from .reached import Reached
+from .references import References
 from .rule import Rule, RuleContext
 
 __all__ = ["RULES", "annotations_node", "code_leaf", "named_extension"]
@@ -65,13 +65,13 @@ def _function(function: types.FunctionType, context: RuleContext) -> Node:
     module = function.__globals__.get("__name__")
     module = module if type(module) is str else ""
     home = context.home_of_globals(function.__globals__)
-    reached = None
+    references = None
     if home.kind == "user" and context.mode is Mode.CODE:
-        reached = Reached(function, context)
+        references = References(function, context)
     captured = {
         ".__defaults__": function.__defaults__,
         ".__kwdefaults__": function.__kwdefaults__,
-        ".__closure__": _captured(function, reached),
+        ".__closure__": _captured(function, references),
         ".__dict__": _beside(function, context),
     }
     if home.kind != "user":
@@ -87,7 +87,7 @@ def _function(function: types.FunctionType, context: RuleContext) -> Node:
         ".__code__": Node(b"code of", (own.origin, own.digest), unlabelled),
         **captured,
         ".__annotations__": annotations_node(function, context),
-        ".__globals__": None if reached is None else dict_node(reached.globals),
+        ".__globals__": None if references is None else dict_node(references.globals),
     }
     if Introspection.DOCS in context.introspection:
         parts[".__doc__"] = function.__doc__
@@ -107,7 +107,7 @@ def _by_name(function: types.FunctionType, context: RuleContext) -> Node:
     return Node(b"function by name", (known_module_name(module), dotted))
 
 
-def _captured(function: types.FunctionType, reached: Reached | None) -> Node | None:
+def _captured(function: types.FunctionType, references: References | None) -> Node | None:
     cells = function.__closure__
     if not cells:
         return None
@@ -120,9 +120,9 @@ def _captured(function: types.FunctionType, reached: Reached | None) -> Node | N
             held[name] = cell.cell_contents
         except ValueError:
             held[name] = ABSENT
-        if reached is not None and type(held[name]) is types.ModuleType:
+        if references is not None and type(held[name]) is types.ModuleType:
             del held[name]  # of which the names count that are taken from it
-    return dict_node(held if reached is None else {**held, **reached.captured})
+    return dict_node(held if references is None else {**held, **references.captured})
 
 
 def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
