@@ -291,10 +291,10 @@ def native(kernel: Any, *rows: Row, others: Iterable[Row] = ()) -> harness.Task:
     for row in (*others, *rows):
         for _ in range(5):
             kernel(*row)
-    before = kernel._python_calls
+    before = kernel.python_calls
     for row in (*others, *rows):
         kernel(*row)
-    if kernel._python_calls != before:
+    if kernel.python_calls != before:
         return NotNative()
     return calls(kernel, *rows)
 

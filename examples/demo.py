@@ -19,7 +19,7 @@ from pathlib import Path
 
 from whorl.jit.events import Event, Happened
 from whorl.jit.listening import listeners
-from whorl.kernels.runtime import find_runtime
+from whorl.launch.runtime import find_runtime
 
 STEPS = 1400
 HERE = Path(__file__).parent

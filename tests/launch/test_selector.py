@@ -69,11 +69,11 @@ def static_of(n, name, x):
 def all_native(kernel: Any, rows: list[Any], wanted: list[Any]) -> None:
     for _ in range(6):
         assert [kernel(*row) for row in rows] == wanted
-    calls = kernel._python_calls
+    calls = kernel.python_calls
     for _ in range(3):
         assert [kernel(*row) for row in rows] == wanted
         assert [kernel(*row) for row in reversed(rows)] == wanted[::-1]
-    assert kernel._python_calls == calls
+    assert kernel.python_calls == calls
 
 
 @needs_native

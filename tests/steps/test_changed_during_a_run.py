@@ -14,8 +14,8 @@ from unittest import mock
 import pytest
 
 import whorl
+from whorl.fingerprint.place import Place
 from whorl.steps import writes
-from whorl.steps.place import Place
 
 LIMIT = 1
 UNREAD = 1

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import whorl
-from whorl.steps.watch import Watch
+from whorl.fingerprint.watch import Watch
 
 _numbers = itertools.count()
 

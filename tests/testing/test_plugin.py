@@ -120,6 +120,7 @@ def test_an_audit_with_doubts_fails_the_test(tests: pytest.Pytester) -> None:
 
         class Careless:
             name, version = "careless", "1"
+            ignores = ("SEEN",)  # which is a lie
             def compile(self, program, inputs):
                 inputs.arg("n").type()
                 return whorl.Artifact({}, {"n": 10 // SEEN[0]})

@@ -7,12 +7,12 @@ import os
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
 from whorl.fingerprint.digest import hash_hex
-from whorl.late import dataclass
+from whorl.late import NamedTuple, dataclass
 from whorl.lazy import importing
 from whorl.reads.world import ABSENT
 from whorl.settings import encoded
@@ -22,15 +22,21 @@ from .target import Target, host
 if TYPE_CHECKING:
     from importlib import metadata
 
+    from whorl.errors import UnsupportedRead
     from whorl.reads import Recorder
 
 __all__ = [
+    "NOT_COUNTED",
     "Compiler",
+    "CompilerCode",
     "Program",
     "Said",
     "asked_of",
     "check_compiler",
+    "counts_by_version",
     "declared_environment",
+    "declared_ignores",
+    "installed_as",
     "said_by",
     "see_settings",
     "target_of",
@@ -52,6 +58,25 @@ class Program:
         return self.code.name
 
 
+class CompilerCode(NamedTuple):
+    """The code of a compiler and all that it reads, as it was when `digest` was taken.
+
+    `holds()` says whether it still is so. `load` is the method that makes artifacts callable, in
+    every process anew, and not in the digest. `refused` says why the code cannot be known, if it
+    cannot. `met` is what was met, by path. Made by `compiler_code`.
+    """
+
+    digest: str
+    holds: Callable[[], bool]
+    load: object = None
+    refused: UnsupportedRead | None = None
+    met: Mapping[str, object] = types.MappingProxyType({})
+
+
+NOT_COUNTED: Final = CompilerCode("", lambda: True)
+"""Of a compiler that counts by its version."""
+
+
 @runtime_checkable
 class Compiler(Protocol):
     """A compiler that whorl keeps the results of.
@@ -65,7 +90,10 @@ class Compiler(Protocol):
     - `toolchain`: a text that identifies what it calls, such as `cc --version`; by default the
       distribution that the compiler's class is from;
     - `settings`: the names of its attributes that decide what it makes. Without it all that the
-      instance holds counts, by value.
+      instance holds counts, by value;
+    - `ignores`: names of globals and attributes of classes that its code reads and that decide
+      nothing (`LOCK`, `emit.LOCK`, `Toy.hits`);
+    - `code = "by version"`: its code does not count beside its `version`.
     """
 
     name: str
@@ -87,6 +115,8 @@ def check_compiler(compiler: object) -> None:
         if not callable(getattr(compiler, name, None)):
             raise TypeError(f"{type(compiler).__name__} is no compiler: it has no method {name!r}")
     declared_environment(compiler)
+    declared_ignores(compiler)
+    counts_by_version(compiler)
     with importing:
         from whorl.reads.settings import declared_settings
 
@@ -116,6 +146,35 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
                 "nothing that a system can have in its environment"
             ) from None
     return declared
+
+
+def declared_ignores(compiler: object) -> frozenset[str]:
+    """The names that a compiler's code reads and that do not count."""
+    declared = getattr(compiler, "ignores", ())
+    if not isinstance(declared, tuple | list) or not all(type(name) is str for name in declared):
+        raise TypeError(
+            f"{type(compiler).__name__}.ignores names what its code reads and decides nothing: "
+            f'a tuple such as ("LOCK",), not {declared!r}'
+        )
+    return frozenset(declared)
+
+
+def counts_by_version(compiler: object) -> bool:
+    """Whether the code of a compiler does not count: whorl's own, or one that says so."""
+    said = getattr(compiler, "code", None)
+    if said is not None and said != "by version":
+        raise TypeError(f'{type(compiler).__name__}.code is "by version" or absent, not {said!r}')
+    return said is not None or type(compiler).__module__.partition(".")[0] == "whorl"
+
+
+def installed_as(compiler: object) -> str:
+    """The distribution that a compiler's class was installed from; empty for the user's own."""
+    with importing:
+        from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
+
+    module = type(compiler).__module__
+    home = DEFAULT_BOUNDARY.home(module, getattr(sys.modules.get(module), "__file__", None))
+    return "" if home.kind == "user" else f"{home.name} {home.version}"
 
 
 def see_settings(compiler: object, recorder: Recorder) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from whorl.errors import CompilerFailed, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import class_label
 from whorl.late import replace
-from whorl.lazy import logger
+from whorl.lazy import logger, room
 from whorl.reads import Inputs, Recorder
 from whorl.reads.both import both_facts
 from whorl.reads.signature import array_signature
@@ -27,7 +28,7 @@ from whorl.store import Ending
 from whorl.store.journal import journal_of
 from whorl.store.making import making
 
-from .compiler import Program, see_settings
+from .compiler import CompilerCode, Program, see_settings
 from .explain import changes_between
 from .key import artifact_key, flight_name, function_group, key_parts, shape_key
 from .listening import emit, watches
@@ -37,7 +38,10 @@ from .target import Properties
 from .telling import miss_explained
 
 if TYPE_CHECKING:
+    from . import compiler_code
     from .kernel import Kernel, Request
+else:
+    compiler_code = room("whorl.jit.compiler_code", globals())  # whorl's own need none
 
 __all__ = ["made_for"]
 
@@ -83,7 +87,11 @@ def _coarse(world: World) -> list[Plain]:
 
 def _compile(kernel: Kernel, request: Request) -> Specialization:
     recorder = Recorder(request.world, by_identity=kernel.choices.cache != "disk")
+    code = request.start.compiler
+    before = compiler_code.spelled(code) if code.met else {}
     artifact, seconds = _compiled(kernel, request, recorder)
+    if code.refused is not None:
+        recorder.only_here.append(f"{code.refused.path}: {code.refused.reason}")
     trace = recorder.trace
     made = Specialization(
         None,
@@ -108,6 +116,8 @@ def _compile(kernel: Kernel, request: Request) -> Specialization:
     changes = [str(change) for change in changes_between(trace, made.facts, facts.durable)]
     if not request.start.is_of(kernel.function):
         changes.insert(0, "its own code or name")
+    if not code.holds():
+        changes += _changes_of_compiler(kernel, code, before)
     if changes:
         log.warning(
             "what %s was compiled from changed while it was compiled; it is not kept: %s",
@@ -124,6 +134,22 @@ def _compile(kernel: Kernel, request: Request) -> Specialization:
         made = _stored(kernel, made, name, request, seconds)
         kernel._hint(request, name, shape.reads)
     return kernel._remember(name, shape.reads, request, facts, made)
+
+
+def _changes_of_compiler(
+    kernel: Kernel, code: CompilerCode, before: Mapping[str, object]
+) -> list[str]:
+    """What of its own code, or of what that reads, a compiler has changed while it compiled."""
+    now = kernel._compiler_code(None)
+    if now.digest == code.digest:
+        return []
+    after = compiler_code.spelled(now)
+    paths = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+    what = min(paths, key=lambda path: not path.startswith("global:"), default="its code")
+    name = what.rpartition(".")[2]
+    cls = type(kernel.compiler).__name__
+    leave = f"; if that decides nothing, write `ignores = ({name!r},)` in class {cls}"
+    return [f"{what} of the compiler{leave if what.startswith('global:') else ''}"]
 
 
 def _compiled(kernel: Kernel, request: Request, recorder: Recorder) -> tuple[Artifact, float]:

@@ -15,7 +15,7 @@ from whorl.reads.replay import facts_now
 from whorl.reads.words import contrast
 from whorl.store import Store
 
-from .key import ProgramKey
+from .key import COMPILER_CODE, ProgramKey
 from .stored import records
 
 __all__ = ["Change", "Compiled", "Explanation", "changes_between", "changes_since", "explain"]
@@ -24,6 +24,8 @@ ARCHITECTURE: Final = "target:architecture"
 TRACES_COMPARED: Final = 64
 FOLLOWED: Final = ', and on_drift is "recompile"'
 EDITED: Final = "its code was edited"
+ANOTHER: Final = "the program is another"
+_EDITS: Final = {"code": EDITED, COMPILER_CODE: "its compiler was edited"}
 _AMBIENT: Final = frozenset(("global", "func", "env"))
 _AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
 
@@ -122,8 +124,8 @@ def explain(
             for name in {**old, **new}
             if old.get(name) != new.get(name)
         )
-        is_edited = [change.path for change in changes] == ["code"]
-        reason = EDITED if is_edited else "the program is another"
+        differ = [change.path for change in changes]
+        reason = _EDITS.get(differ[0], ANOTHER) if len(differ) == 1 else ANOTHER
         return Explanation(kernel, "miss", reason, changes)
     return Explanation(kernel, "miss", "first compile")
 

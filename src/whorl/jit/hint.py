@@ -143,6 +143,12 @@ class FileHint:
         self.hint = hint
         self._single: dict[StableDigest, Hint] = {}
 
+    def read(self) -> Hint:
+        """What is known of the file; read from the store if nothing was so far."""
+        if self.hint is NO_HINT:
+            self.hint = Hint.of(self.store, self.key)
+        return self.hint
+
     def about(self, lead: StableDigest) -> Hint:
         """What tells of a lead; if nothing does, others may have told of it by now."""
         if lead in self.hint.leads:

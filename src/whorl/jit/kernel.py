@@ -48,9 +48,12 @@ from whorl.store.default import prepare
 
 from .binding import Binding
 from .compiler import (
+    NOT_COUNTED,
     Compiler,
+    CompilerCode,
     Said,
     asked_of,
+    counts_by_version,
     declared_environment,
     said_by,
     target_of,
@@ -65,10 +68,13 @@ from .target import Target
 
 if TYPE_CHECKING:
     from whorl.errors import KernelError, RequiredHit
+    from whorl.fingerprint.definition import Text
+    from whorl.store import Store
 
-    from . import compiling, decorator, telling
+    from . import compiler_code, compiling, decorator, telling
     from .explain import Explanation
 else:  # what a process that finds everything has no need of
+    compiler_code = room("whorl.jit.compiler_code", globals())
     compiling = room("whorl.jit.compiling", globals())
     decorator = room("whorl.jit.decorator", globals())
     telling = room("whorl.jit.telling", globals())
@@ -105,8 +111,9 @@ class Start(NamedTuple):
     """Where the lookups of a kernel begin: its program, and what the hint of its file says."""
 
     program: ProgramKey
-    place: tuple[Variables, Said]  # among the others of its kernel
+    place: tuple[Variables, Said, str]  # among the others of its kernel
     toolchain: str
+    compiler: CompilerCode
     lead: StableDigest | None  # None: the code has no file
     told: FileHint | None
     shapes: Mapping[StableDigest, Rows]  # of that lead, by their names
@@ -138,9 +145,9 @@ class Request(NamedTuple):
 # that it has copied from the function count there, if at all.
 @uncounted(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @uncounted(
-    "_binding", "_code", "_counts", "_definition", "_drift_told", "_environment", "_heard", "_home",
-    "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache", "_placed",
-    "_replays", "_shapes", "_starts", "_told",
+    "_binding", "_code", "_codes", "_counts", "_definition", "_drift_told", "_environment",
+    "_heard", "_home", "_known", "_lasting", "_lock", "_module", "_name", "_own", "_own_cache",
+    "_placed", "_replays", "_shapes", "_starts", "_told",
 )  # fmt: skip
 class Kernel:
     """A function that is compiled when it is called, and never twice for the same facts.
@@ -198,7 +205,8 @@ class Kernel:
             self.choices.options,
         )
         self._told = self._glanced()
-        self._starts: dict[tuple[Variables, Said], Start] = {}
+        self._starts: dict[tuple[Variables, Said, str], Start] = {}
+        self._codes: tuple[CompilerCode, ...] = ()
         self._drift_told: tuple[tuple[str, str, str], ...] = ()
         self._shapes = Generations()  # the last: see `_request`
 
@@ -264,7 +272,7 @@ class Kernel:
         if (
             self.function.__code__ is not self._known
             or _loaded(self._home) is not self._module
-            or (self._heard and said_by(self.compiler) != self._heard)
+            or (self._heard and self._says_otherwise())
         ):
             self._begin_again_if_need_be()
         values = self._binding.bind(*args, **kwargs)
@@ -292,9 +300,42 @@ class Kernel:
             if (
                 self.function.__code__ is not self._known
                 or _loaded(self._home) is not self._module
-                or (self._heard and said_by(self.compiler) != self._heard)
+                or (self._heard and self._says_otherwise() and not self._is_same_compiler())
             ):
                 self._begin_again()
+
+    def _says_otherwise(self) -> bool:
+        """Whether the compiler says something else of itself, or something of its code is new."""
+        if said_by(self.compiler) != self._heard:
+            return True
+        for code in self._codes:  # noqa: SIM110  # one, as a rule: this is sooner
+            if not code.holds():
+                return True
+        return False
+
+    def _is_same_compiler(self) -> bool:
+        """Whether nothing but objects are others, and what they say is the same."""
+        if said_by(self.compiler) != self._heard or len(self._codes) != 1:
+            return False
+        (before,), now = self._codes, self._compiler_code(None)
+        self._codes = (now,)
+        return (now.digest, now.load) == (before.digest, before.load)
+
+    def _compiler_code(self, sources: StoredSources | None) -> CompilerCode:
+        """The code of its compiler as it is now; raises where that cannot be known.
+
+        What the hint of the function's file says of sources is about those of its compiler too.
+        """
+        if not self._can_say_otherwise or counts_by_version(self.compiler):
+            return NOT_COUNTED
+        if sources is not None and self.choices.cache != "process":
+            _, source, text = self._in_text(self._code, sources)
+            if source is not None:
+                sources.hinted = self._hint_of_file(text, sources.place).read().rows
+        code = compiler_code.code_of(self.compiler)
+        if code.refused is not None and self.choices.cache == "disk":
+            raise code.refused.with_traceback(None)
+        return code
 
     def _recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
         for shape in self._shapes.young.get(target.architecture, ()):
@@ -394,22 +435,21 @@ class Kernel:
             self._heard = said
         if said[2] is None:
             said = asked_of(self.compiler)
-        place = self._environment.now(), said
+        by = self._compiler_code(sources)
+        place = self._environment.now(), said, by.digest
         starts = self._starts  # before the code: one of an older code is not put among new ones
         start = starts.get(place)
         if start is None:
             code, name = self._code, self.function.__name__
             toolchain = toolchain_of(self.compiler) if said[2] is None else said[2]
-            outside = self._lasting.now(name, said, toolchain)
+            outside = self._lasting.now(name, said, toolchain, by.digest)
             cache.uses(toolchain)
             told, found = None, None
             lead: StableDigest | None = None
             shapes: Mapping[StableDigest, Rows] = {}
             _, source, text = self._in_text(code, sources)
             if source is not None and self.choices.cache != "process":
-                lead, told = lead_of(outside, source), self._told
-                if told is None or told.store is not cache.store:
-                    told = self._told = told_of(text, cache.store, self._definition)
+                lead, told = lead_of(outside, source), self._hint_of_file(text, cache.store)
                 hint = told.about(lead)
                 shapes = hint.shapes(lead)
                 sources.hinted = hint.rows
@@ -417,9 +457,18 @@ class Kernel:
             program = ProgramKey.of(outside, code, found or code_digest(code))
             if len(starts) >= PROGRAMS_KEPT:
                 starts.clear()
-            start = make(Start, (program, place, toolchain, lead, told, shapes, code, name))
+            start = make(Start, (program, place, toolchain, by, lead, told, shapes, code, name))
             starts[place] = start
+        if by is not NOT_COUNTED and all(code is not by for code in self._codes):
+            self._codes = (*(code for code in self._codes if code.digest != by.digest), by)
         return start
+
+    def _hint_of_file(self, text: Text, store: Store) -> FileHint:
+        """The hint of the function's file in a store."""
+        told = self._told
+        if told is None or told.store is not store:
+            told = self._told = told_of(text, store, self._definition)
+        return told
 
     def _in_text(self, code: types.CodeType, sources: StoredSources) -> CodeInText:
         """The function's own code in its text."""

@@ -21,6 +21,7 @@ from .compiler import Compiler, Said
 from .target import Target
 
 __all__ = [
+    "COMPILER_CODE",
     "Outside",
     "ProgramKey",
     "artifact_key",
@@ -39,7 +40,7 @@ Pair = tuple[str, str]
 
 
 class ProgramKey(NamedTuple):
-    """What stands for a program: the function's own code, the compiler, its toolchain."""
+    """What stands for a program: the function's own code, the compiler, its code and toolchain."""
 
     outside: Outside
     code: str  # its digest, and what that was taken from
@@ -78,21 +79,32 @@ class Outside(NamedTuple):
         )
         return cls((("function", name), *pairs), (str(digest_of(pairs)),))
 
-    def now(self, name: str, said: Said, toolchain: str) -> Outside:
-        """This, and what a function and a compiler say of themselves now."""
+    def now(self, name: str, said: Said, toolchain: str, code: str) -> Outside:
+        """This, and what a function and a compiler say of themselves now.
+
+        `code` is the digest of the compiler's code, empty if that does not count.
+        """
         lasting, (digest, *_) = self
         compiler, version, *_ = said
-        return make(Outside, (lasting, (digest, name, f"{compiler} {version}", toolchain)))
+        counting = (digest, name, f"{compiler} {version}", toolchain)
+        return make(Outside, (lasting, (*counting, code) if code else counting))
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """All of it in words."""
         function, *lasting = self.lasting
-        _, name, compiler, toolchain = self.counting
+        _, name, compiler, toolchain, *code = self.counting
         said = (("compiler", compiler), ("toolchain", toolchain))
-        return (function, ("name", name), *lasting, *said)
+        return (
+            function,
+            ("name", name),
+            *lasting,
+            *said,
+            *((COMPILER_CODE, digest) for digest in code),
+        )
 
 
+COMPILER_CODE: Final = "compiler code"
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"
 
 

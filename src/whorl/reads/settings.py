@@ -19,11 +19,14 @@ from .trace import Aspect, Path, Read, Step
 if TYPE_CHECKING:
     from whorl.fingerprint.layout import Layout
 
-__all__ = ["declared_settings", "names_held", "setting_reads"]
+__all__ = ["PROTOCOL", "declared_settings", "names_held", "setting_reads"]
 
-_KNOWN: Final = frozenset(
-    ("name", "version", "environment", "toolchain", "target", "settings", "compile", "load")
-)
+PROTOCOL: Final = frozenset(
+    (
+        "name", "version", "environment", "toolchain", "target", "settings", "compile", "load",
+        "ignores", "code",
+    )
+)  # fmt: skip
 """What the protocol asks a compiler for: part of the program, or asked anew for every call."""
 
 
@@ -58,7 +61,7 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
         return (Read(Path("compiler", ""), Aspect.VALUE),)
     layout = layout_of(type(compiler))
     slots = tuple(name for name, _ in layout.slots if type(name) is str)
-    names = sorted({*slots, *names_held(compiler)} - _KNOWN)
+    names = sorted({*slots, *names_held(compiler)} - PROTOCOL)
     return (*map(_setting, names), *_none_other(layout))
 
 

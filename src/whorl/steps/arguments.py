@@ -16,14 +16,16 @@ from math import inf
 from typing import Any, Final
 
 from whorl.fingerprint import Digest, Fingerprinter
+from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.digest import hash_bytes
 from whorl.fingerprint.emit import BUDGET
-from whorl.fingerprint.lookup import derives, module_name, qualname
+from whorl.fingerprint.lookup import derives, module_name, mro, qualname
+from whorl.fingerprint.markers import FieldRule, Marker
 from whorl.fingerprint.run import Overrun, Run, Table
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
 
-from .classes import ClassFinder
+from .ambient import AMBIENT_CLASSES
 from .parameters import leaf_test
 
 __all__ = ["PLAIN", "SHORT", "Arguments"]
@@ -41,7 +43,7 @@ class Arguments:
 
     def __init__(self, policy: Fingerprinter) -> None:
         self.policy = policy
-        self.classes_of = ClassFinder(policy._describer)
+        self.classes_of = ClassFinder(policy._describer, _depends_on_surroundings)
         emitters = policy._emitters
         self._walks: tuple[tuple[Table, Any, float], ...] = (
             (emitters.quick, emitters.learn_quick, BUDGET),
@@ -51,6 +53,12 @@ class Arguments:
         self._met: dict[tuple[str, str], weakref.ref[type]] = {}
         self._met_from = (0, 0)
         self._has_doubles = False
+
+    @property
+    def rules(self) -> tuple[object, ...]:
+        """The functions of the policy that say what stands for a value: part of every world."""
+        rules = self.policy._policy.rules.values()
+        return tuple(rule for rule in rules if not isinstance(rule, Marker | FieldRule))
 
     def digest(self, value: object) -> Digest:
         """The digest of one argument; one that is a digest already is its own.
@@ -129,6 +137,12 @@ class Arguments:
 def _is_code(value: object) -> bool:
     kind = type(value)
     return kind is types.FunctionType or kind is type or derives(kind, type)
+
+
+def _depends_on_surroundings(cls: type) -> bool:
+    """Whether methods of a class open files, or go by settings of the process."""
+    is_path = any(module_name(base).partition(".")[0] == "pathlib" for base in mro(cls))
+    return is_path or (module_name(cls), qualname(cls)) in AMBIENT_CLASSES
 
 
 PLAIN: Final = Arguments(Fingerprinter())

@@ -24,7 +24,7 @@ from .keeper import keeper_of
 from .parameters import Parameters, leaf_test
 from .process_store import ProcessStore
 from .results import OnDrift, Request, Results, _epoch, group_of, name_of
-from .values import Serializer, serializer_name
+from .values import Serializer
 from .world import Told, Unsteady, surroundings_of
 
 __all__ = ["BoundCached", "CachedFunction", "cached"]
@@ -303,6 +303,7 @@ class _Options:
             has_paths=bool(self.marked("by_content")),
         )
         own_key = () if self.key is None or policy is not PLAIN else (self.key,)
+        own_key = (*own_key, *policy.rules)
         return Results(
             name,
             function,
@@ -321,7 +322,7 @@ class _Options:
             reads=(*self.reads, *own_key),
             salt=self.salt,
             on_drift=self.on_drift,
-            way="" if self.serializer is None else serializer_name(self.serializer),
+            serializer=self.serializer,
         )
 
 

@@ -43,9 +43,8 @@ from whorl.fingerprint.lookup import (
     mro,
     reified,
 )
+from whorl.fingerprint.watch import function_scope
 from whorl.late import dataclass
-
-from .watch import function_scope
 
 __all__ = ["HASHES", "HAVE_PATHS", "SCOPES", "Kind", "Outside", "named_outside", "outside_reads"]
 

@@ -49,7 +49,9 @@ from .outside import FILES
 from .parameters import Content
 from .progress import Progress
 from .spelling import spelled
+from .values import Serializer
 from .world import EVERYTHING, LOCKS, Surroundings, Told, Unsteady, World, world_of
+from .written_by import WrittenBy
 
 if TYPE_CHECKING:
     from .writes import Writes
@@ -110,7 +112,7 @@ class Results:
         declared: Declared,
         reads: Sequence[object] = (),
         salt: str = "",
-        way: str = "",
+        serializer: Serializer | None = None,
         on_drift: OnDrift = "rerun",
     ) -> None:
         self.name = name
@@ -128,7 +130,7 @@ class Results:
         self._reads = tuple(reads)
         self._surroundings = surroundings
         self._salt = salt
-        self._way = way
+        self._written_by = WrittenBy(name, serializer, surroundings)
         self._on_drift = on_drift
         self._first: dict[tuple[int, ...], tuple[object, StableDigest, dict[str, str]]] = {}
         self._worlds: dict[tuple[int, ...], tuple[tuple[object, ...], World]] = {}
@@ -213,7 +215,7 @@ class Results:
         salts = {
             "salt": self._salt,
             "WHORL_CACHE_SALT": settings.current().cache_salt.value,
-            "written by": self._way,
+            "written by": self._written_by.now(),
         }
         return (*self.declared.now(), *([name, held] for name, held in salts.items() if held))
 

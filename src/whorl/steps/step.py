@@ -27,7 +27,7 @@ from .declared import Declared, listed, variables_of
 from .keeper import keeper_of
 from .process_store import ProcessStore
 from .results import Request, Results, group_of, name_of
-from .values import Serializer, serializer_name
+from .values import Serializer
 from .world import Told, Unsteady, surroundings_of
 
 __all__ = ["CachedStep", "Chain", "Step", "chain"]
@@ -289,9 +289,13 @@ class CachedStep(Step[In, Out]):
                 listed("ignores", ignores), policy.policy._policy.boundary, declared
             ),
             declared=declared,
-            reads=(*listed("reads", reads), *(() if self._key is None else (self._key,))),
+            reads=(
+                *listed("reads", reads),
+                *(() if self._key is None else (self._key,)),
+                *policy.rules,
+            ),
             salt=salt,
-            way="" if serializer is None else serializer_name(serializer),
+            serializer=serializer,
         )  # fmt: skip
 
     def __whorl_told__(self) -> Told:

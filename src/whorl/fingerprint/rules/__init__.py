@@ -49,7 +49,7 @@ COVERS_ATTRIBUTES: Final[ClassTable[bool]] = ClassTable(dict.fromkeys(callables.
 OWNED_NAMES: Final = standard.OWNED_NAMES
 """Names in the instance dictionary that belong to the content of a class with a rule."""
 
-_LIBRARIES: Final = {"numpy": f"{__name__}.arrays"}
+_LIBRARIES: Final = {"numpy": f"{__name__}.arrays", "numpy.ma": f"{__name__}.masked"}
 _joined: Final[set[str]] = set()
 
 

@@ -1,0 +1,333 @@
+"""Code in, the digest of it and of all that it reads out, with a check that it is still so.
+
+The digest is made of normalized syntax trees, defaults, captured values, globals and attributes
+of modules, followed through every call as far as the user's own code goes; installed
+distributions count by version. What was met on the way is watched (`watch`) and listed by path,
+for whoever asks why. Cached functions (`steps.world`) and compilers (`jit.compiler_code`) count
+in this way.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar, cast
+
+from whorl.errors import UnsupportedFunction, UnsupportedValue
+
+from .boundary import DEFAULT_BOUNDARY, Boundary
+from .bytecode import reads_of
+from .describe import Describer
+from .digest import StableDigest, hash_hex
+from .graph import Graph
+from .introspection import introspection_in
+from .lookup import (
+    class_name,
+    derives,
+    instance_dict,
+    module_name,
+    qualname,
+    type_name,
+)
+from .modes import Introspection, Mode
+from .names import known_module_name
+from .policy import Policy
+from .refusal import DEFAULT_REMEDY, Refused
+from .rules.builtin import dict_node
+from .tokens import FORMAT, Node, is_flat, marshalled
+from .walk import walk
+from .watch import Check, Watch
+
+__all__ = ["LOCKS", "Survey", "module_of", "readable", "surveyed"]
+
+LOCKS: Final = ("_thread.lock", "_thread.RLock")
+_ATTEMPTS: Final = 5
+
+S = TypeVar("S", bound="Survey")
+
+
+def surveyed(
+    make: Callable[[frozenset[Introspection]], S],
+    roots: tuple[object, ...],
+    named: Iterable[type] = (),
+) -> tuple[StableDigest, Check, S] | None:
+    """The digest of code, a check that it is still so, and the walk that found both.
+
+    `make` makes a walk that sees so much. `named` are classes whose names have to lead to them.
+    None where what is read does not rest for as long as a walk takes.
+    """
+    for _ in range(_ATTEMPTS):
+        survey = make(frozenset())
+        try:
+            digest = survey.digest(roots)
+            while not survey.sights <= survey.sees:  # it looks at more than was shown to it
+                survey = make(survey.sees | survey.sights)
+                digest = survey.digest(roots)
+        finally:
+            walk.forget()
+        for cls in named:
+            survey.watch.is_named(cls)
+        holds = survey.watch.check()
+        if holds():  # otherwise another thread has changed something on the way
+            return digest, holds, survey
+    return None
+
+
+class Survey:
+    """One walk over code: what it says, what it met, and what has to stay as it is.
+
+    `name` is whose code it is, for errors. `ignores` are names that do not count (`LOCK`,
+    `solver.LOCK`, `Model.lock`), `objects` things that do not.
+    """
+
+    counting = "Pass what counts of it as an argument (numbers, texts, arrays), "
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        ignores: frozenset[str] = frozenset(),
+        objects: Iterable[object] = (),
+        boundary: Boundary = DEFAULT_BOUNDARY,
+        sees: frozenset[Introspection] = frozenset(),
+    ) -> None:
+        self.name = name
+        self.ignores = ignores
+        self.boundary = boundary
+        self.sees = sees
+        self.sights: frozenset[Introspection] = frozenset()
+        self.describer = Describer(Policy(boundary=boundary), Mode.CODE, sees)
+        self._ignored = {id(value): value for value in objects}
+        self.watch = Watch(self.describer, self.is_ignored)
+        self.met: dict[str, object] = {}
+        self.names: dict[str, str] = {}
+        self.roots: tuple[object, ...] = ()
+        self.ignores_of: dict[int, frozenset[str]] = {}  # by the addresses of functions
+
+    def leaving_out(self, name: str) -> str:
+        """What to write so that a name does not count."""
+        return f"whorl.cached(ignores=[{name!r}])"
+
+    def digest(self, roots: tuple[object, ...]) -> StableDigest:
+        """The digest of these, and of all that their code reads."""
+        self.roots = roots
+        graph = Graph(roots, self._describe, self._blame)
+        self.sights = introspection_in(graph)
+        names: dict[str, None] = {}
+        for function in self.called(graph):
+            if graph.node_of(function).tag == b"function":
+                names.update(dict.fromkeys(reads_of(function.__code__).attributes))
+        self.watch.names_used(names)
+        python = sys.implementation.cache_tag  # what builtins do is up to the version
+        parts = (FORMAT, python, self.boundary.parts(), graph.tokens, *self.beside(graph))
+        return StableDigest(hash_hex(marshalled(parts)))
+
+    def called(self, graph: Graph) -> Iterable[types.FunctionType]:
+        """The functions that a call can come to."""
+        return cast("list[types.FunctionType]", graph.reached(types.FunctionType))
+
+    def beside(self, graph: Graph) -> list[str]:
+        """What else counts for such code, in words of digests."""
+        return []
+
+    def _describe(self, value: object) -> Node:
+        if id(value) in self._ignored:
+            return Node(b"ignored")
+        seen = self.watch.sees_at_once(value)
+        if type(value) is types.FunctionType:
+            node = self._function(value)
+        else:
+            node = self.describer(value)
+            if node.tag == b"class":
+                node = self._class(cast("type", value), node)
+        if not seen and (node.tag != b"named" or derives(type(value), type)):
+            self.watch.see(value)
+        node = self.completed(value, node)
+        for child in node.values:
+            self._flat(child)
+        for item in node.items or ():
+            for child in item:
+                self._flat(child)
+        return node
+
+    def completed(self, value: object, node: Node) -> Node:
+        """The node of a value, with what it says about itself."""
+        return node
+
+    def _flat(self, child: object) -> None:
+        """A short list of leaves is written down by whoever holds it, and can change like any."""
+        if type(child) is Node:
+            for inner in child.values:
+                self._flat(inner)
+            for item in child.items or ():
+                for inner in item:
+                    self._flat(inner)
+        elif type(child) is list and is_flat(child):
+            self.watch.see(child)
+
+    def _function(self, function: types.FunctionType) -> Node:
+        node = self.describer(function)
+        if node.tag != b"function":
+            return node
+        path = f"{module_of(function)}.{function.__qualname__}"
+        self._met(f"code:{path}", function)
+        names, values = [node.label(i) for i in range(len(node.values))], list(node.values)
+        for label in (".__globals__", ".__closure__"):
+            at = names.index(label)
+            values[at] = self._counted(values[at], function)
+        for label, held in zip(names, values, strict=True):
+            self._meet(label, held, function, path)
+        return Node(node.tag, values, node.label)
+
+    def _counted(self, node: object, function: types.FunctionType) -> object:
+        """The globals or captured values of a function, less those that do not count."""
+        if type(node) is not Node or node.keys is None:
+            return node
+        if not self.ignores and not self.ignores_of.get(id(function)):
+            return node
+        reads = zip(cast("Sequence[str]", node.keys), node.values, strict=True)
+        return dict_node(
+            {path: held for path, held in reads if not self.is_ignored(path, function)}
+        )
+
+    def is_ignored(self, path: str, function: types.FunctionType) -> bool:
+        """Whether a global or captured variable of a function does not count."""
+        module = module_of(function)
+        names = self.ignores | self.ignores_of.get(id(function), frozenset())
+        if path == "globals()":  # all that there is, because of one that can read anything
+            return not names.isdisjoint(("globals", "eval", "exec"))
+        return path in names or f"{module}.{path}" in names
+
+    def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
+        if type(held) is not Node:
+            if label in (".__defaults__", ".__kwdefaults__") and held is not None:
+                self._met(f"default:{path}", held)
+            return
+        kind = {".__globals__": "global", ".__closure__": "cell"}.get(label)
+        if kind is None or held.keys is None:
+            return
+        for name, value in zip(held.keys, held.values, strict=True):
+            if type(value) is types.FunctionType or derives(type(value), type):
+                continue  # met by itself
+            if type(value) is Node:
+                continue
+            if kind == "cell":
+                place = self._met(f"cell:{path}.{name}", value)
+            else:
+                place = f"global:{module_of(function)}.{name}"
+                self.met[place] = value
+            if not derives(type(value), types.ModuleType):  # whose other names may count
+                self.names[place] = str(name)
+
+    def _class(self, cls: type, node: Node) -> Node:
+        """A class, less those of its attributes that do not count."""
+        path = f"{known_module_name(module_name(cls))}.{qualname(cls)}"
+        self._met(f"class:{path}", cls)
+        *parts, content = node.values
+        if not self.ignores or type(content) is not Node or content.keys is None:
+            return node
+        held = zip(cast("Sequence[str]", content.keys), content.values, strict=True)
+        names = self.ignores
+        counted = dict_node(
+            {
+                name: value
+                for name, value in held
+                if f"{path}.{name}" not in names and f"{qualname(cls)}.{name}" not in names
+            }
+        )
+        return Node(node.tag, [*parts, counted], node.label)
+
+    def _met(self, path: str, value: object) -> str:
+        """Several functions of one name are told apart by number."""
+        number, place = 1, path
+        while place in self.met:
+            number += 1
+            place = f"{path} ({number})"
+        self.met[place] = value
+        return place
+
+    def _blame(self, path: str, culprit: object, refusal: Refused) -> Exception:
+        inside = refusal.inside
+        reason, remedy, kind = refusal.reason, refusal.remedy, type_name(type(culprit))
+        where = readable(self._from_names(path))
+        if inside is not None:
+            reason, remedy, kind = inside.reason, inside.remedy, inside.type_name
+            where += inside.path.removeprefix("value")
+        if remedy in ("", DEFAULT_REMEDY):
+            remedy = self._remedy(self._from_names(path), inside, kind)
+        return UnsupportedFunction(self.name, where, kind, reason, remedy)
+
+    def _remedy(self, path: str, inside: UnsupportedValue | None, kind: str) -> str:
+        """What to do about something that was found along a path and has no fingerprint."""
+        name, rest = _ends(path)
+        rest += "" if inside is None else inside.path.removeprefix("value")
+        item = rest[2:-2] if rest.startswith("['") and rest.endswith("']") else ""
+        cls = self._class_named(name) if item.isidentifier() else None
+        held = next((met for path, met in self.met.items() if path.endswith(f".{name}")), None)
+        if cls is not None:
+            name, rest = f"{qualname(cls)}.{item}", ""
+        elif module_name(type(held)).partition(".")[0] == "threading":  # a condition, an event
+            kind, rest = LOCKS[0], ""
+        if name and not rest:
+            leave = f"out with {self.leaving_out(name)}."
+            if kind in LOCKS:
+                return f"No result depends on a lock: leave it {leave}"
+            return f"{self.counting}and leave the thing itself {leave}"
+        marker = self._marker(held, rest)
+        if marker and kind in LOCKS:
+            return f"No result depends on a lock: leave it out with {marker}."
+        if marker:
+            return f"{self.counting}and leave the attribute out with {marker}."
+        return (
+            f"{self.counting}keep the thing itself in a global of its own, and leave that out with "
+            f"{self.leaving_out('THAT_GLOBAL')}."
+        )
+
+    def _marker(self, held: object, rest: str) -> str:
+        """What to write above a class of the user's so that an attribute does not count."""
+        *way, attribute = rest.removeprefix(".").split(".")
+        for step in way:
+            held = (instance_dict(held) or {}).get(step)
+        cls = type(held)
+        if not attribute.isidentifier() or self.describer.home(module_name(cls)).kind != "user":
+            return ""
+        return f"@whorl.exclude({attribute!r}) above class {class_name(cls)}"
+
+    def _class_named(self, name: str) -> type | None:
+        """The class that was met under a name, or through modules under a name that ends so."""
+        for path, met in self.met.items():
+            if path.startswith("class:") and f".{name}".endswith(f".{qualname(cast('type', met))}"):
+                return cast("type", met)
+        return None
+
+    def _from_names(self, path: str) -> str:
+        """A path that begins with a class of an argument as if the class were a global."""
+        number, _, rest = path.removeprefix("value[").partition("]")
+        root = self.roots[int(number)] if number.isdigit() else None
+        if not derives(type(root), type) or number == "0":
+            return path
+        return f"value[0].__globals__['{qualname(cast('type', root))}']{rest}"
+
+
+def module_of(function: types.FunctionType) -> str:
+    """The name of a function's module in every process."""
+    return known_module_name(str(function.__globals__.get("__name__", "")))
+
+
+def readable(path: str) -> str:
+    """`value[0].__globals__['helper'].__globals__['LOCK']` -> `helper -> LOCK`."""
+    names = []
+    for step in path.removeprefix("value[0]").split(".__globals__[")[1:]:
+        name, _, rest = step.partition("]")
+        names.append(name.strip("'") + rest.replace("['", ".").replace("']", ""))
+    return " -> ".join(names) if names else path.replace("value[0]", "the function", 1)
+
+
+def _ends(path: str) -> tuple[str, str]:
+    """The global or captured variable that a path comes to at last, and the way on from there."""
+    _, found, after = path.rpartition(".__globals__[")
+    if not found:
+        _, _, after = path.rpartition(".__closure__[")
+    name, _, rest = after.partition("]")
+    return name.strip("'"), rest

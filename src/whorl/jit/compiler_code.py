@@ -1,0 +1,148 @@
+"""A compiler in, the digest of its code and of all that it reads out.
+
+A compiler that is no part of an installed distribution is edited without a new version, so it
+counts as a cached function does: its class with bases and methods, the functions that these call,
+the constants that they read, as far as the user's own code goes. So do the classes of what it was
+set up with: a setting is known by its value, which names its class, and the compiler may call its
+methods. A class of an installed distribution counts by the version of that.
+
+What the protocol knows beside `compile` is not in the digest: of `target`, `toolchain`, `version`
+and settings the values are in the key, and `load` is called in every process anew. These may read
+what changes all the time: the current device, a table of opened libraries.
+
+The walk is made once for a compiler's class in a process, and again when something that it met is
+another: see `fingerprint.watch`.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Final
+
+from whorl.errors import UnsupportedFunction, UnsupportedRead
+from whorl.fingerprint.class_finder import ClassFinder
+from whorl.fingerprint.describe import Describer
+from whorl.fingerprint.fingerprinter import fingerprint
+from whorl.fingerprint.lookup import (
+    class_name,
+    class_vars,
+    derives,
+    instance_dict,
+    module_name,
+    mro,
+    qualname,
+)
+from whorl.fingerprint.modes import Introspection
+from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.policy import Policy
+from whorl.fingerprint.refusal import Refused
+from whorl.fingerprint.survey import Survey, surveyed
+from whorl.reads.settings import PROTOCOL, declared_settings, setting_reads
+
+from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, installed_as
+
+__all__ = ["code_of", "spelled"]
+
+CODES_KEPT: Final = 64
+_UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'
+
+
+def code_of(compiler: object) -> CompilerCode:
+    """The code of a compiler as it is now."""
+    beside = (*_held(compiler), *_classes_of_settings(compiler))
+    installed = "" if beside else installed_as(compiler)
+    if installed:
+        return CompilerCode(installed, NOT_COUNTED.holds)
+    roots = (type(compiler), *beside)
+    ignores = declared_ignores(compiler) | _known_otherwise(compiler)
+    place = (ignores, *map(id, roots))
+    known = _CODES.get(place)
+    if known is not None and known[1].holds():
+        return known[1]
+    if len(_CODES) >= CODES_KEPT:
+        _CODES.clear()
+    load: Any = getattr(compiler, "load")  # noqa: B009  # it has one: it was checked
+    load = getattr(load, "__func__", load)
+    code = _walked(type(compiler), roots, ignores)._replace(load=load)
+    _CODES[place] = roots, code
+    return code
+
+
+def _walked(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) -> CompilerCode:
+    name = class_name(cls)
+    try:
+        # Nothing stands first, where others have a function: paths begin with names of classes.
+        # Settings are known by the names of their classes, which have to go on leading to these.
+        named = [root for root in roots[1:] if isinstance(root, type)]
+        found = surveyed(lambda sees: _Survey(name, ignores, sees), (None, *roots), named)
+    except UnsupportedFunction as error:
+        path, kind, reason, remedy = error.path, error.type_name, error.reason, error.remedy
+    else:
+        if found is not None:
+            digest, holds, survey = found
+            return CompilerCode(str(digest), holds, met=survey.met)
+        path, kind, reason = name, "type", "what it reads changes all the time"
+        remedy = f"Until it rests, {_UNREADABLE}."
+    refused = UnsupportedRead(f"compiler code: {path}", kind, reason, remedy=remedy)
+    return CompilerCode("not known", NOT_COUNTED.holds, refused=refused)
+
+
+class _Survey(Survey):
+    """A walk over the code of a compiler."""
+
+    counting = "Let what counts of it be a setting of the compiler (numbers, texts), "
+
+    def __init__(self, name: str, ignores: frozenset[str], sees: frozenset[Introspection]) -> None:
+        super().__init__(name, ignores=ignores, sees=sees)
+
+    def leaving_out(self, name: str) -> str:
+        """What to write so that a name does not count."""
+        return f"`ignores = ({name!r},)` in class {self.name}, or {_UNREADABLE}"
+
+
+def _held(compiler: object) -> tuple[object, ...]:
+    """What the instance itself has in the place of the method."""
+    compile = (instance_dict(compiler) or {}).get("compile")
+    return () if compile is None else (compile,)
+
+
+def _known_otherwise(compiler: object) -> frozenset[str]:
+    """The attributes of its classes whose code does not count, because their values do."""
+    names = (PROTOCOL - {"compile"}).union(declared_settings(compiler) or ())
+    paths = (
+        f"{known_module_name(module_name(cls))}.{qualname(cls)}" for cls in mro(type(compiler))
+    )
+    return frozenset(f"{path}.{name}" for path in paths for name in names)
+
+
+def _classes_of_settings(compiler: object) -> tuple[type, ...]:
+    """The user's classes in what a compiler was set up with."""
+    values: list[Any] = []
+    for read in setting_reads(compiler):
+        if read.path.name != "__dict__":
+            values.append(getattr(compiler, read.path.name or "__dict__", None))
+    try:
+        return tuple(cls for cls in _CLASSES(values) if cls is not type(compiler))
+    except Refused:  # which is said where settings are read
+        return ()
+
+
+def spelled(code: CompilerCode) -> dict[str, object]:
+    """What was met and can change, by path, as it is now; for comparisons."""
+    return {path: _spelled(value) for path, value in code.met.items()}
+
+
+def _spelled(value: object) -> object:
+    if type(value) is types.FunctionType:
+        return id(value.__code__)
+    if derives(type(value), type):
+        stored: Any = class_vars(value)  # type: ignore[arg-type]  # it is a class
+        return tuple((name, id(held)) for name, held in stored.items())
+    try:
+        return str(fingerprint(value))
+    except Exception:  # it can only be told from others
+        return id(value)
+
+
+_CLASSES: Final = ClassFinder(Describer(Policy()))
+_CODES: Final[dict[tuple[object, ...], tuple[tuple[object, ...], CompilerCode]]] = {}

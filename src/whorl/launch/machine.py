@@ -1,0 +1,131 @@
+"""LLVM's text and a level in, machine code out; an object file in, its functions' addresses out."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from whorl.lazy import importing
+from whorl.locks import RLock
+
+from .level import host_level
+from .mapped import REFUSED, is_executable
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
+
+__all__ = [
+    "assembly",
+    "binding",
+    "load_functions",
+    "load_object",
+    "machine_code",
+    "optimised",
+]
+
+# LLVM's pass managers are not for two threads at once. A fork waits for who has this as it does for
+# who imports: the child would find LLVM's own locks taken for ever.
+_lock: Final = RLock()
+
+
+@functools.cache
+def binding() -> Any:
+    """LLVM, imported when it is first needed: that takes as long as NumPy."""
+    with importing:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@functools.cache
+def _machine(level: str) -> llvm.TargetMachine:
+    target = binding().Target.from_default_triple()
+    cpu = "" if level == "generic" else level
+    return target.create_target_machine(cpu=cpu, opt=3, reloc="pic", codemodel="small")
+
+
+@functools.cache
+def _frame(level: str) -> tuple[str, str]:
+    """What stands before and after a program's text: for whom it is, and its attributes.
+
+    A program for the very level of this machine is tuned for this machine's model. That changes
+    which of several right instructions are chosen, never which machines can run the code. Vectors
+    have 256 bits also where 512 are possible: in loops of some dozens of rounds, most of which
+    would then be left over, the wider ones cost a third (matrix multiply in blocks of 64), and in
+    long ones they gain a twentieth.
+    """
+    llvm = binding()
+    common = 'nounwind "prefer-vector-width"="256"'
+    if level == host_level():
+        common += f' "tune-cpu"="{llvm.get_host_cpu_name()}"'
+    before = (
+        f'target datalayout = "{_machine(level).target_data}"\n'
+        f'target triple = "{llvm.get_default_triple()}"\n'
+    )
+    after = f"attributes #0 = {{ {common} }}\nattributes #1 = {{ {common} noinline }}\n"
+    return before, after
+
+
+def optimised(text: str, level: str, effort: int = 3) -> llvm.ModuleRef:
+    """A module after LLVM's passes at -O3; at less effort, loops are left as they are."""
+    llvm, machine = binding(), _machine(level)
+    before, after = _frame(level)
+    module = llvm.parse_assembly(f"{before}{text}{after}")
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=effort)
+    options.loop_vectorization = effort == 3
+    options.slp_vectorization = effort == 3
+    options.loop_interleaving = effort == 3
+    options.loop_unrolling = effort == 3
+    builder = llvm.create_pass_builder(machine, options)
+    manager = builder.getModulePassManager()
+    manager.run(module, builder)
+    return module
+
+
+def machine_code(text: str, level: str, effort: int = 3) -> bytes:
+    """The object file of a module's text."""
+    with importing, _lock:
+        return bytes(_machine(level).emit_object(optimised(text, level, effort)))
+
+
+def assembly(text: str, level: str) -> str:
+    """The assembly of a module's text."""
+    with importing, _lock:
+        return str(_machine(level).emit_assembly(optimised(text, level)))
+
+
+def optimised_text(text: str, level: str) -> str:
+    """A module's text after LLVM's passes."""
+    with importing, _lock:
+        return str(optimised(text, level))
+
+
+def load_object(code: bytes, name: str, level: str) -> tuple[int, object]:
+    """The address of a function of an object file, and what keeps it in memory."""
+    addresses, engine = load_functions(code, (name,), level)
+    return addresses[name], engine
+
+
+def load_functions(
+    code: bytes, names: tuple[str, ...], level: str
+) -> tuple[dict[str, int], object]:
+    """The addresses of functions of an object file, and what keeps it in memory."""
+    llvm = binding()
+    with importing, _lock:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
+        engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        addresses = {name: engine.get_function_address(name) for name in names}
+    if not all(map(is_executable, addresses.values())):
+        raise RuntimeError(
+            f"machine code cannot be run: {REFUSED}.\n"
+            "  Allow it for this program, or run kernels as plain Python: WHORL_INTERPRET=1."
+        )
+    return addresses, engine
+
+
+def _load_machine() -> llvm.TargetMachine:
+    return binding().Target.from_default_triple().create_target_machine(opt=0, jit=True)
