@@ -24,6 +24,7 @@ from typing import Any, Final, cast
 
 from whorl.lazy import importing
 
+from .boundary import DEFAULT_BOUNDARY
 from .digest import LEAVES
 from .lookup import (
     ABSENT,
@@ -394,9 +395,6 @@ def _attribute(holder: object, name: str) -> object:
 
 
 def _is_library(module: types.ModuleType) -> bool:
-    with importing:
-        from .boundary import DEFAULT_BOUNDARY
-
     stored = module_vars(module)
     name, file = stored.get("__name__"), stored.get("__file__")
     if type(name) is not str:

@@ -35,7 +35,6 @@ from whorl.errors import UnsupportedValue
 
 from .boundary import USER
 from .digest import hash_hex
-from .graph import Graph
 from .introspection import introspection_in
 from .layout import Layout, Name, has_hidden_state, layout_of, state_of
 from .lookup import (
@@ -67,6 +66,7 @@ from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
 from .rules.rule import Rule, RuleContext
 from .tokens import Node, marshalled, tag_of, unlabelled
+from .value_graph import Graph
 from .walk import walk
 
 __all__ = ["WRAPPERS", "Describer", "shape_tag"]

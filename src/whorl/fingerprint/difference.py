@@ -18,13 +18,13 @@ from whorl.late import NamedTuple, dataclass
 
 from .annotations import Unevaluated, annotations_of
 from .describe import Describer
-from .graph import Graph
 from .lookup import ABSENT, derives, module_name, qualname
 from .modes import Mode
 from .names import known_by_name
 from .rules.builtin import short, shortened
 from .source import code_digest, source_of
 from .tokens import Node, bytes_tokens, is_flat, is_leaf, marshalled
+from .value_graph import Graph
 
 __all__ = ["NOTHING", "Code", "Difference", "differences"]
 

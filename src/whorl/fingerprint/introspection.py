@@ -14,9 +14,9 @@ import types
 from typing import Final
 
 from .bytecode import nested_codes, once_per_code, reads_of, strings_in
-from .graph import Graph
 from .lookup import ABSENT, module_vars, reified
 from .modes import Introspection
+from .value_graph import Graph
 
 __all__ = ["introspection_in"]
 

@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator
 
 from whorl.fingerprint.bytecode import strings_in
-from whorl.fingerprint.graph import Graph
+from whorl.fingerprint.value_graph import Graph
 
 __all__ = ["called"]
 

@@ -22,7 +22,6 @@ from whorl.fingerprint.bytecode import reads_of, strings_in
 from whorl.fingerprint.dataflow import SCOPE
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.graph import Graph
 from whorl.fingerprint.lookup import (
     ABSENT,
     class_vars,
@@ -32,11 +31,11 @@ from whorl.fingerprint.lookup import (
     module_vars,
 )
 from whorl.fingerprint.modes import Introspection
-from whorl.fingerprint.place import Place
 from whorl.fingerprint.rules.references import References
-from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, surveyed
+from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, survey_code
 from whorl.fingerprint.tokens import Node, marshalled, unlabelled
-from whorl.fingerprint.watch import Check
+from whorl.fingerprint.value_graph import Graph
+from whorl.fingerprint.watch import Check, Place
 from whorl.late import dataclass
 
 from .ambient import ambient_of
@@ -157,7 +156,7 @@ def world_of(
     names lead to them is part of the world. What cannot be known exactly raises
     `UnsupportedFunction`; `Unsteady` where it does not rest for as long as a look takes.
     """
-    found = surveyed(lambda sees: _Survey(said, name, sees), (root, *beside), named)
+    found = survey_code(lambda sees: _Survey(said, name, sees), (root, *beside), named)
     if found is None:
         raise Unsteady(name)
     digest, holds, survey = found
@@ -172,7 +171,11 @@ class _Survey(Survey):
         self, said: Surroundings, name: str, sees: frozenset[Introspection] = frozenset()
     ) -> None:
         super().__init__(
-            name, ignores=said.ignores, objects=said.objects, boundary=said.boundary, sees=sees
+            name,
+            ignores=said.ignores,
+            objects=said.objects,
+            boundary=said.boundary,
+            introspection=sees,
         )
         self._said = said
         self._told: list[tuple[object, Told]] = []

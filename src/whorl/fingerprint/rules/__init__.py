@@ -16,7 +16,7 @@ from typing import Final
 from whorl.lazy import load
 
 from ..lookup import ClassTable
-from . import builtin, callables, classes, generics, reduction, refused, standard, tables
+from . import builtin, callables, classes, dataframes, generics, reduction, refused, standard
 from .rule import Kind, Rule
 
 __all__ = ["COVERS_ATTRIBUTES", "KINDS", "OWNED_NAMES", "RULES", "WHOLE", "join_libraries"]
@@ -24,7 +24,7 @@ __all__ = ["COVERS_ATTRIBUTES", "KINDS", "OWNED_NAMES", "RULES", "WHOLE", "join_
 KINDS: Final[tuple[Kind, ...]] = (
     *classes.KINDS,
     *refused.KINDS,
-    *tables.KINDS,
+    *dataframes.KINDS,
     *reduction.KINDS,
 )
 
@@ -49,7 +49,7 @@ COVERS_ATTRIBUTES: Final[ClassTable[bool]] = ClassTable(dict.fromkeys(callables.
 OWNED_NAMES: Final = standard.OWNED_NAMES
 """Names in the instance dictionary that belong to the content of a class with a rule."""
 
-_LIBRARIES: Final = {"numpy": f"{__name__}.arrays", "numpy.ma": f"{__name__}.masked"}
+_LIBRARIES: Final = {"numpy": f"{__name__}.arrays", "numpy.ma": f"{__name__}.masked_arrays"}
 _joined: Final[set[str]] = set()
 
 

@@ -19,7 +19,7 @@ from ..digest import hash_bytes
 from ..names import resolve
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
-from .library import named_node
+from .libraries import named_node
 from .rule import Rule, RuleContext
 
 __all__ = ["NAMED_CLASSES", "OWNED_NAMES", "RULES", "TYPE_PARTS"]

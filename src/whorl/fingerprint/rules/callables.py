@@ -25,10 +25,10 @@ from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
 from ..tokens import Node, unlabelled
-from .assigned import assigned_to, with_names
+from .annotated_classes import named_classes
+from .assigned_names import assigned_to, with_names
 from .builtin import dict_content, dict_node
-from .library import has_code_of_others, named_node
-from .named import named_classes
+from .libraries import has_code_of_others, named_node
 from .references import References
 from .rule import Rule, RuleContext
 

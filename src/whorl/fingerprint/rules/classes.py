@@ -29,11 +29,11 @@ from ..modes import Introspection, Mode
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
-from .assigned import class_names
+from .annotated_classes import classes_in, home_scope, named_classes
+from .assigned_names import class_names
 from .builtin import NAMED_CLASSES, dict_node
 from .callables import annotations_node, code_leaf
-from .library import named_node, put_into_class
-from .named import classes_in, home_scope, named_classes
+from .libraries import named_node, put_into_class
 from .rule import Kind, RuleContext
 
 __all__ = ["KINDS"]

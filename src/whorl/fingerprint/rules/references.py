@@ -35,7 +35,7 @@ from ..lookup import (
 )
 from ..names import known_module_name
 from ..refusal import Refused
-from .library import in_library, named_node, put_into, taken_from, unloaded_home
+from .libraries import in_library, named_node, put_into, taken_from, unloaded_home
 from .rule import RuleContext
 
 __all__ = ["Lookup", "References"]
