@@ -8,13 +8,12 @@ things as well (`fields`) counts only if it comes from its module.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import types
 from typing import Final
 
 from .bytecode import nested_codes, once_per_code, reads_of, strings_in
-from .lookup import ABSENT, module_vars, reified
+from .lookup import ABSENT, captured, module_vars, reified
 from .modes import Introspection
 from .value_graph import Graph
 
@@ -80,7 +79,7 @@ def introspection_in(graph: Graph) -> frozenset[Introspection]:
 def _is_from(name: str, function: types.FunctionType) -> bool:
     """Whether a name means that of one of its modules: bound to it, or taken from the module."""
     names = strings_in(function.__code__)
-    scope = function.__globals__ | _captured(function)
+    scope = function.__globals__ | captured(function)
     bound = reified(scope.get(name, ABSENT))
     for module in _FROM_MODULES[name]:
         loaded = sys.modules.get(module)
@@ -91,11 +90,3 @@ def _is_from(name: str, function: types.FunctionType) -> bool:
         ):
             return True  # under another name
     return False
-
-
-def _captured(function: types.FunctionType) -> dict[str, object]:
-    captured: dict[str, object] = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # not set yet
-            captured[name] = cell.cell_contents
-    return captured

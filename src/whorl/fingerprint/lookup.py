@@ -21,6 +21,8 @@ __all__ = [
     "ClassTable",
     "add_markers",
     "bound",
+    "captured",
+    "cell_content",
     "class_name",
     "class_vars",
     "derives",
@@ -234,6 +236,20 @@ def dict_place(cls: type) -> types.GetSetDescriptorType | types.MemberDescriptor
     if kind is types.GetSetDescriptorType or kind is types.MemberDescriptorType:
         return cast("types.GetSetDescriptorType", stored)
     return None
+
+
+def cell_content(cell: types.CellType) -> Any:
+    """The value of a captured variable, or ABSENT if it is not set."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ABSENT
+
+
+def captured(function: types.FunctionType) -> dict[str, Any]:
+    """The captured variables of a function by name, ABSENT for those that are not set."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell_content(cell) for name, cell in cells}
 
 
 def reads_plainly(cls: type) -> bool:

@@ -38,6 +38,7 @@ from .fingerprinter import fingerprint
 from .layout import state_of
 from .lookup import (
     ABSENT,
+    cell_content,
     class_name,
     class_vars,
     derives,
@@ -144,13 +145,6 @@ def same_values(now: Any, before: Any) -> bool:
     return now.keys() == before.keys() and all(map(_is, map(now.get, before), before.values()))
 
 
-def _cell_content(cell: types.CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return ABSENT
-
-
 class _CheckSource:
     """The tests of a check, the values in them, and the dictionaries that are read."""
 
@@ -164,7 +158,7 @@ class _CheckSource:
             "same_pairs": same_pairs,
             "same_members": same_members,
             "same_values": same_values,
-            "content_of": _cell_content,
+            "content_of": cell_content,
             "name_of": class_name,
             "qualname_of": qualname,
             "fingerprint": fingerprint,
@@ -409,7 +403,7 @@ class Watch(_CheckSource):
         for free, cell in cells:
             if self._is_ignored(free, function):
                 continue
-            content = _cell_content(cell)
+            content = cell_content(cell)
             if content is ABSENT:
                 self._test(f"content_of({self._name(cell)}) is {self._name(ABSENT)}")
             else:
