@@ -124,7 +124,7 @@ def test_a_dict_emptied_of_str_keys_is_an_empty_dict() -> None:
 def test_more_keys_than_are_remembered_change_nothing(
     emitters: Emitters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(containers, "KEYS_KEPT", 30)
+    monkeypatch.setattr(containers, "MOST_KEYS", 30)
     monkeypatch.setattr(containers, "GENERATED", 2)
     for _ in range(OFTEN + 2):
         for i in range(12):

@@ -8,7 +8,7 @@ Hints steer only the order of tests; the tokens are those of `describe` and `gra
 plain twin that the property tests compare with.
 
 There are two tables of emitters. The quick ones remember only what is slow to describe: in
-a tree nothing is met twice, and looking would cost as much as the rest. They count what
+a tree nothing is met twice, and a lookup would cost as much as the rest. They count what
 they collapse, and when that exceeds BUDGET, or the walk gets too deep, the value is walked
 again:
 
@@ -27,7 +27,7 @@ from typing import Any, Final, cast
 
 from .containers import container_emitters, write_items
 from .describe import WRAPPERS, Describer, shape_tag
-from .emitter_factory import Generated, forget_sources
+from .emitter_factory import EmitterFactory, forget_sources
 from .layout import Layout
 from .lookup import find, type_name
 from .names import known_by_name
@@ -39,25 +39,25 @@ __all__ = ["Emitters", "Overrun"]
 
 BUDGET: Final = 1 << 16  # tokens collapsed before the quick walk gives up
 MEMO_FROM: Final = 24  # tokens from which on an object is worth remembering
-CLASSES_KEPT: Final = 5_000
-SHAPES_KEPT: Final = 1024
+MOST_CLASSES: Final = 5_000
+MOST_SHAPES: Final = 1024
 
 # Tags of few tokens into which much may have gone.
 _COSTLY: Final = frozenset((b"#", b"M", b"S*", b"Z*"))
 
 
 class _OnlyByGraph(Exception):
-    """A value that emitters cannot do."""
+    """A value that emitters cannot write."""
 
 
-def _is_looked_up_plainly(cls: type) -> bool:
-    """Whether a table finds this very class: its metaclass does not say what equals it."""
+def _has_plain_identity(cls: type) -> bool:
+    """Whether a table finds this very class: its metaclass does not redefine equality."""
     metaclass = type(cls)
     return find(metaclass, "__hash__") is type.__hash__ and find(metaclass, "__eq__") is type.__eq__
 
 
 def remembering(emit: Emit, *, always: bool = False) -> Emit:
-    """The same emitter, except that it writes what it has written before without looking.
+    """The same emitter, except that it writes a value it has written before from memory.
 
     Short values are not worth remembering, unless describing them was the work or much went
     into few tokens.
@@ -114,7 +114,7 @@ class Emitters:
         return first
 
     def _install(self, table: Table, cls: type, emit: Emit) -> None:
-        if len(table) > CLASSES_KEPT:  # classes that are made and dropped must not pile up
+        if len(table) > MOST_CLASSES:  # short-lived classes must not pile up
             for known in list(table):
                 if known not in _FIXED:
                     table.pop(known, None)
@@ -124,8 +124,8 @@ class Emitters:
     def written(self, value: object) -> bytes:
         """The tokens of a value after the head as bytes, by the cheapest walk that can do it.
 
-        The walks before the last may fail on what only the last can do, or say better: a value
-        too deep or refused, a class whose metaclass does not let it be looked up in a table.
+        The walks before the last may fail on what only the last can do or report: a value that is
+        too deep or refused, a class whose metaclass redefines equality.
         """
         cls = type(value)
         for table, learn, budget in self.walks:
@@ -143,7 +143,7 @@ class Emitters:
 
     def _make(self, sample: object, table: Table, learn: Learn, *, inline: bool) -> Emit:
         cls = type(sample)
-        if not _is_looked_up_plainly(cls):
+        if not _has_plain_identity(cls):
             raise _OnlyByGraph
         described = _described(self.describer, table, learn)
         if inline:  # the other walk remembers everything anyway
@@ -173,7 +173,7 @@ class Emitters:
         def install(emit: Emit) -> None:
             table[cls] = emit if inline else remembering(emit)
 
-        return Generated(
+        return EmitterFactory(
             type_name(cls),
             plan,
             field_hints(layout, plan, inline=inline),
@@ -191,7 +191,7 @@ class Emitters:
             known = run.own_code.get(id(cls))
             if known is None:
                 node = describer.own_code(cls)
-                if node is None:  # it has come to be known by a name since
+                if node is None:  # it has a name by now
                     self.quick.pop(cls, None)
                     self.memo.pop(cls, None)
                     raise _OnlyByGraph
@@ -209,7 +209,7 @@ def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
 
     def emit(value: object, out: list[object], run: Run) -> None:
         node = describer(value)
-        run.kept.append(node)
+        run.alive.append(node)
         emit_node(node, out, run)
 
     def emit_node(node: Node, out: list[object], run: Run) -> None:
@@ -245,13 +245,13 @@ def _by_shape(
         if layout.markers or type(stored) is not dict or not names_only(map(type, stored)):
             described(value, out, run)
             return
-        held = tuple(stored)
-        shape = shapes.get(held)
+        present = tuple(stored)
+        shape = shapes.get(present)
         if shape is None:
-            if len(shapes) > SHAPES_KEPT:
+            if len(shapes) > MOST_SHAPES:
                 shapes.clear()
-            names = tuple(sorted(set(held) - layout.hidden))
-            shape = shapes[held] = (shape_tag(identity, names), names)
+            names = tuple(sorted(set(present) - layout.hidden))
+            shape = shapes[present] = (shape_tag(identity, names), names)
         tag, names = shape
         start = len(out)
         out.append(tag)

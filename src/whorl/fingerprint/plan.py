@@ -1,16 +1,16 @@
-"""A layout and an instance in, the source of a straight-line emitter out.
+"""The source of a straight-line emitter, from a layout and an instance.
 
 The emitter reads every field of an instance, tests what the fields hold, and writes tokens
 in as few operations as the tests allow. The first instance gives hints: which fields hold
 leaves, which hold lists of objects. A hint decides what is tested first and never what is
-written; an instance that looks different takes a longer way to the same tokens. For
+written; an instance that is different takes a longer branch to the same tokens. For
 
     @dataclass(slots=True)
     class Node:
         children: list[Node]
         kind: str
 
-the source is, with the ways for unusual instances left out,
+the source is, without the branches for unusual instances,
 
     def emit(o, out, run):
         x0 = o.children
@@ -36,9 +36,9 @@ the source is, with the ways for unusual instances left out,
                 collapse(out, inner - 1, run)
 
 Names in the source: `o` the instance, `x0`... its fields in the order of their names, `TAG`
-the shape tag, `own` what distinguishes a class without a name, `table` and `learn` the
-emitters of other classes, `described` the plain way for this one, `relearn` what is told of
-instances that are not like the first, so that another emitter can take over.
+the shape tag, `own` the code of a class without a name, `table` and `learn` the emitters of other
+classes, `described` the plain emitter of this one, `relearn` a function to call for instances that
+are not like the first, so that another emitter can take over.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _is_plain_name(name: Name) -> TypeGuard[str]:
 
 
 class Hint(NamedTuple):
-    """What a field of the instances seen so far held."""
+    """The values of a field in the instances so far."""
 
     kind: type
     of_itself: bool = False  # a sequence of instances of the very class
@@ -164,18 +164,18 @@ def field_hints(layout: Layout, plan: Plan, *, inline: bool) -> Callable[[object
 
 def value_hints(sample: tuple[object, ...], *, inline: bool) -> list[Hint]:
     """The hints of the values of a dict."""
-    return [_hint(None, held, inline=inline) for held in sample]
+    return [_hint(None, value, inline=inline) for value in sample]
 
 
-def _hint(cls: type | None, held: Any, *, inline: bool) -> Hint:
-    kind = type(held)
+def _hint(cls: type | None, value: Any, *, inline: bool) -> Hint:
+    kind = type(value)
     if kind in LEAVES:
         return Hint(kind)
     if kind is list or kind is tuple:
-        if held and is_flat(held):
-            return Hint(kind, flat=type(held[0]))
-        if inline and not (held and type(held[0]) in LEAVES):
-            return Hint(kind, of_itself=bool(held) and type(held[0]) is cls)
+        if value and is_flat(value):
+            return Hint(kind, flat=type(value[0]))
+        if inline and not (value and type(value[0]) in LEAVES):
+            return Hint(kind, of_itself=bool(value) and type(value[0]) is cls)
     return Hint(object)
 
 
@@ -191,7 +191,7 @@ def emitter_source(
     body = _guarded(plan, "o", "x", "return described(o, out, run)")
     for i, name in enumerate(plan.names):
         if name in markers:
-            body += [f"x{i} = wrap_{markers[name].name}(x{i})", f"run.kept.append(x{i})"]
+            body += [f"x{i} = wrap_{markers[name].name}(x{i})", f"run.alive.append(x{i})"]
     if has_own:
         body += ["own = own_code(run)"]
     usual = _usual(hints, "x")
@@ -235,7 +235,7 @@ def _indented_if(tests: list[str], lines: list[str]) -> list[str]:
 
 
 def _usual(hints: list[Hint], field: str) -> list[str]:
-    """Tests that the fields hold what those of the first instance held; of any value, none."""
+    """Tests that the fields have values like those of the first instance."""
     tests = []
     for i, hint in enumerate(hints):
         if hint.is_leaf:  # the class that was seen first, then the others
@@ -384,7 +384,7 @@ def _same_class(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     if plan.kept_in != "slots":
         read = _guarded(plan, "part", "y", unusual)
         tested = _indented_if([*usual], _if_flat(hints, "y", flat))
-    else:  # the fields that may say that it is not flat come first, and alone if they do
+    else:  # sequences, which may not be empty, are read first
         first = [i for i, hint in enumerate(hints) if hint.is_sequence]
         rest = [i for i, hint in enumerate(hints) if not hint.is_sequence]
         read = _guarded(plan, "part", "y", unusual, first)

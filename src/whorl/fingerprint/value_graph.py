@@ -1,4 +1,4 @@
-"""A value in, the tokens of every object in it out: the plain way, for any depth and any cycle.
+"""The tokens of every object in a value: the plain walk, for any depth and any cycle.
 
 This is the twin of the generated emitters in `emit`: slower, iterative, written to be read.
 It walks with a list instead of the call stack, so depth does not matter, and it knows what
@@ -8,13 +8,13 @@ Three steps. First every reachable object is described once (`Node` by `Node`), 
 written down and a hole left for each child. Then the strongly connected components are
 found, children before parents (Tarjan). Last, component by component, the holes are filled.
 
-A component that is a cycle has no innermost object to begin with. Its members are told
-apart by partition refinement: two of them are the same when nothing reachable tells them
-apart. The classes that remain are numbered canonically, written down with these numbers
+A component that is a cycle has no innermost object to begin with. Its members are
+distinguished by partition refinement: two of them are the same when nothing reachable
+distinguishes them. The remaining classes are numbered canonically, written with these numbers
 in the place of the holes, and each class gets the digest of that text and its number. The
 result does not depend on where the walk began, on the order of dictionaries and sets, or
 on whether two equal parts are one shared object or two copies. For the same reason an
-object that leads into a cycle and looks like a member of it (`x = [a]` where `a = [a]`)
+object that leads into a cycle and is like a member of it (`x = [a]` where `a = [a]`)
 is given that member's digest: see `_Cycles.known` and `_Cycles._joined`.
 """
 
@@ -192,16 +192,16 @@ class Graph:
             labels.append(label)
         return "value" + "".join(reversed(labels))
 
-    def way_to(self, value: object) -> list[tuple[Node, str]]:
-        """The nodes on the way from the root to an object, each with the label of the next."""
-        way: list[tuple[Node, str]] = []
+    def path_to(self, value: object) -> list[tuple[Node, str]]:
+        """The nodes on the path from the root to an object, each with the label of the next."""
+        path: list[tuple[Node, str]] = []
         number, label = self._found_by[self._numbers[id(value)]]
         while number >= 0:
             node = self._nodes.get(number)
             if node is not None:
-                way.append((node, label))
+                path.append((node, label))
             number, label = self._found_by[number]
-        return way[::-1]
+        return path[::-1]
 
     # -- step 2: components, children first -------------------------------------------
 
@@ -334,7 +334,7 @@ class _Cycles:
         self._by_tokens: dict[bytes, bytes] = {}
 
     def known(self, tokens: list[object]) -> list[object] | None:
-        """The tokens of a member of a cycle that looks exactly like this."""
+        """The tokens of a member of a cycle that is exactly like this."""
         if not self._cycles:
             return None
         digest = self._by_tokens.get(hash_bytes(marshalled(tokens)))
@@ -365,7 +365,7 @@ class _Cycles:
         }
 
     def _joined(self, members: list[_Member], cycle: int) -> dict[int, bytes] | None:
-        """The members' digests if they cannot be told from members of the cycle they lead into.
+        """The members' digests if they are the same as members of the cycle they lead into.
 
         All of them or none: each is reachable from each, and what is the same stays the same
         along every path.

@@ -39,7 +39,7 @@ def called(graph: Graph) -> Iterator[types.FunctionType]:
 def _doors(graph: Graph, function: types.FunctionType) -> frozenset[str]:
     """The names by which one gets from classes to a function, along the way it was found."""
     doors = []
-    way = graph.way_to(function)
+    way = graph.path_to(function)
     for i, (node, label) in enumerate(way):
         if i and way[i - 1][0].tag == b"class" and node.keys is not None:
             name = label.strip("[]'")

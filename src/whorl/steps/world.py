@@ -270,7 +270,7 @@ class _Survey(Survey):
         graph: Graph,
         name: str = "NAME",
     ) -> UnsupportedFunction:
-        labels = "".join(label for _, label in graph.way_to(function))
+        labels = "".join(label for _, label in graph.path_to(function))
         where = f"{module_of(function)}.{function.__qualname__}"
         remedy = found.kind.remedy.replace("'NAME'", repr(name)).replace("USED", found.name)
         return UnsupportedFunction(
@@ -283,7 +283,7 @@ class _Survey(Survey):
 
     def _is_told(self, found: Outside, function: types.FunctionType, graph: Graph) -> bool:
         """Whether the way to a function leads through one that has declared what is found."""
-        way = [node for node, _ in graph.way_to(function)]
+        way = [node for node, _ in graph.path_to(function)]
         return any(
             found.kind.name in told.kinds or found.name in told.ignores
             for value, told in self._told
