@@ -484,7 +484,7 @@ def test_tables_that_are_no_longer_found_are_given_back(monkeypatch: pytest.Monk
         monkeypatch.setattr(sys.modules[__name__], "helper", helper_like(i))
         for _ in range(2):
             assert kernel(x, 4) == 16.0
-        counts.append(len(kernel.tables._shown))
+        counts.append(len(kernel.tables._publications))
     assert max(counts) == 1
     assert len(kernel.tables) <= 8
     assert is_native(kernel)
@@ -515,9 +515,9 @@ def test_tables_are_kept_while_a_launch_uses_them() -> None:
         whorl.configure(debug=False)
         gc.collect()
         warmed(waiting, done, ready)
-        assert len(waiting.tables._shown) == 2
+        assert len(waiting.tables._publications) == 2
     flag[0] = 7
     thread.join()
     assert results == [(7, 1)]
     whorl.configure(debug=False)
-    assert len(waiting.tables._shown) == 1
+    assert len(waiting.tables._publications) == 1

@@ -15,7 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whorl.launch.instances import Held, held, held_in_dict, shared_number, slot_offset
+from whorl.launch.instances import (
+    Attributes,
+    attributes_in_dict,
+    attributes_of,
+    shared_number,
+    slot_offset,
+)
 from whorl.launch.layout_search import object_layout
 
 needs_instances = pytest.mark.skipif(
@@ -24,11 +30,11 @@ needs_instances = pytest.mark.skipif(
 NAMES = tuple(sys.intern(f"attribute_{i}") for i in range(40))
 
 
-def found(thing: object) -> Held | None:
-    return held(thing, object_layout().inside, object_layout().instance)
+def found(thing: object) -> Attributes | None:
+    return attributes_of(thing, object_layout().inside, object_layout().instance)
 
 
-def attributes(place: Held | None) -> dict[str, int] | None:
+def attributes(place: Attributes | None) -> dict[str, int] | None:
     """The address of each attribute that is found, by name."""
     if place is None:
         return None
@@ -88,9 +94,9 @@ def test_looking_does_not_give_an_instance_a_dict() -> None:
 def test_a_dict_with_keys_that_are_no_texts_is_not_read() -> None:
     held_by_text: dict[Any, int] = {"one": 1}
     at = object_layout()
-    assert held_in_dict(id(held_by_text), at.inside, at.instance) is not None
+    assert attributes_in_dict(id(held_by_text), at.inside, at.instance) is not None
     held_by_text[1] = 1
-    assert held_in_dict(id(held_by_text), at.inside, at.instance) is None
+    assert attributes_in_dict(id(held_by_text), at.inside, at.instance) is None
     assert found(3) is None
     assert found(np.zeros(2)) is None
 

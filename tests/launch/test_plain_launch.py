@@ -259,7 +259,7 @@ def test_where_nothing_can_be_loaded_kernels_are_launched_in_python(begun_anew: 
     def refused(*args: Any) -> Any:
         raise mapped.Unmappable("no")
 
-    begun_anew.setattr(routine, "_obtained", refused)
+    begun_anew.setattr(routine, "_obtain", refused)
     kernel: Any = whorl.kernel(total.function)
     for array in ARRAYS:
         for _ in range(4):

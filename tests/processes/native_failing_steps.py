@@ -26,7 +26,7 @@ from whorl.launch.native_tables import NativeTables
 ENTRIES: set[CodeType] = {
     function.__code__
     for function in (
-        native_tables._made_classes,
+        native_tables._make_classes,
         NativeTables.add,
         NativeTables.drop,
     )
@@ -207,7 +207,7 @@ def failing(name: str) -> None:
 
 def showing() -> None:
     """At whichever step new tables are interrupted, what calls find is kept alive."""
-    shown = {NativeTables._show.__code__}
+    shown = {NativeTables._publish.__code__}
     for failing in range(1, 200):
         made = program("called", Steps())
         for number in range(6):
@@ -258,7 +258,7 @@ def assert_kept(called: Any) -> None:
     of = called.tables
     classes = native_tables._classes.get(called.family)
     if classes is not None and isinstance(called, classes.native):
-        kept = [each.header.address for each in (*of._shown, *of._publishing)]
+        kept = [each.header.address for each in (*of._publications, *of._publishing)]
         assert entry_header(called) in kept
 
 

@@ -37,19 +37,23 @@ WARM = """
     whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
     whorl.jit whorl.jit.binding whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
     whorl.jit.listening whorl.jit.sources whorl.jit.specialization whorl.jit.target
-    whorl.kernels whorl.kernels.compiler whorl.kernels.marking whorl.kernels.numeric_kernel
+    whorl.kernels whorl.kernels.compiler whorl.kernels.language whorl.kernels.numeric_kernel
     whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
     whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors
     whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level
     whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
-    whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.slot_types
+    whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.scalar_functions
+    whorl.launch.slot_types
     whorl.reads.array_flags
     whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
     whorl.reads.world
-    whorl.store whorl.store.cache whorl.store.default whorl.store.directory whorl.store.found
-    whorl.store.safety whorl.store.statistics
+    whorl.errors
+    whorl.store whorl.store.atomic_file whorl.store.cache whorl.store.default whorl.store.directory
+    whorl.store.file_lock whorl.store.listing whorl.store.memory whorl.store.outcome
+    whorl.store.protocol whorl.store.safety whorl.store.statistics whorl.store.toolchain_use
+    whorl.store.totals
     xxhash xxhash.version xxhash._xxhash
-    __future__ _json atexit copy errno mmap
+    __future__ _json atexit copy errno fcntl mmap
     ctypes._layout
 """
 """What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms.
@@ -121,7 +125,7 @@ def test_what_a_warm_process_has_counted_is_written_when_it_ends_without_json(
     (tmp_path / "mine.py").write_text(KERNEL)
     text = """
 import atexit, sys, numpy as np
-atexit.register(lambda: print("json" in sys.modules, "whorl.store.totals" in sys.modules))
+atexit.register(lambda: print("json" in sys.modules, "pathlib" in sys.modules))
 import mine
 mine.total(np.full(9, 4.0), 9)
 """

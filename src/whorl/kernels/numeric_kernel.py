@@ -34,12 +34,12 @@ class NumericKernel(LaunchedKernel):
     def reaches_checkpoints(self, instance: object) -> bool:
         """Whether the code could come to a checkpoint when it is a method of an object."""
         with importing:
-            from .reach import reached
+            from .graph_use import graph_use
 
-        return reached(self.function, (instance,)).has_checkpoints
+        return graph_use(self.function, (instance,)).has_checkpoints
 
     def _again(self, choices: Choices) -> Kernel:
-        return _made(self.function, self.compiler, choices, self._own_cache)
+        return _new_kernel(self.function, self.compiler, choices, self._own_cache)
 
     def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.
@@ -52,10 +52,10 @@ class NumericKernel(LaunchedKernel):
         42
         """
         with importing:
-            from .reach import reached
+            from .graph_use import graph_use
 
         with np.errstate(all="ignore"):
-            found = reached(self.function, (*args, *kwargs.values()))
+            found = graph_use(self.function, (*args, *kwargs.values()))
             if not found.graph:
                 return _as_python(self.function(*args, **kwargs))
             with importing:
@@ -66,11 +66,11 @@ class NumericKernel(LaunchedKernel):
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
         with importing:
+            from .graph_use import graph_use
             from .interpreter import interpreted
-            from .reach import reached
 
         with np.errstate(all="ignore"):
-            found = reached(self.function, (*args, *kwargs.values()))
+            found = graph_use(self.function, (*args, *kwargs.values()))
             return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
 
     def inspect(self, form: Form = "ir", which: int = -1) -> str:
@@ -135,7 +135,7 @@ class NumericKernel(LaunchedKernel):
 NumericKernel.family = NumericKernel
 
 
-def _made(
+def _new_kernel(
     function: types.FunctionType, compiler: KernelCompiler, choices: Choices, store: Cache | None
 ) -> NumericKernel:
     """A kernel that can become native, where there are native launches."""
@@ -201,6 +201,6 @@ def kernel(
             raise TypeError(f"whorl.kernel compiles functions, not {type(function).__name__}")
         compiler = KernelCompiler(target, debug, nogil)
         choices = Choices({}, on_drift, cache, False)
-        return _made(function, compiler, choices, store)
+        return _new_kernel(function, compiler, choices, store)
 
     return decorate if function is None else decorate(function)

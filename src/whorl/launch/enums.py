@@ -11,7 +11,7 @@ import ctypes
 import enum
 from typing import Any, Final, TypeGuard
 
-from .instances import MANAGED_DICT, held_in_dict
+from .instances import MANAGED_DICT, attributes_in_dict
 from .layout_search import object_layout
 
 __all__ = ["members_of", "place_of_dict"]
@@ -73,4 +73,4 @@ def _asked_for_place(member: object) -> int:
 def _is_read_natively(found: object) -> TypeGuard[dict[str, Any]]:
     """Whether something is a dict of which all keys are texts."""
     at = object_layout()
-    return type(found) is dict and held_in_dict(id(found), at.inside, at.instance) is not None
+    return type(found) is dict and attributes_in_dict(id(found), at.inside, at.instance) is not None

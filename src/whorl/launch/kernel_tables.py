@@ -26,7 +26,7 @@ from .routine import api_table, launcher_at
 from .runtime import parallel_address, thread_count
 from .selector import NO_PARAMETERS, Marks, Parameters, header_of
 from .slot_types import ArrayType, Scalar
-from .table import Chosen, Launch, NotNative, SlotWords, Table, table_of
+from .table import Choice, Launch, NotNative, SlotWords, Table, table_of
 
 if TYPE_CHECKING:
     from whorl.store import Cache
@@ -74,7 +74,7 @@ def table_for(call: NativeCall) -> Table:
     labels: tuple[Any, ...] = ()
     if parts.checkpoints is not None:
         labels = labels_of(parts.checkpoints, cast("World", world))
-        plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
+        plan = Choice(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
     launch = Launch(
         parts.address,
         ctypes.addressof(template),
@@ -87,7 +87,7 @@ def table_for(call: NativeCall) -> Table:
     label = (labels[number - 1],) if number else ()
     parameters = _parameters(world, is_labelled=bool(number))
     table = table_of(call.known.shape, slots, world, parameters, launch, *label, given=call.given)
-    table.kept.append(template)
+    table.references.append(template)
     table.owner = parts
     table.facts = live_facts(call.known.shape, cast("World", world))
     return table

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .instances import PAIR, DictLayout, held_in_dict
+from .instances import PAIR, DictLayout, attributes_in_dict
 from .layout_search import object_layout
 
 __all__ = ["keys_bits", "keys_word", "own_key", "pair_of"]
@@ -51,7 +51,7 @@ def own_key(scope: dict[Any, Any], key: str) -> str:
     >>> own_key({text: 1}, "ab") is text
     True
     """
-    held = held_in_dict(id(scope), object_layout().inside, object_layout().instance)
-    if held is None or held.number(key) >= 0:
+    attributes = attributes_in_dict(id(scope), object_layout().inside, object_layout().instance)
+    if attributes is None or attributes.number(key) >= 0:
         return key
     return next((each for each in list(scope) if each == key), key)

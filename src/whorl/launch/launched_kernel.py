@@ -80,11 +80,11 @@ class LaunchedKernel(Kernel):
         """A call that is not, or not yet, launched natively."""
         if current().interpret.value:
             return self.interpret(*args, **kwargs)
-        result = self.launched(args, kwargs)
+        result = self.launch_in_python(args, kwargs)
         self.make_native(self, args, kwargs)
         return result
 
-    def launched(
+    def launch_in_python(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], start: Start | None = None
     ) -> Any:
         """Find or compile the specialization of a call, and launch it in Python.
@@ -173,10 +173,10 @@ class LaunchedKernel(Kernel):
         called.python_calls += 1
         if called.python_calls < tables.try_at or listeners or audits:
             return
-        is_made = self._made_native(called, args, kwargs, number)
-        tables.tried(called.python_calls, is_made=is_made)
+        is_made = self._add_table_for(called, args, kwargs, number)
+        tables.note_try(called.python_calls, is_made=is_made)
 
-    def _made_native(
+    def _add_table_for(
         self, called: Any, args: tuple[Any, ...], kwargs: dict[str, Any], number: int
     ) -> bool:
         tables: NativeTables = called.tables
@@ -194,7 +194,7 @@ class LaunchedKernel(Kernel):
         return False
 
     @property
-    def made_of(self) -> tuple[Any, ...]:
+    def recipe(self) -> tuple[Any, ...]:
         """How to make another one."""
         return (self.family, self.function, self.compiler, self.choices, self._own_cache)
 

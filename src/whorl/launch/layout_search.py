@@ -1,8 +1,8 @@
 """The memory of known objects in, offsets out: where CPython and NumPy keep what a launch reads.
 
 Every offset is looked for in objects whose content is known, never taken from a header. What is
-not found where it should be makes the native way unavailable, with the reason; calls then go
-the plain way, which needs none of this.
+not found where it should be turns native launches off, with the reason; calls are then launched in
+Python, which needs none of this.
 """
 
 from __future__ import annotations

@@ -15,14 +15,14 @@ from whorl.late import dataclass
 from .instances import (
     INLINE_VALUES,
     MANAGED_DICT,
-    held,
-    held_in_dict,
+    attributes_in_dict,
+    attributes_of,
     shared_number,
     slot_offset,
 )
 from .layout_search import object_layout
 
-__all__ = ["Member", "held_at", "member_of", "number_of", "signed_word", "version_of"]
+__all__ = ["Member", "attribute_places", "member_of", "number_of", "signed_word", "version_of"]
 
 _UNKNOWN: Final = 0xFFFFFFFF  # a number at which no name stands
 _GENERIC: Final = object.__dict__["__getattribute__"]
@@ -75,7 +75,7 @@ def member_of(holder: Any, name: str, value: Any) -> Member | None:
 def _attribute(holder: Any, cls: type, version: int, name: str, value: Any) -> Member | None:
     """Where an attribute is that the instance holds itself; None if it does not."""
     at = object_layout()
-    place = held(holder, at.inside, at.instance)
+    place = attributes_of(holder, at.inside, at.instance)
     if place is None:
         return None
     number = place.number(name)
@@ -86,7 +86,7 @@ def _attribute(holder: Any, cls: type, version: int, name: str, value: Any) -> M
     return Member(cls, version, name, None, number if shared < 0 else shared, number)
 
 
-def held_at(cls: type) -> tuple[int, int]:
+def attribute_places(cls: type) -> tuple[int, int]:
     """Where instances of a class have their dict, and their inline values, for HOLD."""
     at = object_layout().instance
     if not cls.__flags__ & MANAGED_DICT:
@@ -98,7 +98,7 @@ def held_at(cls: type) -> tuple[int, int]:
 
 def number_of(scope: dict[Any, Any], key: str) -> int:
     """At which number a key stands in a dict: a hint."""
-    place = held_in_dict(id(scope), object_layout().inside, object_layout().instance)
+    place = attributes_in_dict(id(scope), object_layout().inside, object_layout().instance)
     return max(place.number(key), 0) if place is not None else 0
 
 

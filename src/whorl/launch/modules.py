@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from whorl.reads import Step
 
-from .instances import held_in_dict
+from .instances import attributes_in_dict
 from .layout_search import object_layout
 
 __all__ = ["module_scope"]
@@ -34,6 +34,6 @@ def module_scope(module: object, step: Step) -> dict[str, Any] | None:
         return None
     found = _DICT.__get__(module)
     at = object_layout()
-    if type(found) is not dict or held_in_dict(id(found), at.inside, at.instance) is None:
+    if type(found) is not dict or attributes_in_dict(id(found), at.inside, at.instance) is None:
         return None
     return found if step.name in found else None

@@ -54,7 +54,7 @@ class Called(Protocol):
     tables: NativeTables
 
     @property
-    def made_of(self) -> tuple[Any, ...]:
+    def recipe(self) -> tuple[Any, ...]:
         """How to make another one: a callable, and its arguments."""
 
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -78,11 +78,11 @@ _classes: dict[type, Classes | None] = {}
 def native_classes(cls: type) -> Classes | None:
     """Both kinds of a kernel class, of one layout; None where there is no native way."""
     if cls not in _classes:
-        _classes[cls] = _made_classes(cls)
+        _classes[cls] = _make_classes(cls)
     return _classes[cls]
 
 
-def _made_classes(cls: type) -> Classes | None:
+def _make_classes(cls: type) -> Classes | None:
     try:
         return _classes_of(cls)
     except Exception as error:  # kernels are then called in Python
@@ -114,10 +114,12 @@ class NativeTables:
     def __init__(self, name: str) -> None:
         self.name = name  # for people
         self._tables: tuple[Table, ...] = ()  # another one after each change
-        self._shown: list[_Shown] = []  # the last is what calls find; others are still used
+        # The last is what calls find; others are still used.
+        self._publications: list[_Publication] = []
         self._slow: Any = None
-        self._address = 0  # of the launcher: known before anything is shown
-        self._publishing: list[_Shown] = []  # what calls may find already, and is not listed yet
+        self._address = 0  # of the launcher: known before a header is published
+        # What calls may find already, and is not listed yet.
+        self._publishing: list[_Publication] = []
         self.is_off = False  # a step has failed
         self.epoch = 0  # how often they were dropped
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
@@ -133,7 +135,7 @@ class NativeTables:
         if self._tables:
             self._tables = ()
             try:
-                self._show(kernel)
+                self._publish(kernel)
             except BaseException as error:  # the old tables must not be found any more
                 _call_in_python(kernel)
                 if not isinstance(error, Exception):
@@ -150,7 +152,7 @@ class NativeTables:
             self.is_off = True
             _call_in_python(kernel)
 
-    def tried(self, calls: int, *, is_made: bool) -> None:
+    def note_try(self, calls: int, *, is_made: bool) -> None:
         """Try again at the next call in Python if a table was made, and ever later if not."""
         self.pause = 1 if is_made else min(2 * self.pause, LONGEST_PAUSE)
         self.try_at = calls + self.pause
@@ -163,12 +165,12 @@ class NativeTables:
         if self.is_off:
             return False
         try:
-            return self._added(kernel, call, epoch, cache)
+            return self._add_table(kernel, call, epoch, cache)
         except Exception as error:
             self._turn_off(kernel, error)
             return False
 
-    def _added(self, kernel: Called, call: NativeCall, epoch: int, cache: Cache) -> bool:
+    def _add_table(self, kernel: Called, call: NativeCall, epoch: int, cache: Cache) -> bool:
         classes = native_classes(kernel.family)
         launcher = None if classes is None else kernel_tables.launcher(cache)
         if classes is None or launcher is None:
@@ -190,7 +192,7 @@ class NativeTables:
         self._tables = (*others, table)
         self._address = launcher
         try:
-            self._show(kernel)
+            self._publish(kernel)
         except BaseException:
             self._tables = before
             raise
@@ -208,47 +210,47 @@ class NativeTables:
         gone = alike[:1] if len(alike) >= MOST_ALIKE else list(tables[: len(tables) >= MOST])
         return tuple(table for table in tables if table not in gone), bool(gone)
 
-    def _show(self, kernel: Called) -> None:
+    def _publish(self, kernel: Called) -> None:
         """Let the kernel's calls find the tables as they are now."""
         slow = self._slow
         if slow is None:
-            slow = self._slow = _Slow(kernel, self)
+            slow = self._slow = _PythonCall(kernel, self)
         api = kernel_tables.api_of_all()
-        shown = None
-        while shown is not self._tables:  # another thread may change them meanwhile
-            shown = self._tables
-            count = shown[0].arguments if shown else 0
+        tables = None
+        while tables is not self._tables:  # another thread may change them meanwhile
+            tables = self._tables
+            count = tables[0].arguments if tables else 0
             # Marks are about given arguments: the same ones in all tables.
-            is_even = all(table.arguments == count for table in shown)
+            is_even = all(table.arguments == count for table in tables)
             marked = [
                 (table.address, table.marks if is_even else kernel_tables.NO_MARKS)
-                for table in shown
+                for table in tables
             ]
             header = kernel_tables.header_of(
-                ctypes.addressof(api), id(slow), count, marked, id(slow.raised), _parameters(shown)
+                ctypes.addressof(api), id(slow), count, marked, id(slow.raised), _parameters(tables)
             )
-            made = _Shown(header, shown, api, slow)
+            publication = _Publication(header, tables, api, slow)
             # It is kept before any call can find it, whatever is raised in between: one that was
             # not listed in the end stays.
-            self._publishing.append(made)
+            self._publishing.append(publication)
             set_entry(kernel, self._address, header.address)
-            self._shown.append(made)
-            self._publishing.remove(made)
+            self._publications.append(publication)
+            self._publishing.remove(publication)
         self._let_go(kernel)
 
     def _let_go(self, kernel: Called) -> None:
         """Forget the headers, and with them tables, that no call uses and none will find.
 
         A call counts itself in its header as long as it needs anything of it, under the lock of
-        the interpreter. A header is shown once, before it is in the list: one that is in the list
-        and not shown any more is never found again.
+        the interpreter. A header is published once, before it is in the list: one that is in the
+        list and is not the kernel's any more is never found again.
         """
-        listed = list(self._shown)  # before it is asked which one is found: see above
-        found = entry_header(kernel)
+        listed = list(self._publications)  # before it is asked which one is current: see above
+        current = entry_header(kernel)
         for each in listed:
-            if each.header.address != found and not each.header.is_used:
+            if each.header.address != current and not each.header.is_used:
                 with contextlib.suppress(ValueError):  # another thread has done so
-                    self._shown.remove(each)
+                    self._publications.remove(each)
 
 
 def _parameters(tables: tuple[Table, ...]) -> Parameters:
@@ -264,29 +266,29 @@ def _call_in_python(kernel: Called) -> None:
         kernel.__class__ = classes.python  # of the same layout
 
 
-class _Shown(NamedTuple):
+class _Publication(NamedTuple):
     """A header, and what it leads to."""
 
     header: Header
     tables: tuple[Table, ...]
     api: Any
-    slow: _Slow  # another thread may have made one too
+    slow: _PythonCall  # another thread may have made one too
 
 
-class _Slow:
-    """The way through Python, for a kernel that does not keep itself alive by it."""
+class _PythonCall:
+    """A call in Python, for a kernel that does not keep itself alive by it."""
 
     def __init__(self, kernel: Called, of: NativeTables) -> None:
         self._kernel: Any = weakref.ref(kernel)
-        self._made_of = kernel.made_of
-        self.raised = _Raised(self, of)
+        self._recipe = kernel.recipe
+        self.raised = _ErrorHandler(self, of)
 
     def kernel(self) -> Any:
         """The kernel, or another one like it."""
         kernel = self._kernel()
         if kernel is None:  # it is being collected, and something in its cycle still calls it
-            make, *made_of = self._made_of
-            kernel = make(*made_of)
+            make, *recipe = self._recipe
+            kernel = make(*recipe)
         return kernel
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -297,7 +299,7 @@ class _Slow:
             raise
 
 
-class _Raised:
+class _ErrorHandler:
     """Called with what code of the user has raised in a native call, and with the call.
 
     It goes to the caller, and that code does not run again, but for two cases: it says that
@@ -305,7 +307,7 @@ class _Raised:
     does not come to that code.
     """
 
-    def __init__(self, slow: _Slow, of: NativeTables) -> None:
+    def __init__(self, slow: _PythonCall, of: NativeTables) -> None:
         self._slow: Any = weakref.ref(slow)
         self._of: Any = weakref.ref(of)
 

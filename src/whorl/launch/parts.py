@@ -38,7 +38,7 @@ class Parts:
     lean: frozenset[int]  # the slots of arrays whose extents are not used
     checkpoints: Plain  # their labels; None if it has none, not even in static branches
     can_fail: bool
-    kept: object  # the code and the printer, as long as they are needed
+    references: object  # the code and the printer, as long as they are needed
 
 
 _number: Final = cache(Scalar)  # there are few

@@ -162,7 +162,7 @@ class PlainLaunch:
             return self._yielded(number, values) if number else ENDED
         if self._result is None:
             return None
-        return _built(self._result, iter(self._unpack(record, self._results)))
+        return _build(self._result, iter(self._unpack(record, self._results)))
 
     def _yielded(self, number: int, values: Sequence[Any]) -> GraphStatus:
         with importing:
@@ -217,10 +217,10 @@ def _formats(result: Plain) -> Iterator[str]:
         yield RESULTS[result[1], result[2]]
 
 
-def _built(result: Plain, numbers: Iterator[Any]) -> Any:
+def _build(result: Plain, numbers: Iterator[Any]) -> Any:
     """A result of its numbers, in order."""
     if result is None:
         return None
     if result[0] == "tuple":
-        return tuple(_built(part, numbers) for part in result[1])
+        return tuple(_build(part, numbers) for part in result[1])
     return next(numbers)

@@ -34,9 +34,11 @@ class Resumable(Protocol):
     interpret_resumed: Callable[..., Any]
 
     @property
-    def made_of(self) -> tuple[Any, ...]: ...
+    def recipe(self) -> tuple[Any, ...]: ...
 
-    def launched(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: Any = None) -> Any: ...
+    def launch_in_python(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: Any = None
+    ) -> Any: ...
 
     def make_native(
         self, called: Any, args: tuple[Any, ...], kwargs: dict[str, Any], number: int = 0
@@ -74,7 +76,7 @@ class Resumption:
         if current().interpret.value:
             return kernel.interpret_resumed(*args, from_checkpoint=label, **kwargs)
         start = _Start(label, kernel.tables.name)
-        result = kernel.launched(args, kwargs, start)
+        result = kernel.launch_in_python(args, kwargs, start)
         with contextlib.suppress(LookupError):  # a label that was rebound meanwhile
             kernel.make_native(self, args, kwargs, start.number)
         return result
@@ -86,9 +88,9 @@ class Resumption:
         )
 
     @property
-    def made_of(self) -> tuple[Any, ...]:
+    def recipe(self) -> tuple[Any, ...]:
         """How to make another one."""
-        return (_again, *self.kernel.made_of)
+        return (_again, *self.kernel.recipe)
 
     def __repr__(self) -> str:
         return f"<resume of {self.kernel!r}>"
@@ -124,5 +126,5 @@ def resumption_of(kernel: Resumable) -> Resumption:
     return cast("Resumption", cls(kernel))
 
 
-def _again(make: Any, *made_of: Any) -> Resumption:
-    return Resumption(make(*made_of))
+def _again(make: Any, *recipe: Any) -> Resumption:
+    return Resumption(make(*recipe))

@@ -70,7 +70,7 @@ def launcher_at(cache: Cache, level: str) -> int | None:
     with _lock[0]:
         if level not in _addresses:
             try:
-                _addresses[level] = _obtained(cache, level)
+                _addresses[level] = _obtain(cache, level)
             except NotPrepared as reason:
                 log.info("kernels are launched in Python: %s", reason)
                 _addresses[level] = None
@@ -81,21 +81,21 @@ def launcher_at(cache: Cache, level: str) -> int | None:
         return _addresses[level]
 
 
-def _obtained(cache: Cache, level: str) -> int:
+def _obtain(cache: Cache, level: str) -> int:
     known = object_layout()
-    address, code = _loaded(_compiled(cache, level, known.name, routine_text(known)), level)
+    address, code = _load(_compile(cache, level, known.name, routine_text(known)), level)
     # Kernels that outlive this module at the end of the process still enter it.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     return address
 
 
-def _compiled(cache: Cache, level: str, name: str, text: str) -> Artifact:
+def _compile(cache: Cache, level: str, name: str, text: str) -> Artifact:
     """What is in the store for a text, compiled if no process has done so yet."""
     key = StableDigest(hash_hex(repr(("launcher 2", name, level, text)).encode()))
 
     def produce() -> Entry:
         with importing:
-            from whorl.store.required import is_hit_required
+            from whorl.store.miss_recording import is_hit_required
 
         if is_hit_required():
             raise NotPrepared("the launcher is not in the cache, and nothing may be compiled")
@@ -116,7 +116,7 @@ def _compiled(cache: Cache, level: str, name: str, text: str) -> Artifact:
     return artifact
 
 
-def _loaded(artifact: Artifact, level: str) -> tuple[int, Any]:
+def _load(artifact: Artifact, level: str) -> tuple[int, Any]:
     plain = artifact.metadata.get("image")
     if plain is not None:
         try:

@@ -24,7 +24,7 @@ from .table_simplification import Row, simplify
 from .table_state import NotNative, Run, SlotWords, TableState
 
 __all__ = [
-    "Chosen", "Launch", "NotNative", "SlotWords", "Table", "result_words", "table_of",
+    "Choice", "Launch", "NotNative", "SlotWords", "Table", "result_words", "table_of",
 ]  # fmt: skip
 
 _RESULTS: Final = {
@@ -36,7 +36,7 @@ _ABOUT: Final = frozenset(KINDS[name] for name in ("INT", "FLOAT", "BOOL", "SCAL
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Choice:
     """A result that is one of some objects: that of the number in a word."""
 
     word: int
@@ -50,7 +50,7 @@ class Launch:
     entry: int
     template: int  # the address of the record's first eight words
     words: int
-    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | Chosen | None
+    results: tuple[tuple[str, int, int], ...] | tuple[str, int, int] | Choice | None
     """Kind, bits and word of a number, or of several; or one of some objects."""
     failed: Any  # called with the status words of a launch that failed; it raises
     releases: bool
@@ -68,7 +68,7 @@ class Table:
     form: tuple[int | bytes, ...]  # equal for tables that fit the same calls
     shape: Shape
     paths: dict[int, Path]  # by the register with what is there
-    kept: list[Any] = field(default_factory=list)
+    references: list[Any] = field(default_factory=list)
     owner: object = None  # what it launches
     facts: tuple[Any, ...] = ()  # of the calls that fit, for the reads of the shape
 
@@ -144,7 +144,7 @@ def _in_memory(state: TableState, shape: Shape, launch: Launch) -> Table:
         (launch.entry, arguments, *(memories.get(word, word) for word in every)),
         shape,
         {register: path for path, register in state.registers.items()},
-        [*state.kept, operations, results, memory, launch],
+        [*state.references, operations, results, memory, launch],
     )
 
 
@@ -217,7 +217,7 @@ def _run(state: TableState, memories: dict[int, bytes], run: Run, entries: list[
 def _memory(state: TableState, memories: dict[int, bytes], entries: bytes, form: bytes) -> int:
     """Where the entries of an operation are; `form` is what of them tells calls apart."""
     memory = ctypes.create_string_buffer(entries)
-    state.kept.append(memory)
+    state.references.append(memory)
     memories[ctypes.addressof(memory)] = form
     return ctypes.addressof(memory)
 
@@ -226,7 +226,7 @@ def result_words(results: Any) -> Any:
     """What is made of the results in a record, as words for the launcher."""
     if results is None:
         words = [-1]
-    elif isinstance(results, Chosen):
+    elif isinstance(results, Choice):
         words = [-3, results.word, *map(id, results.objects)]
     elif isinstance(results[0], str):
         kind, bits, word = results

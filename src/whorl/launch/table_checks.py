@@ -79,24 +79,24 @@ def check_defaults(table: TableState) -> None:
 
 def _check_word(table: TableState, place: int, word: int) -> None:
     """That there is this word at an address, and nobody listens."""
-    heard, audited = _watchers(table)
-    table.before.append(row("CELLS", heard, 0, audited, 0, place, word))
+    listening, auditing = _watchers(table)
+    table.before.append(row("CELLS", listening, 0, auditing, 0, place, word))
 
 
 def _watchers(table: TableState) -> tuple[int, int]:
     """Where it says how many listen and how many audit."""
-    heard, audited = (
+    listening, auditing = (
         table.address(each) + object_layout().list_size for each in (listeners, audits)
     )
-    return heard, audited
+    return listening, auditing
 
 
 def check_surroundings(table: TableState) -> None:
     """That nobody listens, that the function has its code, and its module is still there."""
-    heard, audited = _watchers(table)
+    listening, auditing = _watchers(table)
     function = table.world.function
     place = table.address(function) + object_layout().function_code
-    table.op("CELLS", heard, 0, audited, 0, place, table.address(function.__code__))
+    table.op("CELLS", listening, 0, auditing, 0, place, table.address(function.__code__))
     home = function.__globals__.get("__name__")
     module = sys.modules.get(home) if isinstance(home, str) else None
     if isinstance(home, str) and module is not None:

@@ -16,7 +16,7 @@ from whorl.reads.world import scope_of
 
 from .enums import members_of, place_of_dict
 from .keys import own_key
-from .member_places import Member, held_at, member_of, number_of, version_of
+from .member_places import Member, attribute_places, member_of, number_of, version_of
 from .members import HELD_WORDS
 from .modules import module_scope
 from .selector import META
@@ -262,7 +262,7 @@ def register_of_holder(
         table.op("CLASS", owner, 0, cls, member.version, first=is_early)
     else:
         place = table.new(HELD_WORDS)
-        at = held_at(member.cls)
+        at = attribute_places(member.cls)
         table.op("HOLD", owner, place, cls, member.version, *at, first=is_early)
     if not is_early:
         table.places[before, is_slot] = place

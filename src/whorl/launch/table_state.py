@@ -9,7 +9,7 @@ from whorl.late import NamedTuple, dataclass
 from whorl.reads import Path, World
 from whorl.reads.once import Once
 
-from .member_places import Member, held_at
+from .member_places import Member, attribute_places
 from .native import KINDS, OP_WORDS
 from .selector import ATTRIBUTE, SLOT, Mark, Parameters, mark_of
 from .table_simplification import Fixed, Row
@@ -79,7 +79,7 @@ class TableState:
         self.marks: dict[Mark, int] = {}
         self.marked: dict[Mark, tuple[int, int, int]] = {}  # where members with a mark are
         self.count = len(parameters.names)  # of registers
-        self.kept: list[Any] = []
+        self.references: list[Any] = []
 
     def op(
         self, kind: str, source: int = 0, target: int = 0, *rest: int, first: bool = False
@@ -89,7 +89,7 @@ class TableState:
 
     def address(self, value: object) -> int:
         """The address of an object, which is then kept alive."""
-        self.kept.append(value)
+        self.references.append(value)
         return id(value)
 
     def new(self, count: int = 1) -> int:
@@ -116,7 +116,7 @@ class TableState:
             self.marked[mark] = (member.offset, 0, 0)
         else:
             mark = Mark(argument, ATTRIBUTE, cls, name)
-            self.marked[mark] = (*held_at(member.cls), member.numbers)
+            self.marked[mark] = (*attribute_places(member.cls), member.numbers)
         self.marks[mark] = mark_of(value)
 
 
