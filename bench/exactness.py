@@ -110,7 +110,9 @@ def main() -> None:
     parser.add_argument(
         "--json", type=Path, default=Path(__file__).parent / "results" / "exactness.json"
     )
-    parser.add_argument("--quick", action="store_true", help="has no effect: there is nothing to leave out")
+    parser.add_argument(
+        "--quick", action="store_true", help="has no effect: there is nothing to leave out"
+    )
     options, _ = parser.parse_known_args()
     there = [name for name, (module, _) in SHELVES.items() if importlib.util.find_spec(module)]
     found = {name: verdicts(SHELVES[name][1]) for name in there}
