@@ -15,7 +15,7 @@ from whorl.fingerprint.containers import FEW, OFTEN, STR_KEYED
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.emit import Emitters
 from whorl.fingerprint.policy import Policy
-from whorl.fingerprint.run import Run
+from whorl.fingerprint.run import EmitRun
 from whorl.fingerprint.tokens import marshalled
 
 
@@ -29,7 +29,7 @@ class Number(int):
 
 def written(emitters: Emitters, value: dict[Any, Any]) -> bytes:
     out: list[object] = []
-    emitters.quick[dict](value, out, Run(inf))
+    emitters.quick[dict](value, out, EmitRun(inf))
     return marshalled(out)
 
 

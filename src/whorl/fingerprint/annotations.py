@@ -233,7 +233,7 @@ _WHOLE: Final = "__annotate__"  # the name of what stands for all annotations to
 
 def _written(annotate: types.FunctionType) -> dict[str, Any]:
     """The annotations of deferred expressions."""
-    code, scope = annotate.__code__, _Scope(annotate)
+    code, scope = annotate.__code__, _ExpressionScope(annotate)
     terms = _terms(annotate)
     if terms is not None:
         try:
@@ -299,7 +299,7 @@ def _loops(code: types.CodeType) -> bool:
 # -- values -----------------------------------------------------------------------------
 
 
-class _Scope:
+class _ExpressionScope:
     """The scope of an expression: finds its names and evaluates its terms."""
 
     def __init__(self, annotate: types.FunctionType) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final
 from .emitter_factory import EmitterFactory
 from .plan import value_hints, values_plan
 from .rules.builtin import keys_tag, sortable
-from .run import Emit, Learn, Run, Table, collapse, spend
+from .run import Emit, EmitRun, Learn, Table, collapse, spend
 from .tokens import CHUNK, FLAT, LEAVES, bytes_tokens, item_token
 
 __all__ = ["container_emitters", "write_items"]
@@ -68,16 +68,16 @@ def container_emitters(table: Table, learn: Learn, *, inline: bool) -> Table:
     }
 
 
-def _leaf(value: object, out: list[object], run: Run) -> None:
+def _leaf(value: object, out: list[object], run: EmitRun) -> None:
     out.append(value)
 
 
-def _bytes(value: bytes, out: list[object], run: Run) -> None:
+def _bytes(value: bytes, out: list[object], run: EmitRun) -> None:
     out += bytes_tokens(value)
 
 
 def write_items(
-    items: Iterable[tuple[object, ...]], out: list[object], run: Run, emit_part: Emit
+    items: Iterable[tuple[object, ...]], out: list[object], run: EmitRun, emit_part: Emit
 ) -> None:
     """The members of a container without order: how many, then each as one token, sorted."""
     finished = []
@@ -93,7 +93,7 @@ def write_items(
 
 
 def _any_part(table: Table, learn: Learn) -> Emit:
-    def emit(part: object, out: list[object], run: Run) -> None:
+    def emit(part: object, out: list[object], run: EmitRun) -> None:
         kind = type(part)
         (table.get(kind) or learn(kind))(part, out, run)
 
@@ -101,7 +101,7 @@ def _any_part(table: Table, learn: Learn) -> Emit:
 
 
 def _sequence(tag: bytes, table: Table, learn: Learn) -> Emit:
-    def emit(value: Any, out: list[object], run: Run) -> None:
+    def emit(value: Any, out: list[object], run: EmitRun) -> None:
         size = len(value)
         if size <= FLAT:
             for part in value:
@@ -127,7 +127,7 @@ def _sequence(tag: bytes, table: Table, learn: Learn) -> Emit:
 def _set(tag: bytes, table: Table, learn: Learn) -> Emit:
     any_part = _any_part(table, learn)
 
-    def emit(value: Any, out: list[object], run: Run) -> None:
+    def emit(value: Any, out: list[object], run: EmitRun) -> None:
         start = len(out)
         if sortable(value):
             out += (tag, len(value))
@@ -155,7 +155,7 @@ def _dict(table: Table, learn: Learn, *, inline: bool) -> Emit:
     guesses: dict[str, _Shape] = {}  # by first key, the shape met last
     key_count = generated = 0
 
-    def emit(value: dict[Any, object], out: list[object], run: Run) -> None:
+    def emit(value: dict[Any, object], out: list[object], run: EmitRun) -> None:
         if value.__sizeof__() in STR_KEYED:
             for first in value:
                 guess = guesses.get(first)
@@ -179,7 +179,7 @@ def _dict(table: Table, learn: Learn, *, inline: bool) -> Emit:
         _, values_of, write = shape
         write(values_of(value), out, run)
 
-    def emit_unsorted(value: dict[Any, object], out: list[object], run: Run) -> None:
+    def emit_unsorted(value: dict[Any, object], out: list[object], run: EmitRun) -> None:
         start = len(out)
         out += (b"M", 0)
         write_items(value.items(), out, run, any_part)
@@ -248,7 +248,7 @@ def _few_values(
     tag = keys_tag(ordered)
     left = OFTEN if ordered else -1
 
-    def write(values: Values, out: list[object], run: Run) -> None:
+    def write(values: Values, out: list[object], run: EmitRun) -> None:
         nonlocal left
         start = len(out)
         out.append(tag)
@@ -272,7 +272,7 @@ def _many_values(ordered: list[Any], table: Table, learn: Learn) -> Emit:
     fetches: dict[tuple[type, ...], _Fetch] = {}
     flat_kinds: set[tuple[type, ...]] = set()  # classes of what is in lists that are tokens
 
-    def write(values: Values, out: list[object], run: Run) -> None:
+    def write(values: Values, out: list[object], run: EmitRun) -> None:
         start = len(out)
         out.append(tag)
         kinds = tuple(map(type, values))

@@ -32,7 +32,7 @@ from .layout import Layout
 from .lookup import find, type_name
 from .names import known_by_name
 from .plan import field_hints, plan_of
-from .run import Emit, Learn, Overrun, Run, Table, collapse
+from .run import Emit, EmitRun, Learn, Overrun, Table, collapse
 from .tokens import CHUNK, LEAVES, Node, dumps
 
 __all__ = ["Emitters", "Overrun"]
@@ -63,7 +63,7 @@ def remembering(emit: Emit, *, always: bool = False) -> Emit:
     into few tokens.
     """
 
-    def emit_once(value: object, out: list[object], run: Run) -> None:
+    def emit_once(value: object, out: list[object], run: EmitRun) -> None:
         known = run.memo.get(id(value))
         if known is not None:
             out += known
@@ -96,7 +96,7 @@ class Emitters:
     def learn_quick(self, cls: type) -> Emit:
         """An emitter for a class not met before: it makes the real one on its first instance."""
 
-        def first(value: object, out: list[object], run: Run) -> None:
+        def first(value: object, out: list[object], run: EmitRun) -> None:
             emit = self._make(value, self.quick, self.learn_quick, inline=True)
             self._install(self.quick, cls, emit)
             emit(value, out, run)
@@ -106,7 +106,7 @@ class Emitters:
     def learn_memo(self, cls: type) -> Emit:
         """The same for the walk that remembers."""
 
-        def first(value: object, out: list[object], run: Run) -> None:
+        def first(value: object, out: list[object], run: EmitRun) -> None:
             emit = remembering(self._make(value, self.memo, self.learn_memo, inline=False))
             self._install(self.memo, cls, emit)
             emit(value, out, run)
@@ -131,7 +131,7 @@ class Emitters:
         for table, learn, budget in self.walks:
             out: list[object] = []
             try:
-                (table.get(cls) or learn(cls))(value, out, Run(budget))
+                (table.get(cls) or learn(cls))(value, out, EmitRun(budget))
                 return dumps((self.head, out), 2)
             except Overrun:
                 continue
@@ -183,11 +183,11 @@ class Emitters:
             has_own=has_own,
         )(sample)
 
-    def _own_code(self, cls: type) -> Callable[[Run], list[object]]:
+    def _own_code(self, cls: type) -> Callable[[EmitRun], list[object]]:
         """The tokens of what distinguishes a class without a name, computed once a walk."""
         describer = self.describer
 
-        def own_code(run: Run) -> list[object]:
+        def own_code(run: EmitRun) -> list[object]:
             known = run.own_code.get(id(cls))
             if known is None:
                 node = describer.own_code(cls)
@@ -207,12 +207,12 @@ _FIXED: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset}
 def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
     """The emitter of a class that has a rule but no straight-line code."""
 
-    def emit(value: object, out: list[object], run: Run) -> None:
+    def emit(value: object, out: list[object], run: EmitRun) -> None:
         node = describer(value)
         run.alive.append(node)
         emit_node(node, out, run)
 
-    def emit_node(node: Node, out: list[object], run: Run) -> None:
+    def emit_node(node: Node, out: list[object], run: EmitRun) -> None:
         start = len(out)
         out += node.head()
         for part in node.values:
@@ -222,7 +222,7 @@ def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
         if len(out) - start >= CHUNK:
             collapse(out, start, run)
 
-    def emit_part(part: object, out: list[object], run: Run) -> None:
+    def emit_part(part: object, out: list[object], run: EmitRun) -> None:
         kind = type(part)
         if kind is Node:
             emit_node(cast("Node", part), out, run)
@@ -240,7 +240,7 @@ def _by_shape(
     shapes: dict[tuple[str, ...], tuple[bytes, tuple[str, ...]]] = {}
     names_only = frozenset((str,)).issuperset
 
-    def emit(value: Any, out: list[object], run: Run) -> None:
+    def emit(value: Any, out: list[object], run: EmitRun) -> None:
         stored = value.__dict__
         if layout.markers or type(stored) is not dict or not names_only(map(type, stored)):
             described(value, out, run)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from .markers import Marker
-from .plan import NO_MARKERS, Hint, Plan, emitter_source
+from .plan import NO_MARKERS, FieldHint, Plan, emitter_source
 from .run import Emit, collapse
 from .tokens import LEAVES
 
@@ -30,7 +30,7 @@ class EmitterFactory:
         self,
         name: str,
         plan: Plan,
-        hints_of: Callable[[Any], list[Hint]],
+        hints_of: Callable[[Any], list[FieldHint]],
         scope: Mapping[str, object],
         install: Callable[[Emit], object],
         *,
@@ -43,7 +43,7 @@ class EmitterFactory:
         self._install = install
         self._markers = markers
         self._has_own = has_own
-        self._hints: list[Hint] = []
+        self._hints: list[FieldHint] = []
         self._unlike = 0
         self._scope = {
             "LEAVES": LEAVES,

@@ -7,14 +7,14 @@ from typing import Any
 
 from .tokens import Chunker
 
-__all__ = ["Emit", "Learn", "Overrun", "Run", "Table", "collapse", "spend"]
+__all__ = ["Emit", "EmitRun", "Learn", "Overrun", "Table", "collapse", "spend"]
 
 
 class Overrun(Exception):
     """The quick walk has done too much to be walking a tree."""
 
 
-class Run:
+class EmitRun:
     """The state of one walk: how much it may still collapse, what it remembers.
 
     What is remembered by address must stay alive: `alive` has the objects that rules create.
@@ -30,7 +30,7 @@ class Run:
         self.alive: list[object] = []
 
 
-def collapse(out: list[object], start: int, run: Run) -> None:
+def collapse(out: list[object], start: int, run: EmitRun) -> None:
     """Replace the tokens from `start` on by their chunk."""
     tokens = out[start:]
     spend(run, len(tokens))
@@ -40,14 +40,14 @@ def collapse(out: list[object], start: int, run: Run) -> None:
     out[start:] = chunk(tokens)
 
 
-def spend(run: Run, tokens: int) -> None:
+def spend(run: EmitRun, tokens: int) -> None:
     """Count tokens that were collapsed: without collapses, no walk grows beyond its value."""
     run.budget -= tokens
     if run.budget < 0:
         raise Overrun
 
 
-Emit = Callable[[Any, list[object], Run], None]
+Emit = Callable[[Any, list[object], EmitRun], None]
 """Appends the tokens of a value to a list."""
 
 Table = dict[type, Emit]

@@ -304,12 +304,12 @@ class Graph:
                     unordered.append(cast("bytes", tokens[1]))
                 else:
                     items.append(item_token(tokens))
-            members.append(_Member(number, pattern, items, unordered))
+            members.append(_CycleMember(number, pattern, items, unordered))
         for number, digest in cycles.digests(members).items():
             self._tokens[number] = [b"@", digest]
 
 
-class _Member(NamedTuple):
+class _CycleMember(NamedTuple):
     """An object on a cycle: its tokens with holes only for members of the same cycle.
 
     Of an unordered container, `items` are the finished ones, `unordered` those on a cycle:
@@ -329,7 +329,7 @@ class _Cycles:
     """
 
     def __init__(self) -> None:
-        self._cycles: list[dict[bytes, _Member]] = []
+        self._cycles: list[dict[bytes, _CycleMember]] = []
         self._cycle_of: dict[bytes, int] = {}
         self._by_tokens: dict[bytes, bytes] = {}
 
@@ -340,7 +340,7 @@ class _Cycles:
         digest = self._by_tokens.get(hash_bytes(marshalled(tokens)))
         return None if digest is None else [b"@", digest]
 
-    def digests(self, members: list[_Member]) -> dict[int, bytes]:
+    def digests(self, members: list[_CycleMember]) -> dict[int, bytes]:
         """The digest of each member of a new cycle, by its number."""
         for cycle in sorted(self._touched(members)):
             joined = self._joined(members, cycle)
@@ -348,7 +348,7 @@ class _Cycles:
                 return joined
         return self._new(members)
 
-    def _touched(self, members: list[_Member]) -> set[int]:
+    def _touched(self, members: list[_CycleMember]) -> set[int]:
         """The earlier cycles to which the members lead at once."""
         digests: list[object] = []
         for member in members:
@@ -364,7 +364,7 @@ class _Cycles:
             if type(digest) is bytes and digest in self._cycle_of
         }
 
-    def _joined(self, members: list[_Member], cycle: int) -> dict[int, bytes] | None:
+    def _joined(self, members: list[_CycleMember], cycle: int) -> dict[int, bytes] | None:
         """The members' digests if they are the same as members of the cycle they lead into.
 
         All of them or none: each is reachable from each, and what is the same stays the same
@@ -381,7 +381,7 @@ class _Cycles:
             return None
         return {m.number: owner[blocks[len(classes) + i]] for i, m in enumerate(members)}
 
-    def _new(self, members: list[_Member]) -> dict[int, bytes]:
+    def _new(self, members: list[_CycleMember]) -> dict[int, bytes]:
         numbers = {member.number: i for i, member in enumerate(members)}
         seen = [_seen(member, {}, numbers) for member in members]
         blocks = refine([colour for colour, _ in seen], [edges for _, edges in seen])
@@ -409,7 +409,7 @@ class _Cycles:
             self._remember(members[i], result)
         return result
 
-    def _remember(self, member: _Member, digest_of: dict[int, bytes]) -> None:
+    def _remember(self, member: _CycleMember, digest_of: dict[int, bytes]) -> None:
         tokens: list[object] = []
         for token in member.pattern:
             if type(token) is _Hole:
@@ -418,14 +418,14 @@ class _Cycles:
                 tokens.append(token)
         unordered = [digest_of[m] if type(m) is int else cast("bytes", m) for m in member.unordered]
         digest = digest_of[member.number]
-        self._cycles[-1][digest] = _Member(member.number, tokens, member.items, unordered)
+        self._cycles[-1][digest] = _CycleMember(member.number, tokens, member.items, unordered)
         self._cycle_of[digest] = len(self._cycles) - 1
         finished = [*member.items, *(item_token([b"@", inner]) for inner in unordered)]
         self._by_tokens[hash_bytes(marshalled(tokens + sorted(finished)))] = digest
 
 
 def _seen(
-    member: _Member, names: dict[bytes, int], numbers: dict[int, int]
+    member: _CycleMember, names: dict[bytes, int], numbers: dict[int, int]
 ) -> tuple[bytes, list[tuple[int, int]]]:
     """A member as refinement sees it: a colour without children, and edges to the children.
 
