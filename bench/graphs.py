@@ -1,4 +1,4 @@
-"""Measures the cost of an iteration of a loop inside a launch, and of yielding and resuming."""
+"""Measures what an iteration of a loop inside a launch costs, and yielding and resuming."""
 
 from __future__ import annotations
 
