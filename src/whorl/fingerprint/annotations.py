@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import enum
 import gc
+import opcode
 import operator
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
-
-from whorl.lazy import importing
 
 from .boundary import DEFAULT_BOUNDARY
 from .bytecode import nested_codes
@@ -291,8 +290,6 @@ def _terms(annotate: types.FunctionType) -> dict[str, object] | None:
 
 
 def _loops(code: types.CodeType) -> bool:
-    with importing:
-        import opcode
     return opcode.opmap["FOR_ITER"] in code.co_code[::2]
 
 

@@ -6,13 +6,13 @@ Ordinary attribute access may run a metaclass's `__getattr__`, a property or an 
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar, cast
 
 from whorl.late import Described
-from whorl.lazy import importing
 
 __all__ = [
     "ABSENT",
@@ -197,8 +197,6 @@ def lazy_submodule(stored: Mapping[str, Any], name: str) -> object:
     full = f"{stored.get('__name__')}.{name}"
     if "__path__" not in stored or full not in getattr(sys, "lazy_modules", ()):
         return ABSENT
-    with importing:
-        import importlib
     try:
         return importlib.import_module(full)
     except ImportError:

@@ -7,6 +7,7 @@ count by class, name and value. The user's module counts by what is in it.
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found, unused-ignore]  # as abc itself does
 import abc
 import enum
 import types
@@ -134,8 +135,6 @@ def _registered(cls: type) -> tuple[type, ...]:
     """The classes that are registered with an abstract base class."""
     if not derives(type(cls), abc.ABCMeta) or "_abc_impl" not in class_vars(cls):
         return ()
-    import _abc  # type: ignore[import-not-found, unused-ignore]  # as abc itself does
-
     registered = (reference() for reference in _abc._get_dump(cls)[0])
     live = [known for known in registered if known is not None]
     return tuple(sorted(live, key=lambda known: (module_name(known), qualname(known))))
