@@ -31,9 +31,10 @@ def total(x, n: int):
 WARM = """
     whorl whorl.frames whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
-    whorl.fingerprint whorl.fingerprint.class_table whorl.fingerprint.definition
-    whorl.fingerprint.digest whorl.fingerprint.lookup whorl.fingerprint.names
-    whorl.fingerprint.source
+    whorl.errors whorl.fingerprint whorl.fingerprint.bytecode
+    whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.lookup
+    whorl.fingerprint.names whorl.fingerprint.notebooks whorl.fingerprint.refusal
+    whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
     whorl.jit whorl.jit.binding whorl.jit.choices whorl.jit.compiler whorl.jit.hint
     whorl.jit.kernel whorl.jit.key whorl.jit.listening whorl.jit.lookup whorl.jit.sources
     whorl.jit.specialization whorl.jit.stored whorl.jit.target

@@ -12,10 +12,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from whorl.errors import NotStatic
-from whorl.fingerprint.private_names import mangle
-from whorl.fingerprint.source import code_digest
-from whorl.fingerprint.syntax import syntax_tree
-from whorl.fingerprint.tree import tree_of
+from whorl.fingerprint.source import code_digest, tree_of
+from whorl.fingerprint.syntax import mangle, syntax_tree
 
 from .implicit_calls import checked, is_pythons
 from .operations import function_behind, is_callable_object

@@ -298,7 +298,7 @@ class _Options:
         declared = Declared(self.environment, self.files, _folder_of(function))
         surroundings = surroundings_of(
             self.ignores,
-            policy.policy._policy.boundary,
+            policy.describer.policy.boundary,
             declared,
             has_paths=bool(self.marked("by_content")),
         )

@@ -13,8 +13,8 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
-from whorl.fingerprint.asked import ByIdentity, ByType, InOrder
 from whorl.fingerprint.markers import exclude
+from whorl.fingerprint.modes import ByIdentity, ByType, InOrder
 from whorl.jit.binding import Binding
 
 from .declared import content_of

@@ -12,8 +12,8 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 
-from whorl.fingerprint.graph import Graph
-from whorl.fingerprint.sights import written_in
+from whorl.fingerprint.bytecode import strings_in
+from whorl.fingerprint.value_graph import Graph
 
 __all__ = ["called"]
 
@@ -32,14 +32,14 @@ def called(graph: Graph) -> Iterator[types.FunctionType]:
             return
         for function, _ in found:
             del waiting[id(function)]
-            names |= written_in(function.__code__)
+            names |= strings_in(function.__code__)
             yield function
 
 
 def _doors(graph: Graph, function: types.FunctionType) -> frozenset[str]:
     """The names by which one gets from classes to a function, along the way it was found."""
     doors = []
-    way = graph.way_to(function)
+    way = graph.path_to(function)
     for i, (node, label) in enumerate(way):
         if i and way[i - 1][0].tag == b"class" and node.keys is not None:
             name = label.strip("[]'")

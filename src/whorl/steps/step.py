@@ -286,7 +286,7 @@ class CachedStep(Step[In, Out]):
             policy,
             names=("input" if self._key is None else "key",),
             surroundings=surroundings_of(
-                listed("ignores", ignores), policy.policy._policy.boundary, declared
+                listed("ignores", ignores), policy.describer.policy.boundary, declared
             ),
             declared=declared,
             reads=(

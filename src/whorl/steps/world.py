@@ -17,12 +17,11 @@ from typing import Any, Final, cast
 
 from whorl.artifacts import Part
 from whorl.errors import UnsupportedFunction
-from whorl.fingerprint.asked import Sight
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
-from whorl.fingerprint.bytecode import reads_of
+from whorl.fingerprint.bytecode import reads_of, strings_in
+from whorl.fingerprint.dataflow import SCOPE
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.graph import Graph
 from whorl.fingerprint.lookup import (
     ABSENT,
     class_vars,
@@ -31,13 +30,12 @@ from whorl.fingerprint.lookup import (
     module_name,
     module_vars,
 )
-from whorl.fingerprint.place import Place
-from whorl.fingerprint.rules.reached import Reached
-from whorl.fingerprint.sights import written_in
-from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, surveyed
+from whorl.fingerprint.modes import Introspection
+from whorl.fingerprint.rules.references import References
+from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, survey_code
 from whorl.fingerprint.tokens import Node, marshalled, unlabelled
-from whorl.fingerprint.uses import SCOPE
-from whorl.fingerprint.watch import Check
+from whorl.fingerprint.value_graph import Graph
+from whorl.fingerprint.watch import Check, Place
 from whorl.late import dataclass
 
 from .ambient import ambient_of
@@ -158,7 +156,7 @@ def world_of(
     names lead to them is part of the world. What cannot be known exactly raises
     `UnsupportedFunction`; `Unsteady` where it does not rest for as long as a look takes.
     """
-    found = surveyed(lambda sees: _Survey(said, name, sees), (root, *beside), named)
+    found = survey_code(lambda sees: _Survey(said, name, sees), (root, *beside), named)
     if found is None:
         raise Unsteady(name)
     digest, holds, survey = found
@@ -169,9 +167,15 @@ def world_of(
 class _Survey(Survey):
     """A walk over the code of a function, which takes nothing from outside but what is declared."""
 
-    def __init__(self, said: Surroundings, name: str, sees: frozenset[Sight] = frozenset()) -> None:
+    def __init__(
+        self, said: Surroundings, name: str, sees: frozenset[Introspection] = frozenset()
+    ) -> None:
         super().__init__(
-            name, ignores=said.ignores, objects=said.objects, boundary=said.boundary, sees=sees
+            name,
+            ignores=said.ignores,
+            objects=said.objects,
+            boundary=said.boundary,
+            introspection=sees,
         )
         self._said = said
         self._told: list[tuple[object, Told]] = []
@@ -253,9 +257,9 @@ class _Survey(Survey):
 
     def _unknown_scope(self, function: types.FunctionType) -> tuple[Outside, ...]:
         """The `__globals__` that it takes from a function that cannot be told."""
-        if SCOPE not in written_in(function.__code__):
+        if SCOPE not in strings_in(function.__code__):
             return ()
-        is_taken = Reached(function, self.describer).is_scope_taken
+        is_taken = References(function, self.describer).is_scope_taken
         return (Outside(f".{SCOPE}", SCOPES),) if is_taken else ()
 
     def _outside(
@@ -266,7 +270,7 @@ class _Survey(Survey):
         graph: Graph,
         name: str = "NAME",
     ) -> UnsupportedFunction:
-        labels = "".join(label for _, label in graph.way_to(function))
+        labels = "".join(label for _, label in graph.path_to(function))
         where = f"{module_of(function)}.{function.__qualname__}"
         remedy = found.kind.remedy.replace("'NAME'", repr(name)).replace("USED", found.name)
         return UnsupportedFunction(
@@ -279,7 +283,7 @@ class _Survey(Survey):
 
     def _is_told(self, found: Outside, function: types.FunctionType, graph: Graph) -> bool:
         """Whether the way to a function leads through one that has declared what is found."""
-        way = [node for node, _ in graph.way_to(function)]
+        way = [node for node, _ in graph.path_to(function)]
         return any(
             found.kind.name in told.kinds or found.name in told.ignores
             for value, told in self._told

@@ -7,7 +7,7 @@ own affair: nothing in a result says so.
 
 from __future__ import annotations
 
-from whorl.fingerprint.survey import Survey, surveyed
+from whorl.fingerprint.survey import Survey, survey_code
 from whorl.fingerprint.watch import Check
 
 from .values import Serializer, serializer_name
@@ -35,13 +35,13 @@ class WrittenBy:
 
     def _walked(self, serializer: Serializer) -> tuple[str, Check]:
         said = self._said
-        found = surveyed(
+        found = survey_code(
             lambda sees: Survey(
                 self._name,
                 ignores=said.ignores,
                 objects=said.objects,
                 boundary=said.boundary,
-                sees=sees,
+                introspection=sees,
             ),
             (serializer.dumps, serializer.loads),
         )

@@ -7,13 +7,13 @@ count by class, name and value. The user's module counts by what is in it.
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found, unused-ignore]  # as abc itself does
 import abc
 import enum
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..asked import Mode, Sight
 from ..boundary import Home
 from ..layout import layout_of, state_of
 from ..lookup import (
@@ -26,23 +26,21 @@ from ..lookup import (
     qualname,
     reified,
 )
+from ..modes import Introspection, Mode
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
-from .assigned import class_names
+from .annotated_classes import classes_in, home_scope, named_classes
+from .assigned_names import class_names
 from .builtin import NAMED_CLASSES, dict_node
 from .callables import annotations_node, code_leaf
-from .library import named_node, put_into_class
-from .named import classes_in, home_scope, named_classes
-from .rule import Kind
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .libraries import named_node, put_into_class
+from .rule import Kind, RuleContext
 
 __all__ = ["KINDS"]
 
 
-# What the interpreter or a class-making library leaves in a class beside its content.
+# Attributes of a class that the interpreter or a library adds to its content.
 _NOT_CONTENT: Final = frozenset(
     (
         "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__",
@@ -75,85 +73,83 @@ _MEMBER_BOOKKEEPING: Final = frozenset(
 )
 
 
-def _class(cls: Any, describer: Describer) -> Node:
+def _class(cls: Any, context: RuleContext) -> Node:
     module = module_name(cls)
-    home = describer.home(module)
-    if describer.policy.functions == "name" or describer.mode is Mode.NAMES:
-        return _by_name(cls, describer)
+    home = context.home(module)
+    if context.policy.functions == "name" or context.mode is Mode.NAMES:
+        return _by_name(cls, context)
     if cls in NAMED_CLASSES:
-        return _by_name(cls, describer)
+        return _by_name(cls, context)
     if home.kind != "user" and known_by_name(cls):
-        return _of_library(cls, home, describer)
-    if describer.mode is Mode.OWN_CODE and known_by_name(cls):
-        return _by_name(cls, describer)
-    if describer.mode is Mode.DATA:
-        return code_leaf(cls, describer)
-    content = class_content(cls, describer)
+        return _of_library(cls, home, context)
+    if context.mode is Mode.OWN_CODE and known_by_name(cls):
+        return _by_name(cls, context)
+    if context.mode is Mode.DATA:
+        return code_leaf(cls, context)
+    content = class_content(cls, context)
     parts = {
-        ".__qualname__": class_names(cls, describer),
+        ".__qualname__": class_names(cls, context),
         ".__class__": type(cls),
         ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
-        ".__annotations__": annotations_node(cls, describer),
-        **_looked_at(cls, content, describer),
+        ".__annotations__": annotations_node(cls, context),
+        **_inspected(cls, content, context),
         "": dict_node(content),
     }
     labels = [*parts]
     return Node(b"class", [*parts.values()], labels.__getitem__)
 
 
-def _of_library(cls: type, home: Home, describer: Describer) -> Node:
-    """A class of a library, and what the user has put into it."""
+def _of_library(cls: type, home: Home, context: RuleContext) -> Node:
+    """A class of a library, and what the user has added to it."""
     named = named_node(home, module_name(cls), qualname(cls))
-    found = put_into_class(cls, describer) if describer.mode is Mode.CODE else {}
-    if not found:
+    patches = put_into_class(cls, context) if context.mode is Mode.CODE else {}
+    if not patches:
         return named
-    return Node(b"patched", (named, dict_node(found)), unlabelled)
+    return Node(b"patched", (named, dict_node(patches)), unlabelled)
 
 
-def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -> dict[str, object]:
-    """What counts of a class only where the code that reads it looks."""
+def _inspected(cls: type, content: Mapping[str, object], context: RuleContext) -> dict[str, object]:
+    """Properties of a class that count only for code that inspects them."""
     stored = class_vars(cls)
     parts: dict[str, object] = {}
-    if Sight.ORDER in describer.sees:
+    if Introspection.ORDER in context.introspection:
         # Not of special names, which the interpreter and libraries set when they like.
         parts[".__dict__"] = [n for n in stored if n in content and not is_special(n)]
-    if Sight.DOCS in describer.sees:
+    if Introspection.DOCS in context.introspection:
         parts[".__doc__"] = stored.get("__doc__")
-    if Sight.TYPES in describer.sees:
-        parts[".__annotations__.values()"] = named_classes(cls, home_scope(cls), describer)
+    if Introspection.TYPES in context.introspection:
+        parts[".__annotations__.values()"] = named_classes(cls, home_scope(cls), context)
     return parts
 
 
-def _by_name(cls: type, describer: Describer) -> Node:
-    if describer.policy.functions == "name" and not importable(cls):
+def _by_name(cls: type, context: RuleContext) -> Node:
+    if context.policy.functions == "name" and not importable(cls):
         raise Refused(
-            f"it is asked for by name, and {module_name(cls)}.{qualname(cls)} is not it",
+            f"it counts by name, but {module_name(cls)}.{qualname(cls)} is another object",
             "Let classes count by code, or define the class at the top of its module.",
         )
-    return Node(b"class by name", describer.class_parts(cls))
+    return Node(b"class by name", context.class_parts(cls))
 
 
 def _registered(cls: type) -> tuple[type, ...]:
-    """The classes that an abstract base class was told to be a base of: they are its instances."""
+    """The classes that are registered with an abstract base class."""
     if not derives(type(cls), abc.ABCMeta) or "_abc_impl" not in class_vars(cls):
         return ()
-    import _abc  # type: ignore[import-not-found, unused-ignore]  # what abc itself asks
-
-    found = (reference() for reference in _abc._get_dump(cls)[0])
-    live = [known for known in found if known is not None]
+    registered = (reference() for reference in _abc._get_dump(cls)[0])
+    live = [known for known in registered if known is not None]
     return tuple(sorted(live, key=lambda known: (module_name(known), qualname(known))))
 
 
-def class_content(cls: type, describer: Describer) -> dict[str, object]:
-    """What is stored in a class, less what the interpreter and class decorators keep there."""
+def class_content(cls: type, context: RuleContext) -> dict[str, object]:
+    """The attributes of a class, without those of the interpreter and of class decorators."""
     stored = class_vars(cls)
     content = {
-        name: held
-        for name, held in stored.items()
+        name: attribute
+        for name, attribute in stored.items()
         if name not in _NOT_CONTENT
         and not str(name).startswith("__pydantic_")
-        and type(held) is not types.MemberDescriptorType
-        and type(held) is not types.GetSetDescriptorType
+        and type(attribute) is not types.MemberDescriptorType
+        and type(attribute) is not types.GetSetDescriptorType
     }
     registered = _registered(cls)
     if registered:
@@ -173,62 +169,66 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
                 del content[name]
         content["_member_names_"] = list(stored["_member_map_"])
         for name, member in stored["_member_map_"].items():
-            held = instance_dict(member) or {}
-            beside = _beside(cls, held)
-            set_on_it = (dict_node(beside),) if beside else ()
-            content[name] = Node(b"member", (_value_of(held), *set_on_it), unlabelled)
-        for name in [n for n, held in content.items() if type(held) is enum.property]:
+            state = instance_dict(member) or {}
+            attributes = _member_attributes(cls, state)
+            extra = (dict_node(attributes),) if attributes else ()
+            content[name] = Node(b"member", (_value_of(state), *extra), unlabelled)
+        for name in [n for n, each in content.items() if type(each) is enum.property]:
             if content[name].fget is None:  # enum's own, for a member of that name
                 del content[name]
     if "__pydantic_fields__" in stored:
         content.pop("model_fields", None)
         content["__pydantic_fields__"] = {
             name: (
-                _said_of_field(field),
+                _field_arguments(field),
                 field.default,
                 field.default_factory,
                 list(field.metadata),
-                classes_in(field.annotation, home_scope(cls), describer),
+                classes_in(field.annotation, home_scope(cls), context),
             )
             for name, field in stored["__pydantic_fields__"].items()
         }
         content["__pydantic_decorators__"] = {
-            kind: {name: decorator.info for name, decorator in made.items()}
-            for kind, made in _state(stored["__pydantic_decorators__"]).items()
-            if type(made) is dict
+            kind: {name: decorator.info for name, decorator in table.items()}
+            for kind, table in _state(stored["__pydantic_decorators__"]).items()
+            if type(table) is dict
         }
     return content
 
 
 def _state(value: object) -> dict[str, Any]:
     state = state_of(layout_of(type(value)), value)
-    return {name: held for name, held in state.items() if type(name) is str}
+    return {name: value for name, value in state.items() if type(name) is str}
 
 
-def _said_of_field(field: Any) -> dict[str, object]:
-    """What was said of a pydantic field, less its annotation, which counts by name."""
-    said = getattr(field, "_attributes_set", {})
-    return {name: value for name, value in said.items() if name != "annotation"}
+def _field_arguments(field: Any) -> dict[str, object]:
+    """The arguments of a pydantic field, without its annotation, which counts by name."""
+    arguments = getattr(field, "_attributes_set", {})
+    return {name: value for name, value in arguments.items() if name != "annotation"}
 
 
-def _is_generated(held: object) -> bool:
-    if held is None:
+def _is_generated(attribute: object) -> bool:
+    if attribute is None:
         return True
-    inner = getattr(held, "__wrapped__", held) if type(held) is types.FunctionType else held
+    inner = (
+        getattr(attribute, "__wrapped__", attribute)
+        if type(attribute) is types.FunctionType
+        else attribute
+    )
     return type(inner) is types.FunctionType and inner.__code__.co_qualname.startswith(
         "__create_fn__."
     )
 
 
-def _is_hash_of_attrs(held: object) -> bool:
-    return type(held) is types.FunctionType and held.__code__.co_filename.startswith(
+def _is_hash_of_attrs(attribute: object) -> bool:
+    return type(attribute) is types.FunctionType and attribute.__code__.co_filename.startswith(
         "<attrs generated"
     )
 
 
-def _is_enums_own(name: str, held: object) -> bool:
-    """Whether a method was put into the class by enum rather than by its author."""
-    inner = held.__func__ if type(held) is staticmethod else held
+def _is_enums_own(name: str, attribute: object) -> bool:
+    """Whether enum has added a method to the class, not its author."""
+    inner = attribute.__func__ if type(attribute) is staticmethod else attribute
     if type(inner) is types.FunctionType:
         return inner.__globals__.get("__name__") == "enum"
     return name == "__new_member__"
@@ -242,34 +242,34 @@ def _dataclass_field(field: Any) -> tuple[object, ...]:
 
 
 def _value_of(stored: dict[str, Any]) -> object:
-    """The value of a member; a bare object() is a sentinel, for which the name is enough."""
+    """The value of a member; for a bare object(), a sentinel, the name is enough."""
     value = stored.get("_value_")
     return None if type(value) is object else value
 
 
-def _beside(cls: type, stored: dict[str, Any]) -> dict[str, Any]:
-    """What was set on a member."""
-    beside = {name: held for name, held in stored.items() if name not in _MEMBER_BOOKKEEPING}
-    if beside:  # rare; finding out what is hidden takes a hundred times as long as the rest
+def _member_attributes(cls: type, stored: dict[str, Any]) -> dict[str, Any]:
+    """The attributes that were set on a member."""
+    attributes = {name: value for name, value in stored.items() if name not in _MEMBER_BOOKKEEPING}
+    if attributes:  # rare; finding out what is hidden takes a hundred times as long as the rest
         hidden = layout_of(cls).hidden
-        beside = {name: held for name, held in beside.items() if name not in hidden}
-    return beside
+        attributes = {name: value for name, value in attributes.items() if name not in hidden}
+    return attributes
 
 
-def _member(value: Any, describer: Describer) -> Node:
-    """A member of an enum: class, name, value, and what was set on it beside."""
+def _member(value: Any, context: RuleContext) -> Node:
+    """A member of an enum: class, name, value, and attributes that were set on it."""
     cls = type(value)
     stored = instance_dict(value) or {}
-    beside = _beside(cls, stored)
+    attributes = _member_attributes(cls, stored)
     parts: dict[str, object] = {".name": stored.get("_name_"), ".value": _value_of(stored)}
-    if beside:
-        parts[".__dict__"] = dict_node(beside)
-    own_code = describer.own_code(cls)
+    if attributes:
+        parts[".__dict__"] = dict_node(attributes)
+    own_code = context.own_code(cls)
     if own_code is not None:
         parts[".__class__"] = own_code
-    if describer.mode is Mode.CODE:
+    if context.mode is Mode.CODE:
         parts[".__class__.__dict__"] = cls
-    tag = tag_of("enum member", *describer.class_parts(cls), tuple(parts))
+    tag = tag_of("enum member", *context.class_parts(cls), tuple(parts))
     return Node(tag, [*parts.values()], [*parts].__getitem__, counted=False)
 
 
@@ -282,20 +282,24 @@ _MODULE_BOOKKEEPING: Final = frozenset(
 )  # fmt: skip
 
 
-def _module(value: types.ModuleType, describer: Describer) -> Node:
+def _module(value: types.ModuleType, context: RuleContext) -> Node:
     stored = module_vars(value)
     name = stored.get("__name__")
     name = name if type(name) is str else ""
-    home = describer.home(name)
+    home = context.home(name)
     if home.kind != "user":
         return named_node(home, name, "")
-    if describer.mode is not Mode.CODE:
-        return code_leaf(value, describer)
-    left_out = _MODULE_BOOKKEEPING - ({"__doc__"} if Sight.DOCS in describer.sees else set())
-    held = {key: reified(inner) for key, inner in stored.items() if key not in left_out}
-    parts = [known_module_name(name), type(value), dict_node(held)]
-    if Sight.ORDER in describer.sees:  # less modules, which are put there when they are loaded
-        parts.append([key for key, inner in held.items() if type(inner) is not types.ModuleType])
+    if context.mode is not Mode.CODE:
+        return code_leaf(value, context)
+    left_out = _MODULE_BOOKKEEPING - (
+        {"__doc__"} if Introspection.DOCS in context.introspection else set()
+    )
+    content = {key: reified(inner) for key, inner in stored.items() if key not in left_out}
+    parts = [known_module_name(name), type(value), dict_node(content)]
+    if (
+        Introspection.ORDER in context.introspection
+    ):  # less modules, which are put there when they are loaded
+        parts.append([key for key, inner in content.items() if type(inner) is not types.ModuleType])
     return Node(b"module", parts, ("", ".__class__", "", ".__dict__").__getitem__)
 
 

@@ -1,15 +1,15 @@
-"""Objects of unknown extension classes, by what they give to pickle: the last resort.
+"""Objects of unknown extension classes, by their pickled state: the last resort.
 
-Used only where an instance has room for state that neither slots nor a dictionary show.
-What the class hands out for copying counts, and so do its dictionary and slots beside it:
-a reduction that forgets them does not make two objects the same.
+Used only if an instance has space for state that neither slots nor a dictionary show. The reduction
+counts, and so do dictionary and slots: a reduction that leaves them out does not make two objects
+the same.
 """
 
 from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..layout import layout_of, state_of
 from ..lookup import class_vars, derives, find, instance_dict, module_name, type_name
@@ -17,29 +17,26 @@ from ..names import resolve
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
 from .callables import named_extension
-from .rule import Kind
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import Kind, RuleContext
 
 __all__ = ["KINDS", "by_reduction", "reduced"]
 
 
-def by_reduction(value: Any, describer: Describer) -> Node:
+def by_reduction(value: Any, context: RuleContext) -> Node:
     """The node of an object that copyreg or its own `__reduce_ex__` takes apart."""
     cls = type(value)
     given = reduced(value)
     if type(given) is str:  # it is a global of this name
         module = (instance_dict(value) or {}).get("__module__") or module_name(cls)
         if resolve(module, given) is value:
-            return named_extension(module, given, describer)
+            return named_extension(module, given, context)
     state = state_of(layout_of(cls, object, {}), value)
-    parts = (describer.class_node(cls), given, state)
+    parts = (context.class_node(cls), given, state)
     return Node(b"reduced", parts, unlabelled)
 
 
 def reduced(value: object) -> object:
-    """What an object gives to pickle: a name, or parts."""
+    """The reduction of an object for pickle: a name, or parts."""
     cls: Any = type(value)
     try:
         own = copyreg.dispatch_table.get(cls)
@@ -53,7 +50,7 @@ def reduced(value: object) -> object:
     if type(reduced) is not tuple or not 2 <= len(reduced) <= 6:
         raise Refused("its __reduce_ex__ returns neither a name nor a tuple of two to six parts")
     parts = [list(part) if isinstance(part, Iterator) else part for part in reduced]
-    # Some hand out their dictionary once it is there, and it is there once it was looked at.
+    # Some include their dictionary once it exists, which the first access creates.
     if len(parts) > 2 and type(parts[2]) is dict and not parts[2]:
         parts[2] = None
     while len(parts) > 2 and parts[-1] is None:
@@ -70,7 +67,7 @@ def _is_c_field(cls: type) -> bool:
     return type_name(cls) in ("_ctypes.CField", "ctypes.CField")  # the latter since Python 3.14
 
 
-def _c_field(value: Any, describer: Describer) -> Node:
+def _c_field(value: Any, context: RuleContext) -> Node:
     return Node(b"ctypes field", (value.offset, value.size), lambda i: (".offset", ".size")[i])
 
 

@@ -1,4 +1,4 @@
-"""A function, wrapper or class in, those of its names out that do not follow from its definition.
+"""The names of a function, wrapper or class that do not follow from its definition.
 
 A function is called `__name__`, `__qualname__` and `__module__` by its `def`; `functools.wraps`
 calls a wrapper like what it wraps. Neither is counted again: the name in the code and what is
@@ -6,22 +6,20 @@ wrapped count already. Any other name was assigned, and counts whether or not th
 because libraries read names too (`repr` of a dataclass or an enum, the name of a command).
 
 The qualified name and the module that follow from a definition change when it is moved. They
-count only where code reads them (`Sight.NAMES`). A module that was started as a program has the
-name under which it is imported elsewhere.
+count only where code reads them (`Introspection.NAMES`). A module that was started as a program has
+the name under which it is imported elsewhere.
 """
 
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..asked import Sight
 from ..lookup import class_name, derives, instance_dict, module_name, qualname
+from ..modes import Introspection
 from ..names import defines, importable, known_module_name
 from ..tokens import Node, unlabelled
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import RuleContext
 
 __all__ = ["NAMES", "assigned_to", "class_names", "with_names"]
 
@@ -30,8 +28,8 @@ _MOVING: Final = NAMES[1:]  # what else a definition is called at another place
 _WITH_NAMES: Final = (types.FunctionType, types.BuiltinFunctionType)
 
 
-def with_names(name: object, function: types.FunctionType, describer: Describer) -> object:
-    """What a function is known by, and its names that count beside it if there are any."""
+def with_names(name: object, function: types.FunctionType, context: RuleContext) -> object:
+    """The identity of a function, with its other names that count if there are any."""
     code, stored = function.__code__, function.__dict__
     defined: dict[str, object] = {
         "__name__": code.co_name,
@@ -40,13 +38,13 @@ def with_names(name: object, function: types.FunctionType, describer: Describer)
     }
     if "__wrapped__" in stored:
         defined |= _names_of(stored["__wrapped__"])
-    held = _names_of(function)
-    seen = _MOVING if Sight.NAMES in describer.sees else ()
-    return _beside(name, {n: held[n] for n in NAMES if n in seen or not _is(held[n], defined[n])})
+    value = _names_of(function)
+    seen = _MOVING if Introspection.NAMES in context.introspection else ()
+    return _beside(name, {n: value[n] for n in NAMES if n in seen or not _is(value[n], defined[n])})
 
 
 def assigned_to(value: object, inner: object = None) -> dict[str, object]:
-    """The names that are set on a wrapper and that `inner`, or what it says it wraps, has not."""
+    """The names of a wrapper that are not those of `inner` or of its `__wrapped__`."""
     stored = instance_dict(value) or {}
     if not any(name in stored for name in NAMES):
         return {}
@@ -58,24 +56,24 @@ def assigned_to(value: object, inner: object = None) -> dict[str, object]:
     }
 
 
-def class_names(cls: type, describer: Describer) -> object:
-    """What a class is called: module and qualified name, and other names that count beside.
+def class_names(cls: type, context: RuleContext) -> object:
+    """The names of a class: module and qualified name, and others that count.
 
-    The module does not count for a class that is not found there although what it was defined in
-    is: a local one, for example. Such a class is the same in a module of another name.
+    The module does not count for a class that is not an attribute there although the scope of its
+    definition is, such as a local class: it is the same class in a module of another name.
     """
     module, dotted = module_name(cls), qualname(cls)
     place = module if importable(cls) or not defines(module, dotted) else ""
     names: dict[str, object] = {}
     if class_name(cls) != dotted.rpartition(".")[2]:
         names["__name__"] = class_name(cls)
-    if not place and Sight.NAMES in describer.sees:
+    if not place and Introspection.NAMES in context.introspection:
         names["__module__"] = module
     return _beside(f"{known_module_name(place)}:{dotted}", names)
 
 
 def _names_of(value: Any) -> dict[str, object]:
-    """What `functools.wraps` would take from a value, as far as no code has to run for it."""
+    """The names that `functools.wraps` would copy, as far as no code has to run for that."""
     kind = type(value)
     if kind is types.MethodType:
         return _names_of(value.__func__)
@@ -88,18 +86,18 @@ def _names_of(value: Any) -> dict[str, object]:
     return {"__module__": module_name(kind)} | {n: stored[n] for n in NAMES if n in stored}
 
 
-def _is(held: object, defined: object) -> bool:
-    return held is defined or (type(held) is str and type(defined) is str and held == defined)
+def _is(value: object, defined: object) -> bool:
+    return value is defined or (type(value) is str and type(defined) is str and value == defined)
 
 
-def _known(name: str, held: object) -> object:
-    is_module = name == "__module__" and type(held) is str
-    return known_module_name(str(held)) if is_module else held
+def _known(name: str, value: object) -> object:
+    is_module = name == "__module__" and type(value) is str
+    return known_module_name(str(value)) if is_module else value
 
 
 def _beside(name: object, names: dict[str, object]) -> object:
     """The name alone, or a node of it and of the others."""
     if not names:
         return name
-    known = (_known(each, held) for each, held in names.items())
+    known = (_known(each, value) for each, value in names.items())
     return Node(b"names", (name, tuple(names), *known), unlabelled)

@@ -1,31 +1,27 @@
-"""NumPy's masked arrays. Apart from other arrays: importing `numpy.ma` takes 15 ms."""
+"""NumPy's masked arrays, in a module of their own: importing `numpy.ma` takes 15 ms."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 import numpy.ma
 
 from ..lookup import instance_dict
 from ..tokens import Node
-from .rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..describe import Describer
+from .rule import Rule, RuleContext
 
 __all__ = ["NAMED_CLASSES", "OWNED_NAMES", "RULES", "TYPE_PARTS"]
 
 
-def _masked(value: Any, describer: Describer) -> Node:
+def _masked(value: Any, context: RuleContext) -> Node:
     """Data, mask, fill value as it was set, and whether the mask is hard."""
     stored = instance_dict(value) or {}
     data = np.ndarray.view(value, np.ndarray)
     mask = np.asarray(np.ma.getmaskarray(value))
     fill = stored.get("_fill_value")
-    if fill is None:  # not asked for yet: what asking would give
+    if fill is None:  # not used yet: the default
         fill = np.asarray(np.ma.default_fill_value(data.dtype), data.dtype)
     parts = (data, mask, fill, stored.get("_hardmask"))
     return Node(b"masked array", parts, lambda i: (".data", ".mask", ".fill_value", ".hardmask")[i])
