@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.jit.compilers import Make, as_in_a_new_process, compiles
-from whorl.jit import lookup as module
+from whorl.jit import kernel_lookup as module
 from whorl.jit.binding import Binding
 from whorl.reads import Inputs
 

@@ -36,7 +36,7 @@ WARM = """
     whorl.fingerprint.names whorl.fingerprint.notebooks whorl.fingerprint.refusal
     whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
     whorl.jit whorl.jit.binding whorl.jit.choices whorl.jit.compiler whorl.jit.hint
-    whorl.jit.kernel whorl.jit.key whorl.jit.listening whorl.jit.lookup whorl.jit.sources
+    whorl.jit.kernel whorl.jit.key whorl.jit.listening whorl.jit.kernel_lookup whorl.jit.sources
     whorl.jit.specialization whorl.jit.stored whorl.jit.target
     whorl.kernels whorl.kernels.compiler whorl.kernels.language whorl.kernels.numeric_kernel
     whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout

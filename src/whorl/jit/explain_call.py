@@ -21,9 +21,9 @@ from whorl.store.miss_recording import is_hit_required
 
 from .drift import Drift, drift_of
 from .explain import Compiled, Explanation, explain
+from .kernel_lookup import KernelLookup, LookupRequest
 from .key import artifact_key, function_group
 from .listening import emit, listeners
-from .lookup import Lookup, Request
 from .missed import COMPARED
 from .sources import StoredSources
 from .specialization import Specialization
@@ -39,7 +39,7 @@ INFO: Final = 20  # the level, as logging has it
 # -- Drift -------------------------------------------------------------------------------------
 
 
-def used_despite_drift(lookup: Lookup, request: Request) -> Specialization | None:
+def used_despite_drift(lookup: KernelLookup, request: LookupRequest) -> Specialization | None:
     """What to do about globals, cells and variables that have changed since a compile."""
     drift = _drift(lookup, request)
     if drift is None:
@@ -55,7 +55,7 @@ def used_despite_drift(lookup: Lookup, request: Request) -> Specialization | Non
     return drift.nearest if drift.is_all else None
 
 
-def _drift(lookup: Lookup, request: Request) -> Drift | None:
+def _drift(lookup: KernelLookup, request: LookupRequest) -> Drift | None:
     known = lookup.table.all()
     return drift_of(known, request.world, request.target.architecture) if known else None
 
@@ -63,7 +63,9 @@ def _drift(lookup: Lookup, request: Request) -> Drift | None:
 # -- Explanations ------------------------------------------------------------------------------
 
 
-def explain_miss(lookup: Lookup, request: Request, *, for_journal: bool) -> Explanation | None:
+def explain_miss(
+    lookup: KernelLookup, request: LookupRequest, *, for_journal: bool
+) -> Explanation | None:
     """Why a call missed, if anybody wants to know; the journal alone is content with less."""
     lookup.counts["missed"] += 1
     if listeners or why.isEnabledFor(INFO) or is_hit_required():
@@ -80,7 +82,9 @@ def explain_miss(lookup: Lookup, request: Request, *, for_journal: bool) -> Expl
         return None
 
 
-def _explanation(lookup: Lookup, request: Request, compared: int | None = None) -> Explanation:
+def _explanation(
+    lookup: KernelLookup, request: LookupRequest, compared: int | None = None
+) -> Explanation:
     """Compare with all compiles that are known, or with so many."""
     known = lookup.table.all()
     return explain(
@@ -99,7 +103,7 @@ def _explanation(lookup: Lookup, request: Request, compared: int | None = None) 
     )
 
 
-def explain_call(lookup: Lookup, values: tuple[Any, ...], target: Target) -> Explanation:
+def explain_call(lookup: KernelLookup, values: tuple[Any, ...], target: Target) -> Explanation:
     """The outcome that a call would have, found in the same order, without storing anything."""
     if lookup.table.recall(values, target) is not None:
         return Explanation(lookup.name, "hit", "its specialization is in memory")
@@ -109,7 +113,7 @@ def explain_call(lookup: Lookup, values: tuple[Any, ...], target: Target) -> Exp
         return _explained(lookup, lookup.request(values, target, cache, sources))
 
 
-def _explained(lookup: Lookup, request: Request) -> Explanation:
+def _explained(lookup: KernelLookup, request: LookupRequest) -> Explanation:
     name, choices = lookup.name, lookup.choices
     keys = list(_keys(lookup, request, in_memory=True))
     if any(lookup.table.of_key(key) is not None for key in keys):
@@ -125,7 +129,9 @@ def _explained(lookup: Lookup, request: Request) -> Explanation:
     return _explanation(lookup, request)
 
 
-def _keys(lookup: Lookup, request: Request, *, in_memory: bool = False) -> Iterator[StableDigest]:
+def _keys(
+    lookup: KernelLookup, request: LookupRequest, *, in_memory: bool = False
+) -> Iterator[StableDigest]:
     """The keys under which an artifact for a call may be found."""
     if lookup.choices.cache == "process":
         return
