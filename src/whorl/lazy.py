@@ -202,8 +202,9 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose names are made in its modules.
 
-    `names` has the names of each module, by the module's name within the package. The modules are
-    attributes too, those without names for the package as well.
+    `names` has the names of each module, by the module's name within the package, or by its whole
+    name if it is in another. The modules are attributes too, those without names for the package as
+    well.
 
     >>> import whorl.store
     >>> "Found" in dir(whorl.store), whorl.store.Found.__module__
@@ -218,7 +219,9 @@ def attach(
 
     def __getattr__(name: str) -> Any:
         if name in modules:
-            value = getattr(load(f"{package}.{modules[name]}"), name)
+            module = modules[name]
+            place = module if module.startswith("whorl.") else f"{package}.{module}"
+            value = getattr(load(place), name)
         elif name in names:
             value = load(f"{package}.{name}")
         else:

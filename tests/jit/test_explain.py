@@ -14,7 +14,7 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking, Make, program_kernel
 from whorl import testing
-from whorl.jit.events import Happened
+from whorl.calls.events import Happened
 from whorl.jit.kernel import OnDrift
 from whorl.jit.target import Target
 from whorl.reads import Inputs

@@ -33,8 +33,9 @@ WARM = """
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
     whorl.fingerprint whorl.fingerprint.definition whorl.fingerprint.digest
     whorl.fingerprint.lookup whorl.fingerprint.names whorl.fingerprint.source
-    whorl.jit whorl.jit.binding whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
-    whorl.jit.listening whorl.jit.sources whorl.jit.specialization whorl.jit.target
+    whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
+    whorl.jit whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
+    whorl.jit.specialization whorl.jit.target
     whorl.kernels whorl.kernels.compiler whorl.kernels.kernel whorl.kernels.launch
     whorl.kernels.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
     whorl.kernels.record whorl.kernels.runtime whorl.kernels.types

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whorl.artifacts import Artifact, Label, Manifest, encode
+from whorl.calls.events import emit, watches
+from whorl.calls.explanation import changes_between
+from whorl.calls.miss_entry import kernel_miss
 from whorl.errors import CompilerFailed, UnsupportedRead
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import class_label
@@ -29,10 +32,7 @@ from whorl.store.journal import journal_of
 from whorl.store.making import making
 
 from .compiler import CompilerCode, Program, see_settings
-from .explain import changes_between
 from .key import artifact_key, flight_name, function_group, key_parts, shape_key
-from .listening import emit, watches
-from .missed import miss_of
 from .specialization import Specialization
 from .target import Properties
 from .telling import miss_explained
@@ -53,7 +53,7 @@ def made_for(kernel: Kernel, request: Request) -> Specialization:
     cache = request.cache
     journal = None if kernel.choices.cache == "process" else journal_of(cache.store)
     explanation = miss_explained(kernel, request, is_kept=journal is not None)
-    miss = miss_of(kernel._name, explanation, kernel._code)
+    miss = kernel_miss(kernel._name, explanation, kernel._code)
     with making(miss, explanation, cache.statistics, journal) as outcome:
         made, outcome.how = _made_once(kernel, request)
         outcome.key = made.key

@@ -30,6 +30,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import read_of, shape_plain
+from whorl.calls.binding import Binding
+from whorl.calls.events import audits, emit, listeners
+from whorl.calls.sources import StoredSources
 from whorl.fingerprint.definition import Definition, definition_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.lookup import uncounted
@@ -46,7 +49,6 @@ from whorl.settings import Settings, on_change
 from whorl.store import Cache, Found, default_cache
 from whorl.store.default import prepare
 
-from .binding import Binding
 from .compiler import (
     NOT_COUNTED,
     Compiler,
@@ -61,18 +63,16 @@ from .compiler import (
 )
 from .hint import FileHint, glanced_at, told_of
 from .key import Outside, ProgramKey, artifact_key, function_name, lead_of, shape_key
-from .listening import audits, emit, listeners
-from .sources import StoredSources
 from .specialization import Generations, KnownShape, Replays, Specialization
 from .target import Target
 
 if TYPE_CHECKING:
+    from whorl.calls.explanation import Explanation
     from whorl.errors import KernelError, RequiredHit
     from whorl.fingerprint.definition import Text
     from whorl.store import Store
 
     from . import compiler_code, compiling, decorator, telling
-    from .explain import Explanation
 else:  # what a process that finds everything has no need of
     compiler_code = room("whorl.jit.compiler_code", globals())
     compiling = room("whorl.jit.compiling", globals())
@@ -601,7 +601,7 @@ class Kernel:
         The call is compared with the nearest compile known here or in the store.
         """
         with importing:
-            from .explain import Explanation
+            from whorl.calls.explanation import Explanation
 
         self._begin_again_if_need_be()
         values = self._binding.bind(*args, **kwargs)

@@ -7,10 +7,12 @@ is not asked has no need of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from whorl.artifacts import Artifact, Damaged, decode
 from whorl.artifacts.record import shape_of
+from whorl.calls.events import emit
+from whorl.calls.explanation import Explanation, explain_miss
 from whorl.errors import Drifted
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
@@ -18,13 +20,10 @@ from whorl.reads.fact import is_only_here
 from whorl.reads.replay import facts_now
 from whorl.reads.trace import Shape
 from whorl.store import Found
-from whorl.store.required import is_hit_required
 
 from .drift import Drift, drift_of
-from .explain import Compiled, Explanation, explain
+from .explain import Compiled, explain
 from .key import artifact_key, function_group
-from .listening import emit, listeners
-from .missed import COMPARED
 from .specialization import Specialization
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explained", "miss_explained", "used_despite_drift"]
 
-log = logger("whorl.jit")
 why = logger("whorl.why")
-INFO: Final = 20  # the level, as logging has it
 
 
 # -- Drift -------------------------------------------------------------------------------------
@@ -67,21 +64,14 @@ def _drift(kernel: Kernel, request: Request) -> Drift | None:
 def miss_explained(kernel: Kernel, request: Request, *, is_kept: bool) -> Explanation | None:
     """Why it missed, if anybody wants to know; the journal alone asks for less."""
     kernel._counts["missed"] += 1
-    if listeners or why.isEnabledFor(INFO) or is_hit_required():
-        explanation = _explanation(kernel, request)
-        emit("missed", kernel._name, why=explanation)
-        why.info("%s", explanation)
-        return explanation
-    if not is_kept:
-        return None
-    try:
-        return _explanation(kernel, request, COMPARED)
-    except Exception:  # nobody asked: a call must not fail for the journal
-        log.debug("cannot explain the miss of %s", kernel._name, exc_info=True)
-        return None
+    return explain_miss(
+        kernel._name,
+        lambda compared: _explanation(kernel, request, compared),
+        is_journaled=is_kept,
+    )
 
 
-def _explanation(kernel: Kernel, request: Request, compared: int | None = None) -> Explanation:
+def _explanation(kernel: Kernel, request: Request, compared: int | None) -> Explanation:
     """Compare with all that is known, or with so many."""
     known = kernel.specializations()
     return explain(
@@ -115,7 +105,7 @@ def explained(kernel: Kernel, request: Request) -> Explanation:
     store, group = request.cache.store, request.program.digest
     if any(_is_readable(store.get(key, group)) for key in _keys(kernel, request)):
         return Explanation(name, "hit", "its artifact is in the store")
-    return _explanation(kernel, request)
+    return _explanation(kernel, request, None)
 
 
 def _keys(kernel: Kernel, request: Request, *, in_memory: bool = False) -> Iterator[StableDigest]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 
 import numpy as np
 
+from whorl.calls.events import audits, listeners
 from whorl.fingerprint.lookup import uncounted
 from whorl.jit import Kernel, Target
 from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
-from whorl.jit.listening import audits, listeners
 from whorl.jit.specialization import KnownShape, Specialization
 from whorl.late import NamedTuple
 from whorl.lazy import importing, load, room

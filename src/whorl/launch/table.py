@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.jit.listening import audits, listeners
+from whorl.calls.events import audits, listeners
 from whorl.late import NamedTuple, dataclass, field
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
 from whorl.reads.fact import is_constant, own_module

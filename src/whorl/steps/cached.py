@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
+from whorl.calls.events import emit, listeners
+from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.tokens import dumps
-from whorl.jit.explain import Explanation
-from whorl.jit.listening import emit, listeners
 from whorl.lazy import importing, load
 from whorl.store import Cache, Store
 

@@ -12,8 +12,8 @@ import threading
 import time
 from typing import Any, Final
 
+from whorl.calls.events import emit, listeners
 from whorl.fingerprint.markers import exclude
-from whorl.jit.listening import emit, listeners
 from whorl.lazy import importing
 from whorl.store import Ending
 from whorl.store.lease import Held, Lease

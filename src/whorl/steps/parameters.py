@@ -13,9 +13,9 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
+from whorl.calls.binding import Binding
 from whorl.fingerprint.asked import ByIdentity, ByType, InOrder
 from whorl.fingerprint.markers import exclude
-from whorl.jit.binding import Binding
 
 from .declared import content_of
 

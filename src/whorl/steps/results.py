@@ -24,6 +24,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from whorl import settings
 from whorl.artifacts import Part
+from whorl.calls.events import emit, listeners
+from whorl.calls.explanation import COMPARED, Change, Explanation, changed_parts, explain_miss
+from whorl.calls.miss_entry import FIRST_CALL, function_miss
+from whorl.calls.sources import StoredSources
 from whorl.errors import Drifted, RequiredHit, UnsupportedValue
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
@@ -31,9 +35,6 @@ from whorl.fingerprint.lookup import class_name, module_name
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.refusal import DEFAULT_REMEDY
 from whorl.fingerprint.tokens import marshalled
-from whorl.jit.explain import Change, Explanation
-from whorl.jit.listening import emit, listeners
-from whorl.jit.sources import StoredSources
 from whorl.late import dataclass
 from whorl.lazy import importing
 from whorl.store import Ending
@@ -44,7 +45,6 @@ from whorl.store.required import is_hit_required
 from .arguments import Arguments
 from .declared import Declared
 from .keeper import LABELS_READ, Kept, Live, Made, Written
-from .missed import COMPARED, FIRST, miss_of
 from .outside import FILES
 from .parameters import Content
 from .progress import Progress
@@ -429,29 +429,18 @@ class Results:
         flights = self.keeper.flights
         journal = journal_of(flights.store)
         self.counts["missed"] += 1
-        explanation = self._explained_miss(request, is_kept=journal is not None)
+        explanation = explain_miss(
+            self.name,
+            lambda most: self.explained(request, LABELS_READ if most is None else most),
+            is_journaled=journal is not None,
+        )
         if isinstance(self.keeper, Live):
             yield Making()
             return
-        miss = miss_of(self.name, explanation)
+        miss = function_miss(self.name, explanation)
         with making(miss, explanation, flights.statistics, journal) as outcome:
             outcome.key = request.key
             yield outcome
-
-    def _explained_miss(self, request: Request, *, is_kept: bool) -> Explanation | None:
-        """Why nothing was found, if anybody wants to know; the journal alone asks for less."""
-        if listeners or why.isEnabledFor(logging.INFO) or is_hit_required():
-            explanation = self.explained(request)
-            emit("missed", self.name, why=explanation)
-            why.info("%s", explanation)
-            return explanation
-        if not is_kept:
-            return None
-        try:
-            return self.explained(request, COMPARED)
-        except Exception:  # nobody asked: a call must not fail for the journal
-            log.debug("cannot explain the miss of %s", self.name, exc_info=True)
-            return None
 
     def explain(self, request: Request) -> Explanation:
         """Whether a call would be a hit, and why not."""
@@ -472,7 +461,7 @@ class Results:
             if nearest is None or len(changes) < len(nearest):
                 nearest = changes
         if nearest is None:
-            return Explanation(self.name, "miss", FIRST)
+            return Explanation(self.name, "miss", FIRST_CALL)
         if not nearest:
             return Explanation(
                 self.name, "miss", "what was kept of it is not there any more or not readable"
@@ -506,10 +495,10 @@ def _unchanged(value: object, name: str) -> str:
 
 
 def _changes(old: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:
-    differ = [name for name in {**old, **now} if old.get(name) != now.get(name)]
-    if any(name.startswith(_IN_WORLD) for name in differ):  # which says more
-        differ.remove(EVERYTHING)
-    return tuple(Change(name, old.get(name, "absent"), now.get(name, "absent")) for name in differ)
+    changes = changed_parts(old, now)
+    if any(change.path.startswith(_IN_WORLD) for change in changes):  # which says more
+        return tuple(change for change in changes if change.path != EVERYTHING)
+    return changes
 
 
 _IN_WORLD: Final = ("code:", "global:", "cell:", "default:", "class:", "declared:", "setting:")

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overload
 
+from whorl.calls.events import emit, listeners
+from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.lookup import find
 from whorl.fingerprint.markers import exclude
-from whorl.jit.explain import Explanation
-from whorl.jit.listening import emit, listeners
 from whorl.lazy import load
 from whorl.store import Cache, Store
 
