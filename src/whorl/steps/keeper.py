@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from whorl.artifacts import Damaged, Entry, Label, Part
-from whorl.artifacts.label import label_end, peek_label
+from whorl.artifacts.entry import label_end, peek_label
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.late import dataclass

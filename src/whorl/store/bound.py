@@ -28,8 +28,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged
-from whorl.artifacts.entry import PAGE
-from whorl.artifacts.label import label_end, peek_label
+from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import importing, logger
 

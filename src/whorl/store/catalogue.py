@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from whorl.artifacts import Damaged
-from whorl.artifacts.entry import PAGE
-from whorl.artifacts.label import label_end, peek_label
+from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import NamedTuple, dataclass
 

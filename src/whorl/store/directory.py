@@ -28,8 +28,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from whorl.artifacts import FORMAT, Damaged, Entry
-from whorl.artifacts.entry import HEAD, names_of
+from whorl.artifacts import FORMAT, Damage, Damaged, Entry
+from whorl.artifacts.entry import HEAD, check_head, names_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import importing, logger, room
 from whorl.settings import DEFAULT_MAX_SIZE, absolute
@@ -41,15 +41,12 @@ from .statistics import Statistics
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whorl.artifacts import damage
-
     from . import bound as bounds
     from . import large_file, listing, stamp, unusable, writing
     from . import outcome as outcomes
     from .bound import Bound, Collected
 else:  # what a hit has no need of
     bounds = room("whorl.store.bound", globals())
-    damage = room("whorl.artifacts.damage", globals())
     large_file = room("whorl.store.large_file", globals())
     listing = room("whorl.store.listing", globals())
     outcomes = room("whorl.store.outcome", globals())
@@ -391,10 +388,10 @@ def _close(file: int) -> None:
 def _contents(file: int, status: os.stat_result) -> bytes | memoryview:
     """All of a file, read."""
     if status.st_mode & _KIND != _REGULAR:
-        raise Damaged.not_a_file()
+        raise Damaged(Damage.FOREIGN, "not a file")
     size = status.st_size
     if size > _AT_ONCE:  # not read if it cannot be an entry
-        damage.check_head(_read(file, HEAD), size)
+        check_head(_read(file, HEAD), size)
         os.lseek(file, 0, os.SEEK_SET)
     found = large_file.contents(file, size) if size >= _LARGE else None
     return _read(file, size) if found is None else found

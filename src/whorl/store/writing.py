@@ -8,7 +8,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final
 
-from whorl.artifacts import Damaged, Entry
+from whorl.artifacts import Damage, Damaged, Entry
 from whorl.errors import UnsafeDirectory
 from whorl.fingerprint.digest import StableDigest
 
@@ -107,7 +107,7 @@ def _write(store: DirectoryStore, path: str, data: bytes | memoryview) -> None:
         except IsADirectoryError:  # somebody's directory under an entry's name
             if attempt == _ATTEMPTS:
                 raise
-            set_aside(store, path, os.lstat(path), Damaged.not_a_file())
+            set_aside(store, path, os.lstat(path), Damaged(Damage.FOREIGN, "not a file"))
         else:
             return
 
@@ -120,7 +120,7 @@ def _set_files_aside(store: DirectoryStore, directory: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         status = os.lstat(directory)
         if not stat.S_ISDIR(status.st_mode):
-            set_aside(store, directory, status, Damaged.not_a_directory())
+            set_aside(store, directory, status, Damaged(Damage.FOREIGN, "not a directory"))
 
 
 def _make_directories(store: DirectoryStore, path: str) -> None:
