@@ -18,7 +18,7 @@ from whorl.reads.fact import is_only_here
 from whorl.reads.replay import facts_now
 from whorl.reads.trace import Shape
 from whorl.store import Found
-from whorl.store.required import is_hit_required
+from whorl.store.miss_recording import is_hit_required
 
 from .drift import Drift, drift_of
 from .explain import Compiled, Explanation, explain

@@ -1,13 +1,13 @@
-"""Lines of counts in, their sums out: of one process, or of all that used a directory.
+"""Sums of what was found and made: of one process, or of all that used a directory.
 
-Adding up all lines of all files gives the sums; lines that make no sense are passed over. See
-`count_file` for how they are written. Long files are replaced by their sums now and then.
+Adding up all lines of all files in a directory gives the sums; lines that make no sense are passed
+over. `statistics` says what is in a line, and writes them. Long files are replaced by their sums
+now and then.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections import Counter, defaultdict
@@ -15,15 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.late import dataclass, field, replace
+from whorl.lazy import load
 
 from .atomic_file import read_small, write_small
-from .ending import Ending
-from .file_lock import locked
+from .file_lock import lock_file
+from .outcome import Ending
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from .statistics import Counts
 
 __all__ = ["ProgramTotals", "Totals", "compact"]
 
@@ -83,10 +82,9 @@ class Totals:
         return self.hits / lookups if lookups else 0.0
 
     @classmethod
-    def counted(cls, counts: Counts) -> Totals:
-        """The sums of what one process has counted."""
-        rows = {"programs": counts.programs, "causes": counts.causes}
-        return cls._sum([{**counts.numbers, **rows}])
+    def of_line(cls, line: Mapping[str, Any]) -> Totals:
+        """The sums in one line."""
+        return cls._sum([line])
 
     @classmethod
     def of(cls, directory: Path) -> Totals:
@@ -176,7 +174,7 @@ def _by_day(lines: Iterable[Mapping[str, Any]]) -> dict[int, Totals]:
     for line in lines:
         day = line.get("day", 0)
         days[day if type(day) is int and 0 <= day < 1_000_000 else 0].append(line)
-    return {day: Totals._sum(found) for day, found in sorted(days.items())}
+    return {day: Totals._sum(lines) for day, lines in sorted(days.items())}
 
 
 def _files(directory: Path) -> list[Path]:
@@ -196,6 +194,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _lines_of(data: bytes) -> Iterator[dict[str, Any]]:
+    json = load("json")
     for text in data.splitlines():
         try:
             line = json.loads(text)
@@ -208,7 +207,7 @@ def _lines_of(data: bytes) -> Iterator[dict[str, Any]]:
 def compact(directory: Path) -> None:
     """Replace the lines of long files by their sums, unless another process does."""
     with contextlib.suppress(OSError, MemoryError, NotImplementedError):
-        lock = locked(f"{directory / 'compacting'}") if directory.is_dir() else None
+        lock = lock_file(f"{directory / 'compacting'}") if directory.is_dir() else None
         if lock is not None:
             try:
                 for path in _files(directory):
@@ -224,8 +223,9 @@ def _compact_file(path: Path) -> None:
     taken = path.with_suffix(f".{os.getpid()}-{time.time_ns():x}{_TAKEN}")
     path.rename(taken)  # whoever appends from now on makes a new file
     time.sleep(0.01)  # ... and whoever had it open has written by now
-    found = [*_lines_of(read_small(str(taken), READ_AT_MOST))]  # an error leaves them as they are
-    lines = [json.dumps(line, separators=(",", ":")) for line in _summed(found)]
+    before = [*_lines_of(read_small(str(taken), READ_AT_MOST))]  # an error leaves them as they are
+    dumps = load("json").dumps
+    lines = [dumps(line, separators=(",", ":")) for line in _summed(before)]
     summed = taken.with_suffix(".sum")
     write_small(str(summed), "\n".join(lines) + "\n")
     summed.replace(taken)  # at every moment there are the lines or their sum
