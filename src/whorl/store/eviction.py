@@ -28,7 +28,7 @@ from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged
 from whorl.late import dataclass
-from whorl.lazy import importing, logger
+from whorl.lazy import logger
 
 from .atomic_file import append_small, read_small, write_small
 from .file_lock import lock_file
@@ -59,7 +59,7 @@ DEAD_AFTER: Final = 14 * 86400.0
 IN_VAIN_FOR: Final = 10.0  # seconds
 ANOTHER_FREED: Final = 0.04  # seconds: less than who waits for a lock sleeps
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
-QUARANTINED: Final = 32  # files kept for whoever wants to look
+QUARANTINED: Final = 32  # files kept to be inspected
 
 
 def _chance() -> float:
@@ -131,12 +131,12 @@ class Eviction:
         What is larger than all that is here is not. If it was in vain, others have filled the
         disk: for a while, nothing more is evicted.
         """
-        begun = time.monotonic()
-        if begun < self._in_vain_until:
+        start = time.monotonic()
+        if start < self._in_vain_until:
             return False
         with self._alone(self._patience()) as alone:
             self._note(alone)
-            if time.monotonic() - begun >= ANOTHER_FREED:
+            if time.monotonic() - start >= ANOTHER_FREED:
                 return True  # whoever we have waited for has made room
             there = sum(file.size for file in self.files())
             if size >= there:
@@ -216,7 +216,7 @@ class Eviction:
     def _collect(self, max_size: int, before: float | None = None) -> Collected:
         if max_size <= self.max_size:
             with contextlib.suppress(OSError, MemoryError):
-                os.unlink(self._written)  # what was counted so far is what we look at now
+                os.unlink(self._written)  # what was counted so far is collected now
         collected = self._thinned(max_size, before, _remove)
         self._clean_up()
         if max_size <= self.max_size:
@@ -289,10 +289,7 @@ class Eviction:
                         os.unlink(file.path)
         self.trim_quarantine()
         _remove_empty(f"{self._home}{os.sep}groups")
-        with importing:
-            from pathlib import Path
-
-        compact(Path(self.root, "statistics"))
+        compact(f"{self.root}{os.sep}statistics")
 
     def trim_quarantine(self) -> None:
         """Keep the last files and directories that were set aside."""

@@ -42,6 +42,8 @@ class Store(Protocol):
     medium; each answers with an outcome. Methods may be called by several threads at once.
     """
 
+    __slots__ = ()
+
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key."""
 
@@ -55,7 +57,7 @@ class Store(Protocol):
         """The keys of a group, or those of no group, in no order; none where they are not known."""
 
 
-class BaseStore:
+class BaseStore(Store):
     """A store to derive from: four methods to write, and the capabilities that it has.
 
     >>> from whorl.store import MemoryStore
@@ -64,22 +66,6 @@ class BaseStore:
     """
 
     __slots__ = ()
-
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
-        """The entry of a key."""
-        raise NotImplementedError
-
-    def put(self, entry: Entry) -> Put:
-        """Keep an entry under its own key; one of the same key gives way to it."""
-        raise NotImplementedError
-
-    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
-        """Forget an entry."""
-        raise NotImplementedError
-
-    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
-        """The keys of a group, or those of no group, in no order; none where they are not known."""
-        raise NotImplementedError
 
     @property
     def is_off(self) -> bool:

@@ -29,7 +29,7 @@ from whorl import settings
 from whorl.artifacts.entry import seconds_in
 from whorl.errors import BadSetting
 from whorl.late import NamedTuple
-from whorl.lazy import importing, load
+from whorl.lazy import load
 from whorl.locks import ForkSafeLock, reset_in_child
 
 from .atomic_file import append_small, close_quietly, make_directory
@@ -209,10 +209,7 @@ def _append_new(counts: Counts, before: Counts, directory: str | os.PathLike[str
         if directory is not None:
             size = _append(os.fspath(directory), line)
             if size >= COMPACT_AT:
-                with importing:
-                    from pathlib import Path  # which a process that counts has no need of
-
-                compact(Path(directory))
+                compact(directory)
         written = counts.copied()
     if summary:
         with contextlib.suppress(OSError, MemoryError):
