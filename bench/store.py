@@ -41,7 +41,7 @@ from harness import (
 
 from whorl.artifacts import Artifact, Entry, Label, Part, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
-from whorl.store import Cache, DirectoryStore, Found, Leases, Statistics, Store, Stored
+from whorl.store import Cache, DirectoryStore, Found, Statistics, Store, Stored
 
 CACHE = "whorl Cache"
 PLAIN = "open()"
@@ -135,7 +135,7 @@ def open_cache(root: Path) -> Cache:
     """A cache as `whorl.store.open_cache` makes it, but for the bound."""
     statistics = Statistics(root / "statistics")
     store = DirectoryStore(root, max_size=NO_BOUND, statistics=statistics)
-    return Cache(store, leases=Leases(store.leases), statistics=statistics)
+    return Cache(store, leases=store.leases, statistics=statistics)
 
 
 def make_shards(store: Store) -> None:

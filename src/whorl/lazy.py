@@ -6,9 +6,9 @@ package says where its names are made, and the modules behind them wait until a 
     from whorl.lazy import attach
 
     if TYPE_CHECKING:  # what type checkers and people read
-        from .found import Absent, Found
+        from .outcome import Absent, Found
     else:
-        __getattr__, __dir__ = attach(__name__, {"found": "Absent Found"})
+        __getattr__, __dir__ = attach(__name__, {"outcome": "Absent Found"})
 
 A name and a module may be called the same, as the function `whorl.fingerprint` and the package it
 lives in. Importing a module binds it in its package, whatever was bound there before; so such a
@@ -208,7 +208,7 @@ def attach(
 
     >>> import whorl.store
     >>> "Found" in dir(whorl.store), whorl.store.Found.__module__
-    (True, 'whorl.store.found')
+    (True, 'whorl.store.outcome')
     """
     front = sys.modules[package]
     modules = {name: module for module, made in names.items() for name in made.split()}

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from whorl.artifacts import FORMAT, Damage, Damaged, Entry, Label, Part
 from whorl.artifacts import entry as module
-from whorl.artifacts.damage import check_head
-from whorl.artifacts.entry import HEAD, MAGIC, PAGE, line_of
-from whorl.artifacts.label import peek_label
+from whorl.artifacts.entry import HEAD, MAGIC, PAGE, check_head, line_of, peek_label
 from whorl.fingerprint.digest import StableDigest, hash_hex
 
 KEY = StableDigest("ab" * 16)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whorl
-from tests.artifacts.test_lowered import bits, plain_values
+from tests.artifacts.test_plain_values import bits, plain_values
 from whorl.artifacts import (
     Artifact,
     Damaged,

@@ -10,7 +10,7 @@ import pytest
 
 from tests.store.entries import key_of
 from whorl.artifacts import Artifact, Damage, Damaged, Label, decode, encode
-from whorl.artifacts.lowered import NotPlain
+from whorl.artifacts.entry import NotPlain
 
 
 @pytest.mark.parametrize("error", [Damaged(Damage.EMPTY), NotPlain("value", "object")])

@@ -315,7 +315,7 @@ def test_who_reads_ahead_says_and_does_nothing_about_trouble(
     store = DirectoryStore(root)
     (hint,) = hints_in(store)
     path = Path(store.path(hint.key))
-    assert store.glance(hint.key) is not None
+    assert store.peek(hint.key) is not None
     if trouble == "damaged":
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     elif trouble == "unsafe":
@@ -327,7 +327,7 @@ def test_who_reads_ahead_says_and_does_nothing_about_trouble(
     elif trouble == "unreadable":
         path.symlink_to(path.name)
     before = sorted(root.rglob("*"))
-    assert store.glance(hint.key) is None
+    assert store.peek(hint.key) is None
     assert (sorted(root.rglob("*")), caplog.text) == (before, "")
 
 
@@ -336,10 +336,10 @@ def test_reading_ahead_is_a_use(made: Kernel, root: Path) -> None:
     (hint,) = hints_in(store)
     path = Path(store.path(hint.key))
     os.utime(path, (1, 1))
-    store.glance(hint.key)
+    store.peek(hint.key)
     assert path.stat().st_mtime > 1
     os.utime(path, (1, 1))
-    store.for_reading().glance(hint.key)
+    store.for_reading().peek(hint.key)
     assert path.stat().st_mtime == 1
 
 
@@ -418,7 +418,7 @@ def test_many_kernels_of_one_file_are_found_without_listing(tmp_path: Path) -> N
 def test_a_hint_comes_back_as_it_was() -> None:
     store, key = MemoryStore(), StableDigest("1" * 32)
     hint = NO_HINT.joined({"a": ["b", 1]}, "lead", "type arg x")
-    hint.keep(store, key)
+    store.put(hint.entry(key))
     assert Hint.of(store, key) == hint
     assert hint.shapes("lead") == {plain_shape_key("type arg x"): "type arg x"}
     assert hint.shapes("another") == {}

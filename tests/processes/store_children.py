@@ -22,7 +22,7 @@ from typing import Any, Final
 from tests.processes.programs import printed
 from whorl.artifacts import Artifact, Entry, Label, decode, encode
 from whorl.fingerprint.digest import StableDigest, hash_hex
-from whorl.store import Cache, DirectoryStore, Leases, Statistics
+from whorl.store import Cache, DirectoryStore, Statistics
 
 __all__ = [
     "Child",
@@ -95,7 +95,7 @@ def cache_at(root: str | Path, *, lease: float = 600.0) -> Cache:
     """A cache in a directory, as `open_cache` makes it."""
     statistics = Statistics(Path(root) / "statistics")
     store = DirectoryStore(root, statistics=statistics)
-    return Cache(store, leases=Leases(store.leases), statistics=statistics, lease=lease)
+    return Cache(store, leases=store.leases, statistics=statistics, lease=lease)
 
 
 # -- files ------------------------------------------------------------------------------

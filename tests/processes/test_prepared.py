@@ -133,7 +133,7 @@ def test_one_that_was_seen_long_ago_is_looked_at_again(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir(mode=0o700)
     between = (
         "from whorl.store import default\nready = default._ready[2]\n"
-        "ready.store._checked_until = 0.0\nassert default_cache() is not ready\n"
+        "ready.store.trust.checked_until = 0.0\nassert default_cache() is not ready\n"
     )
     run(tmp_path, between)
 

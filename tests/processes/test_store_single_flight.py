@@ -27,8 +27,9 @@ from tests.processes.store_children import (
     ran,
     start,
 )
+from tests.store.entries import leases_of
 from whorl.artifacts import Entry
-from whorl.store import Cache, DirectoryStore, Ending, Found, Leases, MemoryStore, Stored
+from whorl.store import Cache, DirectoryLeases, DirectoryStore, Ending, Found, MemoryStore, Stored
 
 _FORK: Final = get_context("fork")
 _KEYS: Final = 50
@@ -94,7 +95,7 @@ def test_whoever_misses_one_key_at_once_there_is_one_production(
     assert sum(ends.values()) == (processes * threads - 1) * _KEYS
     store = DirectoryStore(root)
     assert set(store.iterate()) == {key_of(number) for number in range(_KEYS)}
-    assert files_below(store.leases) == []  # nobody needs them any more
+    assert files_below(leases_of(store).place) == []  # nobody needs them any more
 
 
 def groups_at_once(root: str, log: str) -> int:
@@ -380,7 +381,7 @@ def fork_while_locked(root: str) -> str:
             locked.wait(10)
             go.wait(20)
 
-    owners = (store.bound, cache, cache.statistics)
+    owners = (store.eviction, cache, cache.statistics)
     locks = [getattr(owner, "_lock", threading.Lock()) for owner in owners]
     threads = [threading.Thread(target=hold, args=(lock,)) for lock in locks]
     for thread in threads:
@@ -412,7 +413,7 @@ def test_leases_of_keys_that_were_made_leave_no_files(tmp_path: Path) -> None:
 
 
 def test_the_holder_of_a_lease_is_known_by_its_number(tmp_path: Path) -> None:
-    leases = Leases(tmp_path / "leases")
+    leases = DirectoryLeases(tmp_path / "leases")
     assert leases.holder("key") == "another process"
     lease = leases.take("key")
     assert leases.holder("key") == f"process {os.getpid()}"

@@ -43,10 +43,13 @@ WARM = """
     whorl.launch.mapped
     whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
     whorl.reads.world
-    whorl.store whorl.store.cache whorl.store.default whorl.store.directory whorl.store.found
-    whorl.store.safety whorl.store.statistics
+    whorl.errors
+    whorl.store whorl.store.atomic_file whorl.store.cache whorl.store.default whorl.store.directory
+    whorl.store.file_lock whorl.store.listing whorl.store.memory whorl.store.outcome
+    whorl.store.protocol whorl.store.safety whorl.store.statistics whorl.store.toolchain_use
+    whorl.store.totals
     xxhash xxhash.version xxhash._xxhash
-    __future__ _json atexit errno mmap
+    __future__ _json atexit errno fcntl mmap
     ctypes._layout
 """
 """What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms.
@@ -118,7 +121,7 @@ def test_what_a_warm_process_has_counted_is_written_when_it_ends_without_json(
     (tmp_path / "mine.py").write_text(KERNEL)
     text = """
 import atexit, sys, numpy as np
-atexit.register(lambda: print("json" in sys.modules, "whorl.store.totals" in sys.modules))
+atexit.register(lambda: print("json" in sys.modules, "pathlib" in sys.modules))
 import mine
 mine.total(np.full(9, 4.0), 9)
 """

@@ -15,7 +15,7 @@ import pytest
 import whorl
 import whorl.testing
 from whorl.calls.events import Happened
-from whorl.store import Cache, DirectoryStore, Leases
+from whorl.store import Cache, DirectoryStore
 
 STARTED: list[int] = []
 
@@ -113,7 +113,8 @@ def test_it_goes_on_while_another_holds_the_lease(tmp_path: Path) -> None:
     async def slow(x: int) -> int:
         return x
 
-    lease = Leases(store.leases).take(f"result-{slow.key(1)}")
+    assert store.leases is not None
+    lease = store.leases.take(f"result-{slow.key(1)}")
 
     async def main() -> int:
         waiting = asyncio.create_task(slow(1))

@@ -12,7 +12,7 @@ import pytest
 import whorl
 from whorl import settings
 from whorl.store import Cache, DirectoryStore, Totals
-from whorl.store.journal import Miss, journal_of
+from whorl.store.journal import Miss
 
 FACTOR = 2
 
@@ -30,7 +30,7 @@ def cache(tmp_path: Path) -> Cache:
 
 
 def noted(cache: Cache) -> list[Miss]:
-    journal = journal_of(cache.store)
+    journal = cache.journal
     assert journal is not None
     return list(journal.misses())
 

@@ -7,13 +7,19 @@ from pathlib import Path
 import whorl
 from whorl.artifacts import Artifact, Entry, Label, encode
 from whorl.fingerprint.digest import StableDigest
-from whorl.store import Cache, DirectoryStore, Leases, Statistics
+from whorl.store import Cache, DirectoryLeases, DirectoryStore, Statistics
 
 
 def key_of(value: object) -> StableDigest:
     digest = whorl.fingerprint(value)
     assert isinstance(digest, StableDigest)
     return digest
+
+
+def leases_of(store: DirectoryStore) -> DirectoryLeases:
+    leases = store.leases
+    assert leases is not None
+    return leases
 
 
 def entry_of(
@@ -31,4 +37,4 @@ def entry_of(
 def cache_at(root: Path, *, lease: float = 600.0) -> Cache:
     counted = Statistics(root / "statistics")
     store = DirectoryStore(root, statistics=counted)
-    return Cache(store, leases=Leases(store.leases), statistics=counted, lease=lease)
+    return Cache(store, leases=store.leases, statistics=counted, lease=lease)

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.entries import entry_of, key_of
+from tests.store.entries import entry_of, key_of, leases_of
 from whorl.artifacts import Entry
 from whorl.store import (
     Cache,
+    DirectoryLeases,
     DirectoryStore,
     Ending,
-    Leases,
     MemoryStore,
+    NoLease,
     NullStore,
     ReadOnly,
     Skipped,
     Stored,
 )
-from whorl.store.lease import HELD, Lease
 
 
 class Producer:
@@ -46,7 +46,7 @@ class Producer:
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     store = DirectoryStore(tmp_path / "store")
-    return Cache(store, leases=Leases(store.leases))
+    return Cache(store, leases=store.leases)
 
 
 def in_threads(number: int, work: Callable[[], object]) -> None:
@@ -70,7 +70,7 @@ def test_the_first_produces_and_the_next_finds(cache: Cache) -> None:
 def test_threads_that_miss_at_once_wait_for_one_production(kind: str, tmp_path: Path) -> None:
     directory = DirectoryStore(tmp_path / "store")
     cache = {
-        "directory": lambda: Cache(directory, leases=Leases(directory.leases)),
+        "directory": lambda: Cache(directory, leases=directory.leases),
         "memory": lambda: Cache(MemoryStore()),
         "null": lambda: Cache(NullStore()),
         "no leases": lambda: Cache(directory),
@@ -155,9 +155,9 @@ def test_a_thread_that_takes_longer_than_the_lease_is_not_waited_for(tmp_path: P
 
 def test_a_held_lease_is_not_waited_for_longer_than_it_lasts(tmp_path: Path) -> None:
     store = DirectoryStore(tmp_path / "store")
-    leases = Leases(store.leases)
+    leases = leases_of(store)
     held = leases.take(key_of(1))
-    assert isinstance(held, Lease)
+    assert not isinstance(held, NoLease)
     cache = Cache(store, leases=leases, lease=0.2)
     assert cache.obtain(key_of(1), Producer()).how is Ending.GAVE_UP
     held.release(done=False)
@@ -171,7 +171,7 @@ def test_an_entry_of_another_key_is_refused(cache: Cache) -> None:
 
 def test_where_nothing_can_be_locked_work_is_done_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "leases").write_text("a file")
-    cache = Cache(MemoryStore(), leases=Leases(tmp_path / "leases"))
+    cache = Cache(MemoryStore(), leases=DirectoryLeases(tmp_path / "leases"))
     assert cache.obtain(key_of(1), Producer()).how is Ending.UNLOCKED
     assert cache.obtain(key_of(1), Producer()).how is Ending.HIT
 
@@ -185,18 +185,18 @@ def test_a_read_only_store_lets_the_program_go_on(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_lease(cache: Cache) -> None:
     cache.obtain(key_of(1), Producer())
     assert isinstance(cache.store, DirectoryStore)
-    assert list(Path(cache.store.leases).iterdir()) == []
+    assert list(Path(leases_of(cache.store).place).iterdir()) == []
 
 
 def test_a_lease_is_exclusive_among_threads_too(tmp_path: Path) -> None:
-    leases = Leases(tmp_path / "leases")
+    leases = DirectoryLeases(tmp_path / "leases")
     lease = leases.take("key")
-    assert isinstance(lease, Lease)
+    assert not isinstance(lease, NoLease)
     found: list[object] = []
     in_threads(1, lambda: found.append(leases.take("key")))
-    assert found == [HELD]
+    assert found == [NoLease.HELD]
     lease.release(done=False)
-    assert isinstance(leases.take("key"), Lease)
+    assert not isinstance(leases.take("key"), NoLease)
 
 
 def test_every_ending_is_counted(cache: Cache) -> None:

@@ -43,7 +43,7 @@ def test_on_is_a_directory_with_its_bound(tmp_path: Path) -> None:
     cache = open_cache(settings(WHORL_CACHE_DIR=tmp_path / "c", WHORL_CACHE_MAX_SIZE="10M"))
     assert isinstance(cache.store, DirectoryStore)
     assert cache.store.root == tmp_path / "c"
-    assert cache.store.bound.max_size == 10 << 20
+    assert cache.store.eviction.max_size == 10 << 20
 
 
 def test_off_keeps_nothing_and_touches_nothing(tmp_path: Path) -> None:

@@ -18,10 +18,17 @@ import pytest
 
 from tests.store.entries import entry_of, key_of
 from tests.store.failing import ERRORS, failing, open_files
-from whorl.store import Cache, DirectoryStore, Found, Leases, Statistics, Totals
-from whorl.store.ending import Ending
+from whorl.store import (
+    Cache,
+    DirectoryLeases,
+    DirectoryStore,
+    Ending,
+    Found,
+    NoLease,
+    Statistics,
+    Totals,
+)
 from whorl.store.journal import Journal, Miss
-from whorl.store.lease import Lease
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 
@@ -62,7 +69,7 @@ def get(root: Path) -> None:
 
 
 def glance(root: Path) -> None:
-    entry = DirectoryStore(root).glance(key_of(1))
+    entry = DirectoryStore(root).peek(key_of(1))
     assert entry is None or bytes(entry.payload("code")) == b"one"
 
 
@@ -117,11 +124,11 @@ def obtain(root: Path) -> None:
 
 
 def lease(root: Path) -> None:
-    leases = Leases(root / "v1" / "leases")
+    leases = DirectoryLeases(root / "v1" / "leases")
     for done in (True, False):
         taken = leases.take("name")
         leases.holder("name")
-        if isinstance(taken, Lease):
+        if not isinstance(taken, NoLease):
             taken.release(done=done)
 
 

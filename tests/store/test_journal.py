@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from whorl.store import DirectoryStore, MemoryStore, NullStore, ReadOnly, Store, Tiered, Verifying
+from whorl.store import (
+    BaseStore,
+    DirectoryStore,
+    MemoryStore,
+    NullStore,
+    ReadOnly,
+    Tiered,
+    Verifying,
+)
 from whorl.store import journal as module
-from whorl.store.journal import Difference, Journal, Miss, journal_of
+from whorl.store.journal import Difference, Journal, Miss
 
 
 def miss(name: str = "m.f", **fields: object) -> Miss:
@@ -132,7 +140,12 @@ def test_threads_lose_no_line(tmp_path: Path) -> None:
 def test_the_journal_of_a_store_is_in_its_directory_wherever_that_is(tmp_path: Path) -> None:
     directory = DirectoryStore(tmp_path)
     for store in (directory, Tiered(MemoryStore(), directory), Tiered(Tiered(directory))):
-        assert journal_of(store) is not None
-    quiet: list[Store] = [MemoryStore(), NullStore(), ReadOnly(directory), directory.for_reading()]
+        assert store.journal is not None
+    quiet: list[BaseStore] = [
+        MemoryStore(),
+        NullStore(),
+        ReadOnly(directory),
+        directory.for_reading(),
+    ]
     for silent in (*quiet, Verifying(directory)):
-        assert journal_of(silent) is None
+        assert silent.journal is None

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from tests.store.entries import cache_at, entry_of, key_of
-from whorl.store import Cache, DirectoryStore, Ending, Leases, Mismatch, Verifying
+from tests.store.entries import cache_at, entry_of, key_of, leases_of
+from whorl.store import Cache, DirectoryStore, Ending, Mismatch, Verifying
 
 
 def test_a_verifying_store_in_a_cache_with_leases_has_keys_produced_again(tmp_path: Path) -> None:
     store = DirectoryStore(tmp_path)
     store.put(entry_of(1, b"old"))
     found: list[Mismatch] = []
-    cache = Cache(Verifying(store, on_mismatch=found.append), leases=Leases(store.leases))
+    cache = Cache(Verifying(store, on_mismatch=found.append), leases=store.leases)
     made = cache.obtain(key_of(1), lambda: entry_of(1, b"new"))
     assert made.how is Ending.PRODUCED  # WAITED: `look` asks again, and is then told the truth
     assert len(found) == 1
@@ -41,7 +41,7 @@ def test_where_flock_is_not_implemented_work_is_done_without_a_lease(
 
 
 def test_who_waits_for_one_that_hangs_takes_what_another_has_put_meanwhile(tmp_path: Path) -> None:
-    hanging = Leases(DirectoryStore(tmp_path).leases).take(str(key_of(1)))
+    hanging = leases_of(DirectoryStore(tmp_path)).take(str(key_of(1)))
     cache = cache_at(tmp_path, lease=2.0)
     threading.Timer(0.2, lambda: DirectoryStore(tmp_path).put(entry_of(1))).start()
     made = []

@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 
 import whorl
-from tests.store.entries import entry_of, key_of
+from tests.store.entries import entry_of, key_of, leases_of
 from whorl import settings
-from whorl.store import Absent, DirectoryStore, Ending, Failed, Found, Leases, Stored
+from whorl.store import Absent, DirectoryStore, Ending, Failed, Found, NoLease, Stored
 from whorl.store.atomic_file import append_small, write_small
-from whorl.store.file_lock import locked
+from whorl.store.file_lock import lock_file
 from whorl.store.journal import Journal, Miss
-from whorl.store.lease import NoLeases
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
 
@@ -114,7 +113,7 @@ def test_new_bookkeeping_files_are_for_the_user_alone(tmp_path: Path, umask: int
     try:
         append_small(f"{tmp_path}/appended", b".")
         write_small(f"{tmp_path}/written", "text")
-        lock = locked(f"{tmp_path}/locked")
+        lock = lock_file(f"{tmp_path}/locked")
         assert lock is not None
         lock.release()
     finally:
@@ -130,7 +129,7 @@ def test_a_bookkeeping_file_that_is_there_keeps_its_mode(tmp_path: Path, how: st
     if how == "append":
         append_small(str(file), b".")
     else:
-        lock = locked(str(file))
+        lock = lock_file(str(file))
         assert lock is not None
         lock.release()
     assert mode_of(file) == 0o644
@@ -156,7 +155,7 @@ def test_bookkeeping_never_reaches_what_is_not_a_file_of_its_own(
         elif how == "write":
             write_small(str(path), "text")
         else:
-            lock = locked(str(path))
+            lock = lock_file(str(path))
             assert lock is None
     assert is_unharmed(victim)
 
@@ -264,13 +263,13 @@ def test_a_link_in_the_place_of_a_directory_is_not_followed(
             DirectoryStore(store.root)
         remedy = caught.value.remedy
     again = DirectoryStore(store.root) if which != "v1" else store
-    again._safe_until.clear()  # as a few seconds later
+    again.trust._safe_until.clear()  # as a few seconds later
     got = again.get(key_of(1))
     assert isinstance(got, Failed)
     assert got.ending is Ending.UNSAFE
     assert isinstance(again.put(entry_of(1, b"other")), Failed)
     assert isinstance(again.remove(key_of(1)), Failed)
-    assert again.glance(key_of(1)) is None
+    assert again.peek(key_of(1)) is None
     assert list(again.iterate()) == [] or which == "shard"
     again.collect(1)
     again.collect(unused_for=0)
@@ -317,7 +316,7 @@ def test_a_link_in_the_place_of_a_directory_of_bookkeeping_is_not_followed(
     os.utime(victim / "file", (0, 0))
     again = DirectoryStore(store.root)
     again.uses("llvm")
-    assert isinstance(Leases(again.leases).take("key"), NoLeases) is (part == "leases")
+    assert (leases_of(again).take("key") is NoLease.UNAVAILABLE) is (part == "leases")
     again.put(entry_of(7))
     again.collect(1)
     assert is_unharmed(victim)

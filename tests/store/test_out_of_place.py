@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.entries import entry_of, key_of
-from whorl.store import DirectoryStore, Found, Statistics, Stored, Totals, bound, totals
-from whorl.store.ending import Ending
+from whorl.store import DirectoryStore, Ending, Found, Statistics, Stored, Totals, eviction, totals
 from whorl.store.journal import Journal
 
 
@@ -43,7 +42,7 @@ def test_a_file_in_the_place_of_a_group_gives_way_to_it(tmp_path: Path) -> None:
 def test_directories_that_were_set_aside_are_trimmed_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bound, "QUARANTINED", 3)
+    monkeypatch.setattr(eviction, "QUARANTINED", 3)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").touch()
     store = DirectoryStore(tmp_path / "store")

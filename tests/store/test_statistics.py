@@ -21,10 +21,10 @@ from whorl.store import (
     ProgramTotals,
     Statistics,
     Totals,
-    count_file,
     statistics,
     totals,
 )
+from whorl.store import statistics as writing
 from whorl.store import totals as module
 
 
@@ -210,7 +210,7 @@ def test_files_that_grow_are_added_up_without_anybody_collecting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "COMPACT_FROM", 2000)
-    monkeypatch.setattr(count_file, "COMPACT_AT", 2000)
+    monkeypatch.setattr(writing, "COMPACT_AT", 2000)
     for i in range(200):
         statistics = Statistics(tmp_path / "statistics")
         statistics.hit(1, 0.5, f"m.f{i % 3}")

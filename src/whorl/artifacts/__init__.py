@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
-    from .damage import Damage
-    from .entry import FORMAT, HINT, LAUNCHER, Damaged, Entry, Label, Part, Payload
+    from .entry import FORMAT, HINT, LAUNCHER, Damage, Damaged, Entry, Label, Part, Payload
     from .record import Artifact, Manifest, Record, decode, encode
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "damage": "Damage",
-            "entry": "Damaged Entry FORMAT HINT LAUNCHER Label Part Payload",
+            "entry": "Damage Damaged Entry FORMAT HINT LAUNCHER Label Part Payload",
             "record": "Artifact Manifest Record decode encode",
         },
     )

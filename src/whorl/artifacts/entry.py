@@ -26,21 +26,15 @@ FORMAT names a directory in the store, so that versions do not see each other's 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Final
 
-from whorl.fingerprint.digest import StableDigest, hash_bytes
+from xxhash import xxh3_128
+
+from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
 from whorl.late import NamedTuple, dataclass
-from whorl.lazy import load, room
-
-if TYPE_CHECKING:
-    from . import assembly
-    from . import damage as damages
-    from . import label as labels
-else:  # what a hit has no need of
-    assembly = room("whorl.artifacts.assembly", globals())
-    damages = room("whorl.artifacts.damage", globals())
-    labels = room("whorl.artifacts.label", globals())
+from whorl.lazy import load
 
 __all__ = [
     "FORMAT",
@@ -48,13 +42,18 @@ __all__ = [
     "HINT",
     "LAUNCHER",
     "PAGE",
+    "Damage",
     "Damaged",
     "Entry",
     "Label",
+    "NotPlain",
     "Part",
     "Payload",
+    "check_head",
+    "label_end",
     "line_of",
     "names_of",
+    "peek_label",
     "seconds_in",
     "sizes_in",
 ]
@@ -75,10 +74,23 @@ NO_GROUP: Final = bytes(16)
 _NO_GROUP_HEX: Final = NO_GROUP.hex()
 
 
+class Damage(Enum):
+    """What is wrong with the bytes of an entry."""
+
+    EMPTY = "it is empty"
+    FOREIGN = "it is not an entry of whorl"
+    OTHER_FORMAT = "it has another format version"
+    TRUNCATED = "it is shorter than it says"
+    EXTENDED = "it is longer than it says"
+    CHANGED = "its bytes are not those that were written"
+    MISPLACED = "it is the entry of another key"
+    UNREADABLE = "its label cannot be read"
+
+
 class Damaged(Exception):
     """Bytes that are not the entry asked for."""
 
-    def __init__(self, damage: damages.Damage, detail: str = "") -> None:
+    def __init__(self, damage: Damage, detail: str = "") -> None:
         super().__init__(damage, detail)
         self.damage = damage
         self.detail = detail
@@ -87,19 +99,25 @@ class Damaged(Exception):
         return f"{self.damage.value} ({self.detail})" if self.detail else self.damage.value
 
     @classmethod
-    def not_a_file(cls) -> Damaged:
-        """A directory or a pipe where an entry should be."""
-        return cls(damages.Damage.FOREIGN, "not a file")
-
-    @classmethod
-    def not_a_directory(cls) -> Damaged:
-        """A file where a directory of entries should be."""
-        return cls(damages.Damage.FOREIGN, "not a directory")
-
-    @classmethod
     def unreadable(cls, detail: str = "") -> Damaged:
-        """What is said in an entry makes no sense."""
-        return cls(damages.Damage.UNREADABLE, detail)
+        """The label of an entry makes no sense."""
+        return cls(Damage.UNREADABLE, detail)
+
+
+class NotPlain(TypeError):
+    """A value that cannot be written exactly; `path` leads to it."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        super().__init__(path, kind)
+        self.path = path
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} is a {self.kind!r}, which cannot be kept in an entry.\n"
+            "  Keep None, bool, int, float, complex, str, bytes, tuples, lists and dicts of these; "
+            "put anything else into a payload as bytes."
+        )
 
 
 class Part(NamedTuple):
@@ -184,7 +202,7 @@ class Entry:
         >>> bytes(entry.payload("code")), len(entry.data)
         (b'ret', 4099)
         """
-        data = assembly.assembled(label, payloads, record, more)
+        data = _assemble(label, payloads, record, more)
         return cls(label.key, label.under, data)
 
     @classmethod
@@ -202,12 +220,12 @@ class Entry:
         check = hash_bytes(memoryview(data)[CHECKED_FROM:])
         if data[:64] == OPENING + check + (names or names_of(key, under)) and len(data) >= HEAD:
             return cls(key, under, data)
-        raise damages.what_is_wrong(data)
+        raise _damage_in(data)
 
     @property
     def label(self) -> Label:
         """What the entry says of itself."""
-        return labels.label_of(self.fields | self._read_others())
+        return _label_from(self.fields | self._read_others())
 
     @property
     def record(self) -> Any:
@@ -292,16 +310,16 @@ class _Usual:
 def _scanner() -> Callable[[str, int], tuple[Any, int]]:
     """What `json` reads with, without the millisecond that importing `json` takes."""
     try:
-        scanner: Any = load("_json").make_scanner  # `json` does without where there is none
-        made: Callable[[str, int], tuple[Any, int]] = scanner(_Usual())
+        make_scanner: Any = load("_json").make_scanner  # `json` does without where there is none
+        scanner: Callable[[str, int], tuple[Any, int]] = make_scanner(_Usual())
     except (ImportError, AttributeError, TypeError):
         return _scanned_by_json
-    return made
+    return scanner
 
 
 def _scanned_by_json(text: str, begin: int) -> tuple[Any, int]:
-    found: tuple[Any, int] = load("json").JSONDecoder().raw_decode(text, begin)
-    return found
+    scan: Callable[[str, int], tuple[Any, int]] = load("json").JSONDecoder().raw_decode
+    return scan(text, begin)
 
 
 _scanned: Final = _scanner()
@@ -320,3 +338,147 @@ def line_of(text: bytes, begin: int) -> tuple[dict[str, Any], int]:
     if type(fields) is not dict or text[end : end + 1] != b"\n":
         raise Damaged.unreadable()
     return fields, end + 1
+
+
+# -- labels ------------------------------------------------------------------------------
+
+
+def peek_label(start: bytes) -> Label:
+    """The label in the first bytes of an entry, unchecked: good for display and for eviction."""
+    if start[:16] != OPENING or len(start) < HEAD:
+        raise _unlike(start[:16], len(start))
+    text = start[HEAD : HEAD + sizes_in(start)[1]]
+    fields, end = line_of(text, 0)
+    return _label_from(fields | line_of(text, end)[0])
+
+
+def label_end(start: bytes) -> int:
+    """Where the label ends of an entry that begins like this; 0 if it is none."""
+    return HEAD + sizes_in(start)[1] if len(start) >= HEAD else 0
+
+
+def _label_from(fields: Mapping[str, Any]) -> Label:
+    """The label whose two lines have these fields."""
+    try:
+        under = fields["under"]
+        return Label(
+            str(fields["kind"]),
+            StableDigest(fields["key"]),
+            None if under is None else StableDigest(under),
+            tuple(Part(str(name), str(text)) for name, text in fields["parts"]),
+            str(fields["toolchain"]),
+            float(fields["made"]),
+            float(fields["seconds"]),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise Damaged.unreadable(repr(error)) from error
+
+
+# -- damage ------------------------------------------------------------------------------
+
+
+def check_head(data: bytes | memoryview, actual_size: int) -> None:
+    """Raise `Damaged` if an entry of so many bytes cannot begin like this."""
+    if data[:16] != OPENING or len(data) < HEAD:
+        raise _unlike(bytes(data[:16]), actual_size)
+    size = sizes_in(data)[0]
+    if size != actual_size:
+        raise Damaged(Damage.TRUNCATED if actual_size < size else Damage.EXTENDED)
+
+
+def _damage_in(data: bytes | memoryview) -> Damaged:
+    """Why bytes that are not the entry asked for are not."""
+    try:
+        check_head(data, len(data))
+    except Damaged as damaged:
+        return damaged
+    if data[16:CHECKED_FROM] != hash_bytes(memoryview(data)[CHECKED_FROM:]):
+        return Damaged(Damage.CHANGED)
+    return Damaged(Damage.MISPLACED)
+
+
+def _unlike(opening: bytes, size: int) -> Damaged:
+    """Why nothing that begins like this, so many bytes long, is an entry of this format."""
+    if not size:
+        return Damaged(Damage.EMPTY)
+    if opening[:8] != MAGIC[: len(opening)]:
+        return Damaged(Damage.FOREIGN)
+    if len(opening) == 16 and opening != OPENING:
+        return Damaged(Damage.OTHER_FORMAT, str(int.from_bytes(opening[8:], "little")))
+    return Damaged(Damage.TRUNCATED)
+
+
+# -- writing -----------------------------------------------------------------------------
+
+
+def _assemble(
+    label: Label, payloads: Mapping[str, bytes | memoryview], record: Any, more: Any
+) -> bytes:
+    """The bytes of the entry that has this label, these payloads and this record."""
+    blobs = [_flat(name, blob) for name, blob in payloads.items()]
+    digests = [hash_hex(blob) for blob in blobs]
+    # The offsets stand in the label, and the label's length moves them: twice is enough
+    # unless the first guess was short of a page's end.
+    start = PAGE
+    while True:
+        table = _table(payloads, blobs, digests, start)
+        text = _label_text(label, table, record, more)
+        if HEAD + len(text) <= start or not blobs:
+            break
+        start = _aligned(HEAD + len(text))
+    size = table[-1].offset + table[-1].size if table else HEAD + len(text)
+    under = NO_GROUP if label.under is None else label.under.raw
+    names = label.key.raw + under
+    parts: list[bytes | memoryview] = [
+        names,
+        SIZES.pack(size, len(text), len(blobs), label.seconds),
+        text,
+    ]
+    end = HEAD + len(text)
+    for place, blob in zip(table, blobs, strict=True):
+        parts += (bytes(place.offset - end), blob)
+        end = place.offset + place.size
+    check = xxh3_128()
+    for part in parts:
+        check.update(part)
+    return b"".join((OPENING, check.digest(), *parts))
+
+
+def _flat(name: str, blob: bytes | memoryview) -> memoryview:
+    try:
+        return memoryview(blob).cast("B")
+    except TypeError as error:
+        raise TypeError(f"payload {name!r} is not one run of bytes: {error}") from error
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // PAGE) * PAGE
+
+
+def _table(
+    names: Mapping[str, object], blobs: Sequence[memoryview], digests: Sequence[str], start: int
+) -> list[Payload]:
+    table, offset = [], start
+    for name, blob, digest in zip(names, blobs, digests, strict=True):
+        table.append(Payload(name, offset, blob.nbytes, digest))
+        offset = _aligned(offset + blob.nbytes)
+    return table
+
+
+def _label_text(label: Label, table: Sequence[Payload], record: Any, more: Any) -> bytes:
+    fields = {"payloads": table, "record": record}
+    others = {
+        "kind": label.kind,
+        "key": label.key,
+        "under": label.under,
+        "toolchain": label.toolchain,
+        "made": label.made,
+        "seconds": label.seconds,
+        "parts": label.parts,
+        "more": more,
+    }
+    encode = load("json").JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+    try:
+        return f"{encode(fields)}\n{encode(others)}\n".encode("ascii")
+    except RecursionError:
+        raise NotPlain("the record", "value nested too deeply") from None

@@ -1,4 +1,4 @@
-"""Entries in, artifacts and manifests out: the two kinds of record, each field restored as it was.
+"""Artifacts and manifests <-> entries: the two kinds of record, each field restored as it was.
 
     record   = ["artifact", [[name, plain]...]]          metadata
              | ["manifest", program, [shape...]]
@@ -20,26 +20,22 @@
              | {"complex": [plain, plain]}
 
 Finite floats are written by Python's shortest form, which reads back to the same bits. Only
-exact types are plain: a subclass may mean more than its content. `lowered` writes them.
+exact types are plain: a subclass may mean more than its content.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass, setters
-from whorl.lazy import room
 from whorl.reads.trace import ASPECTS, ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
-from .entry import Damaged, Entry, Label
-
-if TYPE_CHECKING:
-    from . import lowered
-else:
-    lowered = room("whorl.artifacts.lowered", globals())
+from .entry import Damaged, Entry, Label, NotPlain
 
 __all__ = [
     "Artifact",
@@ -47,14 +43,16 @@ __all__ = [
     "Record",
     "decode",
     "encode",
+    "from_json",
     "read_of",
-    "restored",
     "shape_of",
     "shape_plain",
+    "to_json",
 ]
 
 
-DOUBLE: Final = struct.Struct(">d")
+_DOUBLE: Final = struct.Struct(">d")
+_LARGE: Final = 1 << 63
 _NO_TRACE: Final = Trace()
 
 
@@ -65,9 +63,9 @@ class Artifact:
     Payloads are bytes. Metadata are plain values (None, bool, int, float, complex, str, bytes,
     tuples, lists and dicts of these) and come back as the very types they were.
 
-    >>> made = Artifact({"code": b"ret"}, {"slots": (1, 2.0)})
+    >>> artifact = Artifact({"code": b"ret"}, {"slots": (1, 2.0)})
     >>> label = Label("artifact", StableDigest("0" * 32))
-    >>> decode(encode(made, label)) == made
+    >>> decode(encode(artifact, label)) == artifact
     True
     """
 
@@ -94,8 +92,8 @@ _put_payloads, _put_metadata, _put_trace = setters(Artifact)
 class Manifest:
     """The shapes of a program's compiles, as far as one entry knows them.
 
-    >>> made = Manifest(StableDigest("0" * 32), (Shape(),))
-    >>> decode(encode(made, Label("manifest", StableDigest("1" * 32)))) == made
+    >>> manifest = Manifest(StableDigest("0" * 32), (Shape(),))
+    >>> decode(encode(manifest, Label("manifest", StableDigest("1" * 32)))) == manifest
     True
     """
 
@@ -111,7 +109,24 @@ def encode(record: Record, label: Label) -> Entry:
 
     A value that cannot be kept exactly is a `TypeError` that says which.
     """
-    return lowered.encoded(record, label)
+    if isinstance(record, Manifest):
+        shapes = list(map(shape_plain, record.shapes))
+        return Entry.made(label, {}, ["manifest", str(record.program), shapes])
+    for name, payload in record.payloads.items():
+        if type(name) is not str or not isinstance(payload, bytes | bytearray | memoryview):
+            raise TypeError(
+                f"payload {name!r} is a {type(payload).__name__!r}: payloads are bytes under a "
+                "str. Serialize it first."
+            )
+    for name in record.metadata:
+        if type(name) is not str:
+            raise TypeError(f"metadata are kept under a str, not under {name!r}")
+    metadata = {n: to_json(value, f"metadata[{n!r}]") for n, value in record.metadata.items()}
+    seen = [
+        [_read_to_json(seen.read), to_json(seen.fact, str(seen.read)), seen.line]
+        for seen in record.trace.seen
+    ]
+    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()]], seen)
 
 
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:
@@ -128,12 +143,12 @@ def decode(entry: Entry, *, with_trace: bool = True) -> Record:
                 payloads[name] = data[at : at + size]
             return Artifact(
                 payloads,
-                dict(restored(metadata)) if metadata else {},
-                _trace_in(entry.more) if with_trace else _NO_TRACE,
+                dict(from_json(metadata)) if metadata else {},
+                _trace_from(entry.more) if with_trace else _NO_TRACE,
             )
         if record[0] == "manifest":
             _, program, shapes = record
-            return Manifest(StableDigest(program), tuple(map(_shape_in, shapes)))
+            return Manifest(StableDigest(program), tuple(map(_shape_from, shapes)))
     except (ValueError, TypeError, LookupError, OverflowError) as error:
         raise Damaged.unreadable(repr(error)) from error
     raise Damaged.unreadable("neither an artifact nor a manifest")
@@ -150,7 +165,32 @@ def shape_plain(shape: Shape) -> str | list[object]:
     >>> shape_plain(Shape(tuple(reads[1:])))
     ['array arg self/x', ['type', ['arg', 'x', ['item', {'tuple': [1, 2]}]]]]
     """
-    return lowered.shape_out(shape)
+    rows = [_read_to_json(read) for read in shape.reads]
+    texts = [row.rsplit(" ", 1) for row in rows if type(row) is str]
+    if not rows or len(texts) != len(rows):
+        return rows
+    alike = itertools.groupby(texts, lambda text: text[0])
+    return ";".join(" ".join((kind, *(place for _, place in each))) for kind, each in alike)
+
+
+def _read_to_json(read: Read) -> object:
+    (root, name, steps), aspect, beside = read
+    if not beside and all(step.operation == "attr" for step in steps):
+        names = [name, *(step.name for step in steps)]
+        if all(map(_is_word, names)):
+            return f"{aspect.value} {root} {'/'.join(names)}"
+    paths = [_path_to_json(path) for path in (read.path, *read.beside)]
+    return [read.aspect.value, *paths]
+
+
+def _path_to_json(path: Path) -> list[object]:
+    where = str(path)
+    steps = ([step.operation, to_json(step.name, where)] for step in path.steps)
+    return [path.root, to_json(path.name, where), *steps]
+
+
+def _is_word(name: str) -> bool:
+    return name.split() == [name] and not {*";/"} & {*name} and _is_unicode(name)
 
 
 def shape_of(plain: object) -> Shape:
@@ -160,12 +200,12 @@ def shape_of(plain: object) -> Shape:
     True
     """
     try:
-        return _shape_in(plain)
+        return _shape_from(plain)
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"not a shape: {error}") from error
 
 
-def _shape_in(plain: Any) -> Shape:
+def _shape_from(plain: Any) -> Shape:
     if type(plain) is list:
         return Shape(tuple([read_of(row) for row in plain]))
     if type(plain) is not str:
@@ -179,8 +219,8 @@ def _shape_in(plain: Any) -> Shape:
     return Shape(tuple(reads))
 
 
-def _trace_in(plain: list[Any]) -> Trace:
-    return Trace(tuple(Seen(read_of(read), restored(fact), line) for read, fact, line in plain))
+def _trace_from(plain: list[Any]) -> Trace:
+    return Trace(tuple(Seen(read_of(read), from_json(fact), line) for read, fact, line in plain))
 
 
 def read_of(plain: Any) -> Read:
@@ -194,13 +234,13 @@ def read_of(plain: Any) -> Read:
     aspect, path, *beside = plain
     if aspect == _ALIAS and not beside:
         raise ValueError("one path alone is no alias")
-    return Read(_path_in(path), ASPECTS[aspect], tuple(map(_path_in, beside)) if beside else ())
+    return Read(_path_from(path), ASPECTS[aspect], tuple(map(_path_from, beside)) if beside else ())
 
 
 def _usual_read(aspect: str, root: str, place: str) -> Read:
     name, *attributes = place.split("/")
     if aspect == _ALIAS or root not in ROOTS:
-        raise ValueError(f"no look is one of {aspect!r} at {root}:{place}")
+        raise ValueError(f"there is no read of {aspect!r} at {root}:{place}")
     steps = tuple([Step("attr", attribute) for attribute in attributes]) if attributes else ()
     return Read(Path(root, name, steps), ASPECTS[aspect])
 
@@ -208,25 +248,74 @@ def _usual_read(aspect: str, root: str, place: str) -> Read:
 _ALIAS: Final = Aspect.ALIAS.value
 
 
-def _path_in(plain: list[Any]) -> Path:
+def _path_from(plain: list[Any]) -> Path:
     root, name, *steps = plain
     if type(name) is dict:
-        name = restored(name)
+        name = from_json(name)
     if root not in ROOTS or type(name) is not str:
         raise ValueError(f"no path begins like {plain!r}")
     if not steps:
         return Path(root, name)
-    return Path(root, name, tuple(Step(operation, restored(at)) for operation, at in steps))
+    return Path(root, name, tuple(Step(operation, from_json(at)) for operation, at in steps))
 
 
-def restored(value: Any) -> Any:
+def to_json(value: object, path: str = "value") -> Any:
+    """A plain value as what JSON has; `NotPlain` if it is none.
+
+    >>> to_json({"tile": (64, 1.5)})
+    {'dict': [['tile', {'tuple': [64, 1.5]}]]}
+    """
+    try:
+        return _to_json(value, path)
+    except RecursionError:
+        raise NotPlain(path, "value nested too deeply") from None
+
+
+def _to_json(value: object, path: str) -> object:
+    kind = type(value)
+    if value is None or kind is bool:
+        return value
+    if kind is str:
+        text = cast("str", value)
+        return text if _is_unicode(text) else {"text": text.encode("utf-8", "surrogatepass").hex()}
+    if kind is int:
+        number = cast("int", value)
+        return number if -_LARGE <= number < _LARGE else {"int": hex(number)}
+    if kind is float:
+        real = cast("float", value)
+        return real if math.isfinite(real) else {"float": _DOUBLE.pack(real).hex()}
+    if kind is bytes:
+        return {"bytes": cast("bytes", value).hex()}
+    if kind is complex:
+        both = cast("complex", value)
+        return {"complex": [_to_json(both.real, path), _to_json(both.imag, path)]}
+    if kind is list or kind is tuple:
+        items = [_to_json(item, f"{path}[{i}]") for i, item in enumerate(cast("list[Any]", value))]
+        return items if kind is list else {"tuple": items}
+    if kind is dict:
+        pairs = cast("dict[Any, Any]", value).items()
+        return {
+            "dict": [[_to_json(k, f"{path} key"), _to_json(v, f"{path}[{k!r}]")] for k, v in pairs]
+        }
+    raise NotPlain(path, f"{kind.__module__}.{kind.__qualname__}")
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no surrogates: JSON makes one character of two of them."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def from_json(value: Any) -> Any:
     """The plain value of what JSON has; ValueError if there is none.
 
-    >>> restored({"dict": [["tile", {"tuple": [64, 1.5]}]]})
+    >>> from_json({"dict": [["tile", {"tuple": [64, 1.5]}]]})
     {'tile': (64, 1.5)}
     """
     try:
-        return _restored(value)
+        return _from_json(value)
     except (RecursionError, TypeError, KeyError, OverflowError, struct.error) as error:
         raise ValueError(f"not a plain value: {error}") from error
 
@@ -234,20 +323,20 @@ def restored(value: Any) -> Any:
 _AS_THEY_ARE: Final = frozenset((str, int, float, bool, type(None)))
 
 
-def _restored(value: Any) -> Any:
+def _from_json(value: Any) -> Any:
     """Hot in a new process: most of what is in a list or tuple is as it is, and is left so."""
     if type(value) is list:
-        return [item if type(item) in _AS_THEY_ARE else _restored(item) for item in value]
+        return [item if type(item) in _AS_THEY_ARE else _from_json(item) for item in value]
     if type(value) is not dict:
         return value
     ((tag, content),) = value.items()
     match tag:
         case "tuple":
             return tuple(
-                [item if type(item) in _AS_THEY_ARE else _restored(item) for item in content]
+                [item if type(item) in _AS_THEY_ARE else _from_json(item) for item in content]
             )
         case "dict":
-            return {_restored(key): _restored(held) for key, held in content}
+            return {_from_json(key): _from_json(item) for key, item in content}
         case "bytes":
             return bytes.fromhex(content)
         case "text":
@@ -255,9 +344,9 @@ def _restored(value: Any) -> Any:
         case "int":
             return int(content, 16)
         case "float":
-            return DOUBLE.unpack(bytes.fromhex(content))[0]
+            return _DOUBLE.unpack(bytes.fromhex(content))[0]
         case "complex":
             real, imag = content
-            return complex(_restored(real), _restored(imag))
+            return complex(_from_json(real), _from_json(imag))
         case _:
             raise ValueError(f"{tag!r} is no tag of a plain value")

@@ -11,7 +11,7 @@ from whorl.reads import Path, Plain, Seen, Trace, World
 from whorl.reads.fact import is_only_here, same_fact
 from whorl.reads.replay import facts_now
 from whorl.reads.words import contrast
-from whorl.store.required import is_hit_required
+from whorl.store.miss_recording import is_hit_required
 
 from .events import emit, listeners
 

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from whorl import settings
 from whorl.errors import BadSetting
-from whorl.store import Leases
-from whorl.store.lease import Lease
+from whorl.store import DirectoryLeases, NoLease
 from whorl.store.safety import danger
 
 from . import words
@@ -134,8 +133,8 @@ def _writable(root: Path) -> Check:
 
 def _locks(root: Path) -> str:
     with tempfile.TemporaryDirectory(dir=root, prefix="doctor-") as folder:
-        lease = Leases(folder).take("doctor")
-        if not isinstance(lease, Lease):
+        lease = DirectoryLeases(folder).take("doctor")
+        if isinstance(lease, NoLease):
             return "yes; files cannot be locked, so processes may repeat each other's work"
         lease.release(done=True)
     return "yes, and files can be locked"

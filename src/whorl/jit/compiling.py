@@ -28,8 +28,7 @@ from whorl.reads.signature import array_signature
 from whorl.reads.trace import Plain
 from whorl.reads.world import World
 from whorl.store import Ending
-from whorl.store.journal import journal_of
-from whorl.store.making import making
+from whorl.store.miss_recording import record_miss
 
 from .compiler import CompilerCode, Program, see_settings
 from .key import artifact_key, flight_name, function_group, key_parts, shape_key
@@ -51,10 +50,10 @@ log = logger("whorl.jit")
 def made_for(kernel: Kernel, request: Request) -> Specialization:
     """Compile for a call, or wait for whoever does; the miss is explained, counted, noted."""
     cache = request.cache
-    journal = None if kernel.choices.cache == "process" else journal_of(cache.store)
+    journal = None if kernel.choices.cache == "process" else cache.journal
     explanation = miss_explained(kernel, request, is_kept=journal is not None)
     miss = kernel_miss(kernel._name, explanation, kernel._code)
-    with making(miss, explanation, cache.statistics, journal) as outcome:
+    with record_miss(miss, explanation, cache.statistics, journal) as outcome:
         made, outcome.how = _made_once(kernel, request)
         outcome.key = made.key
         return made

@@ -30,14 +30,12 @@ from whorl.fingerprint.definition import Definition, Text
 from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.late import NamedTuple, make
 from whorl.reads.both import Rows
-from whorl.store import Found
 from whorl.store.default import prepared
-from whorl.store.directory import DirectoryStore
 
 from .key import plain_shape_key
 
 if TYPE_CHECKING:
-    from whorl.store import Store
+    from whorl.store import BaseStore
 
 __all__ = ["NO_HINT", "FileHint", "Hint", "glanced_at", "told_of"]
 
@@ -58,10 +56,22 @@ class Hint(NamedTuple):
     leads: Mapping[str, list[Rows]]
 
     @classmethod
-    def of(cls, store: Store, key: StableDigest) -> Hint:
-        """The hint that is kept under a key; one that says nothing if there is none to trust."""
-        got = store.get(key)
-        return cls.told(got.entry) if isinstance(got, Found) else NO_HINT
+    def of(cls, store: BaseStore, key: StableDigest, lead: str | None = None) -> Hint:
+        """The hints under a key in all tiers of a store, merged up to the first that has a lead.
+
+        Whatever came from a farther tier is kept in the nearest, so that it is found there next.
+        """
+        hint = nearest = None
+        for entry in store.versions(key):
+            hint = cls.told(entry) if hint is None else hint.merged(cls.told(entry))
+            nearest = nearest or hint
+            if lead in hint.leads:
+                break
+        if hint is None:
+            return NO_HINT
+        if hint is not nearest and lead in hint.leads and not hint.is_full:
+            store.put_near(hint.entry(key))
+        return hint
 
     @classmethod
     def told(cls, entry: Entry) -> Hint:
@@ -74,10 +84,10 @@ class Hint(NamedTuple):
             return NO_HINT
         return make(cls, (rows, leads))
 
-    def keep(self, store: Store, key: StableDigest) -> None:
-        """Let other processes find it."""
+    def entry(self, key: StableDigest) -> Entry:
+        """The entry in which other processes find it."""
         record = ["hint", dict(self.rows), dict(self.leads)]
-        store.put(Entry.made(Label(HINT, key), {}, record))
+        return Entry.made(Label(HINT, key), {}, record)
 
     def shapes(self, lead: str) -> dict[StableDigest, Rows]:
         """The shapes of a lead by their names; none if what stands here makes no sense."""
@@ -97,8 +107,11 @@ class Hint(NamedTuple):
         return Hint({**rows, **self.rows}, {lead: shapes, **_but(self.leads, lead)})
 
     def merged(self, other: Hint) -> Hint:
-        """What either says, this one first; what both say of a lead is what this one does."""
-        return Hint({**other.rows, **self.rows}, {**other.leads, **self.leads})
+        """What either says, this one first; of a lead that both know, the shapes of both."""
+        leads = {**other.leads, **self.leads}
+        for lead in self.leads.keys() & other.leads.keys():
+            leads[lead] = _both(self.leads[lead], other.leads[lead])
+        return Hint({**other.rows, **self.rows}, leads)
 
     @property
     def is_full(self) -> bool:
@@ -111,6 +124,12 @@ class Hint(NamedTuple):
 
 def _but(leads: Mapping[str, list[Rows]], lead: str) -> dict[str, list[Rows]]:
     return {name: kept for name, kept in leads.items() if name != lead}
+
+
+def _both(shapes: list[Rows], others: list[Rows]) -> list[Rows]:
+    if type(shapes) is not list or type(others) is not list:
+        return shapes
+    return [*shapes, *(each for each in others if each not in shapes)][:SHAPES_KEPT]
 
 
 def _makes_sense(shape: Rows) -> bool:
@@ -137,7 +156,7 @@ class FileHint:
 
     __slots__ = ("__weakref__", "_single", "hint", "key", "store")
 
-    def __init__(self, store: Store, key: StableDigest, hint: Hint = NO_HINT) -> None:
+    def __init__(self, store: BaseStore, key: StableDigest, hint: Hint = NO_HINT) -> None:
         self.store = store
         self.key = key
         self.hint = hint
@@ -154,12 +173,12 @@ class FileHint:
         if lead in self.hint.leads:
             return self.hint
         if lead not in self._single:
-            self.hint = Hint.of(self.store, self.key)
+            self.hint = Hint.of(self.store, self.key, lead)
             if lead in self.hint.leads:
                 return self.hint
             if not self.hint.is_full:
                 return NO_HINT
-            self._single[lead] = Hint.of(self.store, lead)
+            self._single[lead] = Hint.of(self.store, lead, lead)
         return self._single[lead]
 
     def add(self, rows: Mapping[str, object], lead: StableDigest, shape: Rows) -> None:
@@ -167,14 +186,14 @@ class FileHint:
         whole = Hint.of(self.store, self.key).merged(self.hint)
         if lead in whole.leads or not whole.is_full:
             self.hint = whole = whole.joined(rows, lead, shape)
-            whole.keep(self.store, self.key)
+            self.store.put(whole.entry(self.key))
         else:
             known = self._single.get(lead, NO_HINT)
             single = self._single[lead] = known.joined(rows, lead, shape)
-            single.keep(self.store, lead)
+            self.store.put(single.entry(lead))
 
 
-def told_of(text: Text, store: Store, definition: Definition | None = None) -> FileHint:
+def told_of(text: Text, store: BaseStore, definition: Definition | None = None) -> FileHint:
     """The hint of a file in a store; one for all who know it by the same definition."""
     found = None if definition is None else _of_files.get(definition)
     if found is None or found.store is not store:
@@ -187,15 +206,15 @@ def told_of(text: Text, store: Store, definition: Definition | None = None) -> F
 def glanced_at(definition: Definition) -> FileHint | None:
     """The same in the cache of this process, read while the first kernel of the file is made.
 
-    None if that is not open yet, or is no directory: the first lookup reads it then.
+    None if that is not open yet: the first lookup reads it then.
     """
     store = prepared()
-    if type(store) is not DirectoryStore:
+    if store is None:
         return None
     found = _of_files.get(definition)
     if found is None or found.store is not store:
         key = _key_of(definition.text)
-        entry = store.glance(key)
+        entry = store.peek(key)
         hint = NO_HINT if entry is None else Hint.told(entry)
         found = _of_files[definition] = FileHint(store, key, hint)
     return found

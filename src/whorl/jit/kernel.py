@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from whorl.calls.explanation import Explanation
     from whorl.errors import KernelError, RequiredHit
     from whorl.fingerprint.definition import Text
-    from whorl.store import Store
+    from whorl.store import BaseStore
 
     from . import compiler_code, compiling, decorator, telling
 else:  # what a process that finds everything has no need of
@@ -463,7 +463,7 @@ class Kernel:
             self._codes = (*(code for code in self._codes if code.digest != by.digest), by)
         return start
 
-    def _hint_of_file(self, text: Text, store: Store) -> FileHint:
+    def _hint_of_file(self, text: Text, store: BaseStore) -> FileHint:
         """The hint of the function's file in a store."""
         told = self._told
         if told is None or told.store is not store:

@@ -158,7 +158,7 @@ def _compiled(
 
     def produce() -> Entry:
         with importing:
-            from whorl.store.required import is_hit_required
+            from whorl.store.miss_recording import is_hit_required
 
         if is_hit_required():
             raise NotPrepared("the launcher is not in the cache, and nothing may be compiled")

@@ -15,8 +15,7 @@ from typing import Any, Final
 from whorl.calls.events import emit, listeners
 from whorl.fingerprint.markers import exclude
 from whorl.lazy import importing
-from whorl.store import Ending
-from whorl.store.lease import Held, Lease
+from whorl.store import Ending, NoLease
 
 from .cached import CachedFunction, _Options
 from .keeper import Kept
@@ -118,7 +117,7 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         begun, pause, look = time.monotonic(), 0.002, results.look(request)
         while True:
             lease = leases.take(results.flight(request))
-            if not isinstance(lease, Held):
+            if lease is not NoLease.HELD:
                 break
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
@@ -128,7 +127,7 @@ class CachedCoroutine(CachedFunction[Any, Any]):
                 return found, Ending.WAITED
             if time.monotonic() - begun > _LEASE:
                 return await self._run(request, args, kwargs), Ending.PRODUCED
-        if not isinstance(lease, Lease):
+        if isinstance(lease, NoLease):
             return await self._run(request, args, kwargs), Ending.PRODUCED
         done = False
         try:

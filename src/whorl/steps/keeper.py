@@ -16,13 +16,12 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from whorl.artifacts import Damaged, Entry, Label, Part
-from whorl.artifacts.label import label_end, peek_label
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.late import dataclass
 from whorl.lazy import importing
 from whorl.store import Cache, DirectoryStore, Ending, Found, default_cache
-from whorl.store.found import check_key
+from whorl.store.outcome import check_key
 
 from .process_store import ProcessStore
 from .values import Encoded, NotRestored, Serializer, decoded, encoded, is_constant
@@ -32,7 +31,6 @@ __all__ = ["Keeper", "Kept", "Live", "Made", "Written"]
 log = logging.getLogger("whorl.steps")
 
 LABELS_READ: Final = 64
-_LABEL: Final = 1 << 14  # bytes that hold most labels
 
 
 class Kept:
@@ -135,10 +133,7 @@ class Written:
     @property
     def is_off(self) -> bool:
         """Whether `WHORL_CACHE` is off."""
-        with importing:
-            from whorl.store import NullStore
-
-        return isinstance(self.flights.store, NullStore)
+        return self.flights.store.is_off
 
     def check(self, key: Digest) -> None:
         """A key that names something of this process cannot name something in a store."""
@@ -226,22 +221,9 @@ class Written:
     def labels(self, most: int = LABELS_READ) -> Iterator[Label]:
         """The labels of the entries in the group, as many as are worth reading."""
         keys = islice(self.flights.store.iterate(self._group), most)
-        found = [label for label in map(self._label, keys) if label is not None]
+        labels = (self.flights.store.label(key, self._group) for key in keys)
+        found = [label for label in labels if label is not None]
         return iter(sorted(found, key=lambda label: label.made, reverse=True))
-
-    def _label(self, key: StableDigest) -> Label | None:
-        """What is said of an entry; of a file only the beginning is read."""
-        store = self.flights.store
-        try:
-            if isinstance(store, DirectoryStore):
-                with open(store.path(key, self._group), "rb") as file:  # noqa: PTH123  # a text
-                    start = file.read(_LABEL)
-                    start += file.read(max(0, label_end(start) - len(start)))
-                return peek_label(start)
-            got = store.get(key, self._group)
-            return got.entry.label if isinstance(got, Found) else None
-        except (OSError, Damaged):
-            return None
 
     def _say(self, message: str, level: int) -> None:
         """Log what has not been logged yet; the address of an object makes no difference."""

@@ -38,9 +38,7 @@ from whorl.fingerprint.tokens import marshalled
 from whorl.late import dataclass
 from whorl.lazy import importing
 from whorl.store import Ending
-from whorl.store.journal import journal_of
-from whorl.store.making import Making, making
-from whorl.store.required import is_hit_required
+from whorl.store.miss_recording import MissOutcome, is_hit_required, record_miss
 
 from .arguments import Arguments
 from .declared import Declared
@@ -420,14 +418,14 @@ class Results:
         return None
 
     @contextlib.contextmanager
-    def missed(self, request: Request) -> Iterator[Making]:
+    def missed(self, request: Request) -> Iterator[MissOutcome]:
         """A call found nothing: what is made in the block is counted and written down.
 
         Raises `RequiredHit` where nothing may be made. What lives in this process only is made
         in any case: nobody could have made it before.
         """
         flights = self.keeper.flights
-        journal = journal_of(flights.store)
+        journal = flights.journal
         self.counts["missed"] += 1
         explanation = explain_miss(
             self.name,
@@ -435,10 +433,10 @@ class Results:
             is_journaled=journal is not None,
         )
         if isinstance(self.keeper, Live):
-            yield Making()
+            yield MissOutcome()
             return
         miss = function_miss(self.name, explanation)
-        with making(miss, explanation, flights.statistics, journal) as outcome:
+        with record_miss(miss, explanation, flights.statistics, journal) as outcome:
             outcome.key = request.key
             yield outcome
 

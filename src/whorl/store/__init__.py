@@ -1,7 +1,7 @@
-"""Entries by digest: in memory, in a directory, in tiers; made once by whoever is first.
+"""Entries by digest: in memory, in a directory, in tiers; each is produced once.
 
-What a hit has no need of is imported from its own module: `journal`, `making`, `required`,
-`catalogue` and `bundle`.
+`journal`, `miss_recording`, `catalogue` and `bundle` are for misses and for the command line, and
+are imported from their own modules.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
-    from .bound import Collected
-    from .cache import Cache
+    from .cache import Cache, Obtained
     from .default import default_cache, open_cache
     from .directory import DirectoryStore
-    from .ending import Ending
-    from .flight import Obtained
-    from .found import Absent, Found
-    from .lease import Leases
-    from .medium import Store
+    from .eviction import Collected
+    from .lease import DirectoryLeases, Lease, Leases, NoLease
     from .memory import MemoryStore, NullStore
-    from .outcome import Failed, Got, Put, Skipped, Stored
+    from .outcome import Absent, Ending, Failed, Found, Got, Put, Skipped, Stored
+    from .protocol import BaseStore, Store
     from .statistics import Statistics
     from .totals import ProgramTotals, Totals
     from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
@@ -29,17 +26,14 @@ else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "bound": "Collected",
-            "cache": "Cache",
+            "cache": "Cache Obtained",
             "default": "default_cache open_cache",
             "directory": "DirectoryStore",
-            "ending": "Ending",
-            "flight": "Obtained",
-            "found": "Absent Found",
-            "lease": "Leases",
-            "medium": "Store",
+            "eviction": "Collected",
+            "lease": "DirectoryLeases Lease Leases NoLease",
             "memory": "MemoryStore NullStore",
-            "outcome": "Failed Got Put Skipped Stored",
+            "outcome": "Absent Ending Failed Found Got Put Skipped Stored",
+            "protocol": "BaseStore Store",
             "statistics": "Statistics",
             "totals": "ProgramTotals Totals",
             "wrappers": "Mismatch ReadOnly Tiered Verifying",
@@ -48,16 +42,20 @@ else:
 
 __all__ = [
     "Absent",
+    "BaseStore",
     "Cache",
     "Collected",
+    "DirectoryLeases",
     "DirectoryStore",
     "Ending",
     "Failed",
     "Found",
     "Got",
+    "Lease",
     "Leases",
     "MemoryStore",
     "Mismatch",
+    "NoLease",
     "NullStore",
     "Obtained",
     "ProgramTotals",

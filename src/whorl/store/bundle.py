@@ -27,9 +27,8 @@ from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
 from whorl.late import NamedTuple, dataclass
 
 from .catalogue import Name
-from .directory import DirectoryStore
-from .medium import Store
 from .outcome import Failed, Found, Skipped
+from .protocol import Store
 
 __all__ = ["BadBundle", "Imported", "Packed", "contents", "is_pickled", "pack", "unpack"]
 
@@ -145,12 +144,12 @@ def contents(file: IO[bytes]) -> Contents:
     if hash_bytes(text) != check:
         raise BadBundle("its table of contents is damaged")
     try:
-        told = _contents_of(json.loads(text))
+        table = _contents_of(json.loads(text))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise BadBundle("its table of contents cannot be read") from error
-    if _HEAD.size + told.size != offset:
+    if _HEAD.size + table.size != offset:
         raise BadBundle("its table of contents does not fit it")
-    return told
+    return table
 
 
 def _contents_of(plain: Any) -> Contents:
@@ -180,15 +179,15 @@ def unpack(
 ) -> Imported:
     """Put the entries of a bundle into a store, after all of them have been checked.
 
-    `watch` is told the size of each entry as it is dealt with, twice for each. Raises
+    `watch` is called with the size of each entry when it is checked, and when it is put. Raises
     `BadBundle` before anything is put if any byte is not what it should be.
     """
-    told = contents(file)
-    for entry in _entries(file, told):
+    table = contents(file)
+    for entry in _entries(file, table):
         watch(len(entry.data))
     stored = known = refused = 0
     failed = []
-    for entry in _entries(file, told):
+    for entry in _entries(file, table):
         watch(len(entry.data))
         if is_pickled(entry) and not with_pickles:
             refused += 1
@@ -204,12 +203,12 @@ def unpack(
     return Imported(stored, known, refused, tuple(failed))
 
 
-def _entries(file: IO[bytes], told: Contents) -> Iterator[Entry]:
+def _entries(file: IO[bytes], table: Contents) -> Iterator[Entry]:
     """The entries of a bundle, each checked."""
     file.seek(_HEAD.size)
-    for number, row in enumerate(told.entries, start=1):
+    for number, row in enumerate(table.entries, start=1):
         data = file.read(row.size)
-        at = f"entry {number} of {len(told.entries)}, {row.name.key},"
+        at = f"entry {number} of {len(table.entries)}, {row.name.key},"
         if len(data) < row.size:
             raise BadBundle(f"{at} is cut off")
         if hash_hex(data) != row.digest:
@@ -222,7 +221,7 @@ def _entries(file: IO[bytes], told: Contents) -> Iterator[Entry]:
         yield entry
 
 
-def _has(store: DirectoryStore | Store, entry: Entry) -> bool:
+def _has(store: Store, entry: Entry) -> bool:
     """Whether a store holds the very same."""
     got = store.get(entry.key, entry.under)
     return isinstance(got, Found) and got.entry.data == entry.data

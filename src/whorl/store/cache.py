@@ -1,7 +1,7 @@
-"""A key and a way to make its entry in, the entry out: found, or made once by whoever is first.
+"""A cache: a store with leases and statistics, in which each entry is produced once.
 
-A cache is a store with leases and statistics. When several threads or processes miss one key
-at once, one of them produces and the others wait for what it puts: see `flight`.
+When several threads or processes miss one key at once, one of them produces and the others wait
+for what it puts: see `flight`.
 """
 
 from __future__ import annotations
@@ -12,33 +12,41 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
-from whorl.lazy import room
+from whorl.late import dataclass, replace
+from whorl.lazy import importing
 
-from .directory import DirectoryStore
-from .found import Absent, Found
+from .outcome import Absent, Ending, Failed, Found, Got, Put, Skipped
+from .protocol import Store, complete
 from .statistics import Statistics
 
 if TYPE_CHECKING:
-    from . import ending as endings
-    from . import flight, medium
-    from . import lease as leasing
-    from . import outcome as outcomes
-else:  # what a hit has no need of
-    endings = room("whorl.store.ending", globals())
-    flight = room("whorl.store.flight", globals())
-    leasing = room("whorl.store.lease", globals())
-    medium = room("whorl.store.medium", globals())
-    outcomes = room("whorl.store.outcome", globals())
+    from .flight import Flights
+    from .journal import Journal
+    from .lease import Leases
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "Obtained"]
 
 LEASE: Final = 600.0  # seconds
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Obtained:
+    """An entry and how it came about: `HIT`, `WAITED` or one of the ways of producing it.
+
+    `put` says what became of an entry that was produced.
+    """
+
+    entry: Entry
+    how: Ending
+    put: Put | None = None
+
+
 class Cache:
-    """A store, with one producer at a time for each key. A directory brings its own leases.
+    """A store, with one producer at a time for each key.
+
+    Leases, statistics and the journal are those of the store, as far as it has any.
 
     >>> from whorl.artifacts import Artifact, Label, encode
     >>> from whorl.store import MemoryStore
@@ -52,38 +60,39 @@ class Cache:
     ['produced', 'hit']
     """
 
-    __slots__ = ("__weakref__", "_lease", "_leases", "_under_way", "statistics", "store")
+    __slots__ = ("__weakref__", "_flights", "_lease", "_leases", "statistics", "store")
 
     def __init__(
         self,
-        store: medium.Store,
+        store: Store,
         *,
-        leases: leasing.Leases | None = None,
+        leases: Leases | None = None,
         statistics: Statistics | None = None,
         lease: float = LEASE,
     ) -> None:
-        if statistics is None and isinstance(store, DirectoryStore):
-            statistics = store.statistics
-        self.store = store
-        self.statistics = statistics or Statistics()
+        self.store = complete(store)
+        self.statistics = statistics or self.store.statistics or Statistics()
         self._leases = leases
         self._lease = lease
-        self._under_way: dict[str, flight.Flights] = {}  # one, of whoever is first
+        self._flights: dict[str, Flights] = {}  # one, when something is first produced
 
     @property
-    def leases(self) -> leasing.Leases | None:
+    def leases(self) -> Leases | None:
         """The leases that other processes know; None if there are none."""
-        if self._leases is None and isinstance(self.store, DirectoryStore):
-            self._leases = leasing.Leases(self.store.leases)
-        return self._leases
+        return self.store.leases if self._leases is None else self._leases
 
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> outcomes.Got:
+    @property
+    def journal(self) -> Journal | None:
+        """Where misses are written down; None if that is nowhere."""
+        return self.store.journal
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key; how that ends is counted."""
         got = self.store.get(key, under)
         self.count(got)
         return got
 
-    def count(self, got: outcomes.Got, program: str = "") -> None:
+    def count(self, got: Got, program: str = "") -> None:
         """Count how a lookup has ended; a hit for a program too, if it is of use to one."""
         if isinstance(got, Found):
             self.statistics.hit(len(got.entry.data), got.entry.head, program)
@@ -93,16 +102,21 @@ class Cache:
             self.statistics.count(got.ending)
 
     def uses(self, toolchain: str) -> None:
-        """Say that entries of a toolchain are in use, so that they are not evicted first.
+        """Note that entries of a toolchain are in use, so that they are not evicted first.
 
         That is written down with the statistics: a hit does not wait for it.
         """
-        if isinstance(self.store, DirectoryStore) and toolchain:
+        if toolchain:
             self.statistics.to_do.append(partial(self.store.uses, toolchain))
 
-    def put(self, entry: Entry) -> outcomes.Put:
+    def put(self, entry: Entry) -> Put:
         """Keep an entry; how that ends is counted."""
-        return flight.counted(self.store.put(entry), len(entry.data), self.statistics)
+        put = self.store.put(entry)
+        if isinstance(put, Skipped | Failed):
+            self.statistics.count(put.ending)
+        else:
+            self.statistics.count(Ending.STORED, bytes_written=len(entry.data))
+        return put
 
     def obtain(
         self,
@@ -111,37 +125,53 @@ class Cache:
         *,
         under: StableDigest | None = None,
         what: str = "an entry",
-    ) -> flight.Obtained:
+    ) -> Obtained:
         """The entry of a key, made by `produce` if nobody has it.
 
-        `what` is being made, for those who wait. What `produce` raises is raised here.
+        `what` names the entry for those who wait. What `produce` raises is raised here.
         """
         got = self.get(key, under)
         if isinstance(got, Found):
-            return flight.hit(got.entry)
-        return flight.obtained(self, key, produce, under, what)
+            return Obtained(got.entry, Ending.HIT)
+
+        def look_up(theirs: Obtained | None) -> Obtained | None:
+            if theirs is not None:
+                return Obtained(theirs.entry, Ending.WAITED)
+            again = self.store.get(key, under)
+            return Obtained(again.entry, Ending.WAITED) if isinstance(again, Found) else None
+
+        def produce_and_put() -> Obtained:
+            entry = produce()
+            if (entry.under, entry.key) != (under, key):
+                raise ValueError(f"asked for {key} (under {under}), got the entry of {entry.key}")
+            return Obtained(entry, Ending.PRODUCED, self.put(entry))
+
+        name = str(key) if under is None else f"{under}-{key}"
+        obtained, how = self.once(name, look_up, produce_and_put, what=what)
+        if how is Ending.WAITED:
+            entry = obtained.entry
+            self.statistics.count(how, bytes_read=len(entry.data), seconds_saved=entry.seconds)
+        return replace(obtained, how=how)
 
     def once(
         self,
         name: str,
-        look: Callable[[T | None], T | None],
+        look_up: Callable[[T | None], T | None],
         produce: Callable[[], T],
         *,
         what: str = "an entry",
-    ) -> tuple[T, endings.Ending]:
-        """What `look` finds, or `produce` makes while nobody else produces under this name.
+    ) -> tuple[T, Ending]:
+        """What `look_up` returns, or `produce` makes while nobody else produces under this name.
 
-        Whoever has waited looks again before it produces; `look` is given what another thread
-        of this process made, if it was one. Returns also how it ended: `WAITED`, or one of the
-        ways of producing.
+        After a wait, `look_up` is called again before anything is produced; its argument is what
+        another thread of this process made, if it was one. Returns also how it ended: `WAITED`, or
+        one of the ways of producing.
         """
-        return self._flights.once(name, look, produce, what)
+        flights = self._flights.get("flights")
+        if flights is None:
+            with importing:
+                from .flight import Flights
 
-    @property
-    def _flights(self) -> flight.Flights:
-        """What is being made; known when something is first made."""
-        found = self._under_way.get("flights")
-        if found is None:
-            found = flight.Flights(self.statistics, self.leases, self._lease)
-            found = self._under_way.setdefault("flights", found)
-        return found
+            flights = Flights(self.statistics, self.leases, self._lease)
+            flights = self._flights.setdefault("flights", flights)
+        return flights.once(name, look_up, produce, what)

@@ -1,4 +1,4 @@
-"""A directory in, what is in it out: one row for each entry, read without executing anything."""
+"""Lists the entries of a directory: one row for each, read without executing anything."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from whorl.artifacts import Damaged
-from whorl.artifacts.entry import PAGE
-from whorl.artifacts.label import label_end, peek_label
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import NamedTuple, dataclass
 
-from .bound import StoredFile
 from .directory import DirectoryStore
+from .listing import StoredFile, entry_files, read_label
 
 __all__ = ["Listed", "Name", "catalogue", "named", "names"]
 
@@ -22,7 +20,6 @@ BOOKKEEPING: Final = frozenset(("manifest", "source", "hint"))
 _NAMING: Final = ("function", "program", "step", "name")  # parts that name a program, best first
 _CODE: Final = "code:"
 _ABSURD: Final = 1e11  # seconds: the year 5138
-_LABEL: Final = 1 << 26  # bytes that are read of a label at most
 
 
 class Name(NamedTuple):
@@ -75,7 +72,7 @@ class Listed:
 
 def names(store: DirectoryStore) -> Iterator[tuple[Name, StoredFile]]:
     """Every entry of this format by what it is found by, with its file."""
-    for file in store.bound.files():
+    for file in entry_files(store.place):
         if file.rank != 0:  # of this format
             with contextlib.suppress(ValueError):
                 yield named(file.path), file
@@ -111,7 +108,7 @@ def catalogue(store: DirectoryStore) -> Iterator[Listed]:
 def listed_file(name: Name, file: StoredFile) -> Listed | None:
     """What is known of an entry; None if its file is gone."""
     try:
-        label = peek_label(_start(file.path))
+        label = read_label(file.path)
     except FileNotFoundError:
         return None
     except (OSError, Damaged) as error:
@@ -134,29 +131,3 @@ def listed_file(name: Name, file: StoredFile) -> Listed | None:
 def _sane(seconds: float) -> float:
     """A time as a label may say it; 0 for what is none."""
     return seconds if 0 <= seconds < _ABSURD else 0.0
-
-
-def _start(path: str) -> bytes:
-    """The first bytes of a file, all of its label among them."""
-    file = os.open(path, _FLAGS)
-    try:
-        start = os.read(file, PAGE)
-        more = min(label_end(start), _LABEL) - len(start)
-        while more > 0:
-            read = os.read(file, more)
-            if not read:
-                break
-            start += read
-            more -= len(read)
-        return start
-    finally:
-        os.close(file)
-
-
-_FLAGS: Final = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)

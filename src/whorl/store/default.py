@@ -1,36 +1,31 @@
-"""Settings in, the cache that they describe out; and the one of this process."""
+"""Opens the cache that settings describe, and the one of this process."""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
-
 from whorl import settings as _settings
+from whorl.errors import UnsafeDirectory
 from whorl.lazy import importing, logger
-from whorl.locks import RLock
+from whorl.locks import ForkSafeLock
 from whorl.settings import Settings
 
 from .cache import Cache
 from .directory import DirectoryStore
-
-if TYPE_CHECKING:
-    from whorl.errors import UnsafeDirectory
-
-    from .medium import Store
+from .memory import NullStore
+from .protocol import BaseStore
 
 __all__ = ["default_cache", "open_cache", "prepare", "prepared"]
 
 log = logger("whorl.store")
 
-_lock = RLock()
+_lock = ForkSafeLock()
 _cache: Cache | None = None
-_opened: tuple[Settings, Cache] | None = None  # what it was opened as
-_ready: tuple[Settings, DirectoryStore, Cache] | None = None  # ... before anybody asked
+_opened: tuple[Settings, Cache] | None = None  # the settings it was opened with
+_ready: tuple[Settings, DirectoryStore, Cache] | None = None  # ... before it was needed
 _prepared: list[bool] = []  # whether that was tried
 
 
 def open_cache(settings: Settings) -> Cache:
-    """The cache that settings describe. A directory that is not safe is not used, and that is said.
+    """The cache that settings describe. A directory that is not safe is not used, with a warning.
 
     >>> from whorl.settings import Settings
     >>> open_cache(Settings.from_environment({"WHORL_CACHE": "off"})).store.__class__.__name__
@@ -38,33 +33,19 @@ def open_cache(settings: Settings) -> Cache:
     """
     mode = settings.cache.value
     if mode == "off":
-        return _no_cache()
+        return Cache(NullStore())
     root = settings.cache_place.value
     try:
         directory = DirectoryStore(root, max_size=settings.cache_max_size.value)
-    except _unsafe() as error:
+    except UnsafeDirectory as error:
         log.warning("%s", error)
-        return _no_cache()
+        return Cache(NullStore())
     if mode == "readonly":
         with importing:
             from .wrappers import ReadOnly
 
         return Cache(ReadOnly(directory))
     return Cache(directory)
-
-
-def _unsafe() -> type[UnsafeDirectory]:
-    with importing:
-        from whorl.errors import UnsafeDirectory  # imported if there is an error to compare with it
-
-    return UnsafeDirectory
-
-
-def _no_cache() -> Cache:
-    with importing:
-        from .memory import NullStore
-
-    return Cache(NullStore())
 
 
 def default_cache() -> Cache:
@@ -87,11 +68,11 @@ def default_cache() -> Cache:
 
 
 def prepare() -> None:
-    """Open the default cache before the first lookup, once in a process, without a word.
+    """Open the default cache before the first lookup, once in a process, without any message.
 
-    That is a part of a first lookup that is the same for all kernels of a process. What is opened
-    here is used if the settings are still the same when the cache is first asked for; whatever is
-    unusual about it is left to that moment, when there is somebody to tell.
+    That is the part of a first lookup that is the same for all kernels of a process. What is opened
+    here is used if the settings are still the same when the cache is first needed; errors and
+    warnings wait for that moment.
     """
     global _ready  # noqa: PLW0603  # as above
     if _prepared:
@@ -104,12 +85,12 @@ def prepare() -> None:
         directory = DirectoryStore(
             settings.cache_place.value, max_size=settings.cache_max_size.value
         )
-    except Exception:  # who asks for it is told
+    except Exception:  # `default_cache` reports it
         return
     _ready = settings, directory, Cache(directory)
 
 
-def prepared() -> Store | None:
+def prepared() -> BaseStore | None:
     """The store of this process's cache, if that is open by now, for good or only prepared."""
     cache = _cache or (_ready and _ready[2])
     return cache.store if cache else None
@@ -124,12 +105,3 @@ def _reopen(before: Settings, after: Settings) -> None:
 
 
 _settings.on_change(_reopen)
-
-
-def _after_fork() -> None:
-    global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
-    _lock = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

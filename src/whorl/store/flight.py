@@ -1,9 +1,9 @@
-"""A name and a way to make what it names in; one production among all who want it out.
+"""One producer at a time for each name, among the threads of this process and other processes.
 
 When several threads or processes miss one key at once, one of them produces and the others wait for
 what it puts:
 
-    miss -> this process's table of productions -> the lease of the key -> look again -> produce
+    miss -> this process's table of productions -> the lease of the key -> look up again -> produce
 
 A producer that raises leaves the next one in line to try. One that is killed loses its lease
 with its life. One that takes longer than `lease` seconds is not waited for any longer: work
@@ -12,44 +12,30 @@ is repeated then, as it is where there are no leases, and the entry is the same.
 
 from __future__ import annotations
 
-import os
+import contextlib
+import sys
 import time
-import weakref
 from collections.abc import Callable
 from threading import Event
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TextIO, TypeVar
 
-from whorl.artifacts import Entry
-from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass, replace
-from whorl.locks import RLock, get_ident, local
+from whorl.lazy import logger
+from whorl.locks import ForkSafeLock, get_ident, local, reset_in_child
 
-from .ending import Ending
-from .lease import HELD, Held, Lease, Leases, NoLeases
-from .outcome import Failed, Found, Put, Skipped, Stored
+from .lease import Lease, Leases, NoLease
+from .outcome import Ending
 from .statistics import Statistics
-from .status_line import StatusLine
 
-if TYPE_CHECKING:
-    from .cache import Cache
+__all__ = ["Flights", "StatusLine"]
 
-__all__ = ["Flights", "Obtained", "counted", "hit", "obtained"]
+log = logger("whorl.store")
+
+SHOWN_AFTER: Final = 0.5  # seconds
+LOGGED_AFTER: Final = 5.0
 
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.1
-_LOOK_EVERY: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Obtained:
-    """An entry and how it came about: `HIT`, `WAITED` or one of the ways of producing it.
-
-    `put` says what became of an entry that was produced.
-    """
-
-    entry: Entry
-    how: Ending
-    put: Put | None = None
+_LOOK_UP_EVERY: Final = 1.0
 
 
 T = TypeVar("T")
@@ -76,49 +62,42 @@ class _Here(local):
 _here: Final = _Here()
 
 
-def hit(entry: Entry) -> Obtained:
-    """An entry that was there."""
-    return Obtained(entry, Ending.HIT)
+class StatusLine:
+    """A long wait as one line on the terminal, gone when the wait is over; logged elsewhere.
 
+    >>> with StatusLine("the other") as line:
+    ...     line.update()
+    """
 
-def counted(put: Put, size: int, statistics: Statistics) -> Put:
-    """What became of an entry of so many bytes, when that is counted."""
-    match put:
-        case Stored():
-            statistics.count(Ending.STORED, bytes_written=size)
-        case Skipped(_, ending) | Failed(_, ending):
-            statistics.count(ending)
-    return put
+    def __init__(self, what: str, stream: TextIO | None = None) -> None:
+        self._what = what
+        self._stream = sys.stderr if stream is None else stream
+        self._start = time.monotonic()
+        self._shown = self._logged = False
 
+    def __enter__(self) -> Self:
+        return self
 
-def obtained(
-    cache: Cache,
-    key: StableDigest,
-    produce: Callable[[], Entry],
-    under: StableDigest | None,
-    what: str,
-) -> Obtained:
-    """The entry of a key that was missing, made by `produce` or meanwhile by another."""
+    def update(self) -> None:
+        """Show how long it has been by now."""
+        waited = time.monotonic() - self._start
+        if waited < SHOWN_AFTER:
+            return
+        with contextlib.suppress(Exception):  # the stream may be closed, or be of any make
+            if self._stream is not None and self._stream.isatty():
+                self._stream.write(f"\r\x1b[2Kwhorl: waiting for {self._what}, {waited:.0f} s")
+                self._stream.flush()
+                self._shown = True
+                return
+        if waited >= LOGGED_AFTER and not self._logged:
+            self._logged = True
+            log.info("waiting for %s", self._what)
 
-    def look(theirs: Obtained | None) -> Obtained | None:
-        if theirs is not None:
-            return Obtained(theirs.entry, Ending.WAITED)
-        again = cache.store.get(key, under)
-        return Obtained(again.entry, Ending.WAITED) if isinstance(again, Found) else None
-
-    def make() -> Obtained:
-        entry = produce()
-        if (entry.under, entry.key) != (under, key):
-            raise ValueError(f"asked for {key} (under {under}), got the entry of {entry.key}")
-        return Obtained(entry, Ending.PRODUCED, cache.put(entry))
-
-    name = str(key) if under is None else f"{under}-{key}"
-    made, how = cache.once(name, look, make, what=what)
-    if how is Ending.WAITED:
-        cache.statistics.count(
-            how, bytes_read=len(made.entry.data), seconds_saved=made.entry.seconds
-        )
-    return replace(made, how=how)
+    def __exit__(self, *exception: object) -> None:
+        if self._shown:
+            with contextlib.suppress(Exception):
+                self._stream.write("\r\x1b[2K")
+                self._stream.flush()
 
 
 class Flights:
@@ -129,20 +108,20 @@ class Flights:
         self._leases = leases
         self._lease = lease
         self._place = id(self) if leases is None else leases.place
-        self._lock = RLock()
+        self._lock = ForkSafeLock()
         self._under_way: dict[str, _Production[Any]] = {}
         self._waiting: dict[int, _Production[Any]] = {}  # what each thread waits for
-        _ALIVE.add(self)
+        reset_in_child(self)
 
     def once(
         self,
         name: str,
-        look: Callable[[T | None], T | None],
+        look_up: Callable[[T | None], T | None],
         produce: Callable[[], T],
         what: str,
     ) -> tuple[T, Ending]:
-        """What `look` finds, or `produce` makes: see `Cache.once`."""
-        begun = time.monotonic()
+        """What `look_up` returns, or `produce` makes: see `Cache.once`."""
+        start = time.monotonic()
         if (self._place, name) in _here.producing:  # its own production asks for it
             return self._produced(produce, Ending.UNLOCKED)
         while True:
@@ -153,28 +132,28 @@ class Flights:
                 if theirs is not mine and not in_circle:
                     self._waiting[mine.thread] = theirs
             if theirs is mine:
-                return self._first_here(name, mine, look, produce, what)
+                return self._first_here(name, mine, look_up, produce, what)
             if in_circle:  # somebody has to go on
                 return self._produced(produce, Ending.UNLOCKED)
             try:
-                ended = self._wait_for(theirs, begun, what)
+                ended = self._wait_for(theirs, start, what)
             finally:
                 with self._lock:
                     self._waiting.pop(mine.thread, None)
-            found = look(theirs.result)
-            if found is not None:
-                return found, Ending.WAITED
+            result = look_up(theirs.result)
+            if result is not None:
+                return result, Ending.WAITED
             if not ended:
                 return self._produced(produce, Ending.GAVE_UP)
 
     def _would_wait_for_itself(self, theirs: _Production[Any]) -> bool:
         """Whether a production waits, through others, for what this thread produces."""
-        met = {get_ident()}
+        threads = {get_ident()}
         following: _Production[Any] | None = theirs
         while following is not None:
-            if following.thread in met:
+            if following.thread in threads:
                 return True
-            met.add(following.thread)
+            threads.add(following.thread)
             following = self._waiting.get(following.thread)
         return False
 
@@ -182,14 +161,14 @@ class Flights:
         self,
         name: str,
         mine: _Production[T],
-        look: Callable[[T | None], T | None],
+        look_up: Callable[[T | None], T | None],
         produce: Callable[[], T],
         what: str,
     ) -> tuple[T, Ending]:
         """Produce, or wait for another process, on behalf of all threads of this one."""
         _here.producing.add((self._place, name))
         try:
-            result, how = self._with_lease(name, look, produce, what)
+            result, how = self._with_lease(name, look_up, produce, what)
             mine.result = result
             return result, how
         finally:
@@ -199,11 +178,11 @@ class Flights:
                     del self._under_way[name]
             mine.done.set()
 
-    def _wait_for(self, theirs: _Production[T], begun: float, what: str) -> bool:
+    def _wait_for(self, theirs: _Production[T], start: float, what: str) -> bool:
         """Whether another thread has come to an end within the lease."""
         with StatusLine(f"another thread to make {what}") as line:
             while not theirs.done.wait(_LONGEST_PAUSE):
-                if time.monotonic() - begun > self._lease:
+                if time.monotonic() - start > self._lease:
                     return False
                 line.update()
         return True
@@ -211,87 +190,72 @@ class Flights:
     def _with_lease(
         self,
         name: str,
-        look: Callable[[T | None], T | None],
+        look_up: Callable[[T | None], T | None],
         produce: Callable[[], T],
         what: str,
     ) -> tuple[T, Ending]:
         if self._leases is None:
-            found = look(None)  # another thread may have made it since this one missed
-            if found is not None:
-                return found, Ending.WAITED
+            result = look_up(None)  # another thread may have made it since this one missed
+            if result is not None:
+                return result, Ending.WAITED
             return self._produced(produce, Ending.PRODUCED)
-        lease: Lease | Held | NoLeases | T = self._leases.take(name)
-        if isinstance(lease, Held):
-            lease = self._wait_for_lease(self._leases, name, look, what)
-        if isinstance(lease, Held):
-            return self._produced(produce, Ending.GAVE_UP)
-        if isinstance(lease, NoLeases):
-            return self._produced(produce, Ending.UNLOCKED)
-        if not isinstance(lease, Lease):
-            return lease, Ending.WAITED
+        lease = self._leases.take(name)
+        if lease is NoLease.HELD:
+            lease, result = self._wait_for_lease(self._leases, name, look_up, what)
+            if result is not None:
+                return result, Ending.WAITED
+        if isinstance(lease, NoLease):
+            is_held = lease is NoLease.HELD
+            return self._produced(produce, Ending.GAVE_UP if is_held else Ending.UNLOCKED)
         done = False
         try:
-            found = look(None)  # whoever had the lease may have made it
-            result = (
-                self._produced(produce, Ending.PRODUCED)
-                if found is None
-                else (found, Ending.WAITED)
-            )
+            result = look_up(None)  # whoever had the lease may have made it
+            if result is not None:
+                done = True
+                return result, Ending.WAITED
+            ended = self._produced(produce, Ending.PRODUCED)
             done = True
-            return result
+            return ended
         finally:
             lease.release(done=done)
 
     def _wait_for_lease(
-        self, leases: Leases, name: str, look: Callable[[T | None], T | None], what: str
-    ) -> Lease | Held | NoLeases | T:
-        """The lease when it is free, or what is found meanwhile; still held when that took long."""
-        begun = looked = time.monotonic()
+        self, leases: Leases, name: str, look_up: Callable[[T | None], T | None], what: str
+    ) -> tuple[Lease | NoLease, T | None]:
+        """The lease when it is free, or what `look_up` returns meanwhile; `HELD` after too long."""
+        start = last_lookup = time.monotonic()
         pause = _FIRST_PAUSE
         with StatusLine(f"{leases.holder(name)} to make {what}") as line:
             while True:
                 now = time.monotonic()
-                has_expired = now - begun > self._lease
-                if has_expired or now - looked > _LOOK_EVERY:
-                    looked = now
-                    found = look(None)  # it may be there although somebody holds the lease
-                    if found is not None:
-                        return found
+                has_expired = now - start > self._lease
+                if has_expired or now - last_lookup > _LOOK_UP_EVERY:
+                    last_lookup = now
+                    result = look_up(None)  # it may be there although somebody holds the lease
+                    if result is not None:
+                        return NoLease.HELD, result
                 if has_expired:
-                    return HELD
+                    return NoLease.HELD, None
                 time.sleep(pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
                 line.update()
                 lease = leases.take(name)
-                if not isinstance(lease, Held):
-                    return lease
+                if lease is not NoLease.HELD:
+                    return lease, None
 
     def _produced(self, produce: Callable[[], T], how: Ending) -> tuple[T, Ending]:
         """What `produce` makes and puts into the store before anybody else goes on."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
             result = produce()
         except BaseException:
             self._statistics.count(Ending.RAISED)
             raise
-        self._statistics.count(how, seconds_spent=time.perf_counter() - begun)
+        self._statistics.count(how, seconds_spent=time.perf_counter() - start)
         self._statistics.flush()
         return result, how
 
-    def _after_fork(self) -> None:
+    def reset_in_child(self) -> None:
         """Productions of threads that are not in the child never end there."""
-        self._lock = RLock()
         self._under_way = {}
         self._waiting = {}
-
-
-_ALIVE: Final[weakref.WeakSet[Flights]] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for flights in list(_ALIVE):
-        flights._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -1,4 +1,4 @@
-"""Misses in, a short history of them out: what was made lately, and why it was not found.
+"""A short history of misses: what was made lately, and why it was not found.
 
     root/journal/misses.jsonl       one line of JSON per miss, the last at the end
     root/journal/misses.old.jsonl   the lines before these
@@ -21,10 +21,8 @@ from typing import Any, Final
 from whorl.late import NamedTuple, dataclass
 
 from .atomic_file import append_small, make_directory, read_small
-from .directory import DirectoryStore
-from .medium import Store
 
-__all__ = ["Difference", "Journal", "Miss", "journal_of"]
+__all__ = ["Difference", "Journal", "Miss"]
 
 LONGEST: Final = 1 << 19  # bytes of a file
 DIFFERENCES: Final = 24  # of one miss that are kept
@@ -145,25 +143,8 @@ class Journal:
 
     def misses(self) -> list[Miss]:
         """What is known of them, the oldest first."""
-        found = [*_read(self._old), *_read(self._path)]
-        return sorted(found, key=lambda miss: miss.time)
-
-
-def journal_of(store: Store) -> Journal | None:
-    """Where the misses of a store are written down; None if that is nowhere.
-
-    >>> from whorl.store import MemoryStore
-    >>> journal_of(MemoryStore()) is None
-    True
-    """
-    if isinstance(store, DirectoryStore):
-        return None if store.read_only else Journal(store.root)
-    # A store that checks its compiler is left alone: comparing with its entries would use them.
-    for tier in getattr(store, "tiers", ()):
-        found = journal_of(tier)
-        if found is not None:
-            return found
-    return None
+        misses = [*_read(self._old), *_read(self._path)]
+        return sorted(misses, key=lambda miss: miss.time)
 
 
 def _line(miss: Miss) -> bytes:

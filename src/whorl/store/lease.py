@@ -1,9 +1,8 @@
-"""A key in, the right to make its entry out: held by one process at a time.
+"""Leases: who produces what. Those of a directory are locked files.
 
-A lease is a locked file. The system lets go of it when its holder ends in any way, so a
-killed producer is replaced at once. Where files cannot be locked there are no leases, and
-work may be done twice; it is never done wrongly, because nothing relies on a lease but the
-saving of work.
+The system lets go of a lock when its holder ends in any way, so a killed producer is replaced at
+once. Where files cannot be locked there are no leases, and work may be done twice; it is never
+done wrongly.
 """
 
 from __future__ import annotations
@@ -11,41 +10,60 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Protocol
 
 from .atomic_file import make_directory, read_small, write_small
-from .file_lock import locked
+from .file_lock import lock_file
 
 if TYPE_CHECKING:
     from .file_lock import Lock
 
-__all__ = ["HELD", "NO_LEASES", "Held", "Lease", "Leases", "NoLeases"]
-
+__all__ = ["DirectoryLeases", "Lease", "Leases", "NoLease"]
 
 _LONGEST_NUMBER: Final = 20  # digits of a process number, and some
 
 
-class Held:
-    """Somebody else has the lease."""
+class Lease(Protocol):
+    """The right to produce one entry, until it is released."""
+
+    def release(self, *, done: bool) -> None:
+        """Let others have it; `done` if the entry is there now."""
 
 
-class NoLeases:
-    """There are no leases here: files cannot be locked."""
+class NoLease(Enum):
+    """Why a lease was not granted."""
+
+    HELD = "another has it"
+    UNAVAILABLE = "there are no leases here"
 
 
-HELD: Final = Held()
-NO_LEASES: Final = NoLeases()
+class Leases(Protocol):
+    """Leases by name, for everybody who shares a store.
+
+    Nothing relies on a lease but the saving of work: who gets none may produce all the same.
+    """
+
+    @property
+    def place(self) -> str:
+        """Where they are: two objects for one place are the same leases."""
+
+    def take(self, name: str) -> Lease | NoLease:
+        """The lease, if nobody has it. This does not wait."""
+
+    def holder(self, name: str) -> str:
+        """Who has the lease, as far as that is known."""
 
 
-class Lease:
-    """The right to make one entry, until it is released."""
+class _FileLease:
+    """The right to produce one entry, as long as a file is locked."""
 
     def __init__(self, lock: Lock, path: str) -> None:
         self._lock = lock
         self._path = path
 
     def release(self, *, done: bool) -> None:
-        """Let others have it. If the entry is made, nobody needs the file any more."""
+        """Let others have it. If the entry is there, nobody needs the file any more."""
         if done:
             with contextlib.suppress(OSError, MemoryError):
                 os.unlink(f"{self._path}.holder")
@@ -56,18 +74,18 @@ class Lease:
             self._lock.release()
 
 
-class Leases:
-    """The leases in a directory.
+class DirectoryLeases:
+    """The leases in a directory: those of all processes whose locks meet there.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     leases = Leases(directory)
+    ...     leases = DirectoryLeases(directory)
     ...     lease = leases.take("key")
-    ...     leases.take("key") is HELD, leases.holder("key") == f"process {os.getpid()}"
+    ...     leases.take("key") is NoLease.HELD, leases.holder("key") == f"process {os.getpid()}"
     ...     lease.release(done=True)
-    ...     isinstance(leases.take("key"), Lease)
+    ...     isinstance(leases.take("key"), NoLease)
     (True, True)
-    True
+    False
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -78,20 +96,20 @@ class Leases:
         """Where they are: two objects for one place are the same leases."""
         return self._directory
 
-    def take(self, name: str) -> Lease | Held | NoLeases:
+    def take(self, name: str) -> Lease | NoLease:
         """The lease, if nobody has it."""
         path = f"{self._directory}{os.sep}{name}"
         try:
             if not os.path.isdir(self._directory):
                 make_directory(self._directory)
-            lock = locked(path)
+            lock = lock_file(path)
         except (OSError, MemoryError, NotImplementedError):
-            return NO_LEASES
+            return NoLease.UNAVAILABLE
         if lock is None:
-            return HELD
+            return NoLease.HELD
         with contextlib.suppress(OSError, MemoryError):
             write_small(f"{path}.holder", str(os.getpid()))
-        return Lease(lock, path)
+        return _FileLease(lock, path)
 
     def holder(self, name: str) -> str:
         """Who has the lease, as far as that is known."""

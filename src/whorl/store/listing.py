@@ -1,14 +1,123 @@
-"""A directory of a store in, the keys out that its files are named by."""
+"""The files of a store: the keys that they are named by, their sizes and times, their labels.
+
+Links are not followed: what they lead to is not the store's.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat
+import time
 from collections.abc import Iterator
+from typing import Final
 
+from whorl.artifacts import FORMAT, Label
+from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fingerprint.digest import StableDigest
+from whorl.late import NamedTuple
 
-__all__ = ["keys_in_group", "keys_in_groups", "keys_in_shards"]
+from .atomic_file import read_small
+
+__all__ = [
+    "StoredFile",
+    "entry_files",
+    "files_below",
+    "files_in",
+    "is_directory",
+    "keys_in_group",
+    "keys_in_groups",
+    "keys_in_shards",
+    "names_in",
+    "read_label",
+]
+
+_ENTRY_NAME: Final = r"[0-9a-f]{30}([0-9a-f]{2})?"
+_FORMAT_DIRECTORY: Final = r"v(\d+)"
+_LONGEST_LABEL: Final = 1 << 26  # bytes
+
+
+class StoredFile(NamedTuple):
+    """A file of the store."""
+
+    path: str
+    size: int
+    used: float
+    changed: float  # the same, as the file says it: it may lie in the future
+    rank: int  # 0 an older format, 1 a dead toolchain, 2 alive
+    is_directory: bool = False
+
+
+def entry_files(root: str) -> Iterator[StoredFile]:
+    """The file of every entry of this format and of older ones."""
+    try:
+        names = os.listdir(root)  # which may be a link
+    except (OSError, MemoryError):
+        return
+    for name in names:
+        match = re.fullmatch(_FORMAT_DIRECTORY, name)
+        if match is None or int(match[1]) > FORMAT:
+            continue
+        rank = 2 if int(match[1]) == FORMAT else 0
+        home = os.path.join(root, name)
+        if not is_directory(home):
+            continue
+        for part in ("entries", "groups"):
+            for file in files_below(os.path.join(home, part), rank):
+                if re.fullmatch(_ENTRY_NAME, os.path.basename(file.path)):
+                    yield file
+
+
+def files_below(directory: str, rank: int = 2) -> Iterator[StoredFile]:
+    """Every file in a directory and in those below it."""
+    for file in files_in(directory, rank):
+        if file.is_directory:
+            yield from files_below(file.path, rank)
+        else:
+            yield file
+
+
+def files_in(directory: str, rank: int = 2) -> list[StoredFile]:
+    """The files and directories in a directory; none if it is a link, or cannot be read."""
+    files, now = [], time.time()
+    for name in names_in(directory):
+        path = os.path.join(directory, name)
+        try:
+            status = os.lstat(path)
+        except (OSError, MemoryError):
+            continue
+        changed, is_below = status.st_mtime, stat.S_ISDIR(status.st_mode)
+        used = min(changed, now)
+        files.append(StoredFile(path, status.st_size, used, changed, rank, is_below))
+    return files
+
+
+def names_in(directory: str) -> list[str]:
+    """The names in a directory; none if it is a link, or cannot be read."""
+    try:
+        return os.listdir(directory) if is_directory(directory) else []
+    except (OSError, MemoryError):
+        return []
+
+
+def is_directory(path: str) -> bool:
+    """Whether it is one itself, and not a link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, MemoryError):
+        return False
+
+
+def read_label(path: str) -> Label:
+    """The label of the entry in a file, unchecked; `Damaged` if there is none, or an OSError."""
+    start = read_small(path, PAGE)
+    if label_end(start) > len(start):
+        start = read_small(path, min(label_end(start), _LONGEST_LABEL))
+    return peek_label(start)
+
+
+# -- keys --------------------------------------------------------------------------------
 
 
 def keys_in_shards(entries: str) -> Iterator[StableDigest]:
@@ -33,7 +142,7 @@ def keys_in_groups(groups: str) -> Iterator[StableDigest]:
 def _subdirectories(directory: str) -> list[str]:
     try:
         with os.scandir(directory) as scan:
-            return [found.name for found in scan if found.is_dir(follow_symlinks=False)]
+            return [each.name for each in scan if each.is_dir(follow_symlinks=False)]
     except (OSError, MemoryError):
         return []
 

@@ -8,11 +8,12 @@ from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
 
 from .outcome import ABSENT, STORED, Absent, Found, Got, Skipped, Stored, check_key
+from .protocol import BaseStore
 
 __all__ = ["MemoryStore", "NullStore"]
 
 
-class MemoryStore:
+class MemoryStore(BaseStore):
     """Entries that live as long as the store.
 
     >>> from whorl.artifacts import Artifact, Label, encode
@@ -51,12 +52,17 @@ class MemoryStore:
         return iter(list(self._groups.get(under, {})))
 
 
-class NullStore:
+class NullStore(BaseStore):
     """A store that keeps nothing: what `WHORL_CACHE=off` means.
 
     >>> NullStore().get(StableDigest("0" * 32))
     Absent()
     """
+
+    @property
+    def is_off(self) -> bool:
+        """Yes."""
+        return True
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Absent:
         """Nothing."""

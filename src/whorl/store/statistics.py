@@ -1,39 +1,50 @@
-"""Endings in, their numbers out: what a process counts, and when it is written down.
+"""What a process counts, and the lines in which it is written down.
 
 Counting is all that a process does before its first result. Every few seconds, and when it ends,
-`count_file` appends what is new to a file of the directory, and `totals` adds up such files.
+what is new is appended to a file of the directory, as one line of JSON. Lines are short and
+appended in one write to one of a few files, so processes do not wait for each other and need no
+lock. `totals` adds them up.
+
+    line    = {ending or sum: number..., "day": days since 1970,
+               "programs": {name: [found, made, seconds saved, seconds spent]},
+               "causes": {why something was made: number}}
+
+Where WHORL_SUMMARY names a file, the same lines are appended to it.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import math
 import os
 import sys
 import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, cast
 
+from whorl import settings
 from whorl.artifacts.entry import seconds_in
+from whorl.errors import BadSetting
 from whorl.late import NamedTuple
-from whorl.lazy import room
-from whorl.locks import RLock
+from whorl.lazy import load
+from whorl.locks import ForkSafeLock, reset_in_child
 
-if TYPE_CHECKING:
-    from . import count_file
-    from . import ending as endings
-    from . import totals as sums
-else:
-    count_file = room("whorl.store.count_file", globals())
-    endings = room("whorl.store.ending", globals())
-    sums = room("whorl.store.totals", globals())
+from .atomic_file import append_small, close_quietly, make_directory
+from .outcome import Ending
+from .totals import Totals, compact
 
 __all__ = ["Counts", "Statistics"]
 
 FLUSH_EVERY: Final = 5.0  # seconds
 _HITS_KEPT: Final = 1000  # before they are added up
-_HIT, _ABSENT = "hit", "miss: absent"  # what `Ending` has for lookups, which takes 0.2 ms to make
+_HIT, _ABSENT = Ending.HIT.value, Ending.ABSENT.value
+SHARDS: Final = 16
+COMPACT_AT: Final = 1 << 20  # bytes of a file that is added up when somebody notices
+DAY: Final = 86400
+_NAME: Final = 300  # characters of a program's name
 
 
 class Counts(NamedTuple):
@@ -72,28 +83,28 @@ class Statistics:
         self._directory = directory
         self._next_flush = time.monotonic() + FLUSH_EVERY
         self.to_do: list[Callable[[], None]] = []  # once, when this is next written, or ends
-        self._lock = RLock()  # a signal handler may count too
+        self._lock = ForkSafeLock()  # a signal handler may count too
         self._hits: list[tuple[int, float | bytes, str]] = []  # as `hit` takes them: not added up
         self._counts: Counts | None = None  # all else
         self._flushed: Counts | None = None  # what was written down, if anything was
         _ALIVE.add(weakref.ref(self, _ALIVE.discard))
+        reset_in_child(self)
 
-    def forget(self) -> None:
-        """Begin again at nothing."""
-        self._lock = RLock()  # after a fork, another thread may hold the old one
+    def reset_in_child(self) -> None:
+        """Begin again at nothing: what the parent counted, it writes down itself."""
         self._hits = []
         self._counts = self._flushed = None
 
     @property
-    def totals(self) -> sums.Totals:
+    def totals(self) -> Totals:
         """What this process has counted so far."""
-        counted = sums.Totals.counted  # imported before anybody has to wait
         with self._lock:
-            return counted(self._gathered())
+            numbers, programs, causes = self._gathered()
+            return Totals.of_line({**numbers, "programs": programs, "causes": causes})
 
     def count(
         self,
-        ending: endings.Ending,
+        ending: Ending,
         number: int = 1,
         *,
         bytes_read: int = 0,
@@ -170,18 +181,114 @@ class Statistics:
         """Append what is new to the directory. Trouble there is no trouble here."""
         if not (self._hits or self._counts or self.to_do):
             return
-        try:
-            flushed = count_file.flushed  # imported before anybody has to wait
-        except (ImportError, OSError, AttributeError):
-            return  # no more files can be opened, or a signal came between: then the next time
         to_do, self.to_do = self.to_do, []
         for do in to_do:
             do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
             before = self._flushed or Counts(defaultdict(int), {}, {})
-            self._flushed = flushed(self._gathered(), before, self._directory)
+            self._flushed = _append_new(self._gathered(), before, self._directory)
 
+
+# -- lines -------------------------------------------------------------------------------
+
+
+def _append_new(counts: Counts, before: Counts, directory: str | os.PathLike[str] | None) -> Counts:
+    """Append what is new since `before`; what is written by now. Trouble is for the next time."""
+    new = _new(counts, before)
+    summary = _summary()
+    if not new or (directory is None and not summary):
+        return before
+    new["day"] = int(time.time()) // DAY
+    written = before
+    try:
+        line = _text_of(new).encode("ascii") + b"\n"
+    except (ImportError, OSError, MemoryError):  # no more files can be opened
+        return before
+    with contextlib.suppress(OSError, MemoryError):
+        if directory is not None:
+            size = _append(os.fspath(directory), line)
+            if size >= COMPACT_AT:
+                compact(directory)
+        written = counts.copied()
+    if summary:
+        with contextlib.suppress(OSError, MemoryError):
+            _append_to_summary(summary, line)
+    return written
+
+
+def _new(counts: Counts, before: Counts) -> dict[str, Any]:
+    """What the line says; nothing if there is nothing new."""
+    numbers, causes = before.numbers, before.causes
+    new: dict[str, Any] = {
+        name: more for name, n in counts.numbers.items() if (more := n - numbers[name])
+    }
+    nothing = [0, 0, 0.0, 0.0]
+    programs = {
+        name[:_NAME]: [n - m for n, m in zip(row, earlier, strict=True)]
+        for name, row in counts.programs.items()
+        if row != (earlier := before.programs.get(name, nothing))
+    }
+    new_causes = {
+        name: more for name, n in counts.causes.items() if (more := n - causes.get(name, 0))
+    }
+    if programs:
+        new["programs"] = programs
+    if new_causes:
+        new["causes"] = new_causes
+    return new
+
+
+def _text_of(value: object) -> str:
+    """What `json` would write, which takes a millisecond to import when a process ends."""
+    if type(value) is dict:
+        return "{" + ",".join([f"{_quoted(n)}:{_text_of(each)}" for n, each in value.items()]) + "}"
+    if type(value) is list:
+        return "[" + ",".join(map(_text_of, value)) + "]"
+    if isinstance(value, int):
+        return int.__repr__(value)
+    number = cast("float", value)
+    return float.__repr__(number) if math.isfinite(number) else "0"
+
+
+def _quoted(text: str) -> str:
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return cast("str", load("json").dumps(text))
+
+
+def _summary() -> str:
+    """The file that wants to know too."""
+    try:
+        return settings.current().summary.value
+    except BadSetting:  # whoever reads it for the program has said so
+        return ""
+
+
+def _append_to_summary(path: str, line: bytes) -> None:
+    """Append to what the user has named: a file, a link to one, a pipe that is read, a device."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        os.write(file, line)
+    finally:
+        close_quietly(file)
+
+
+def _append(directory: str, line: bytes) -> int:
+    """Append to one of the files; how long it is by now."""
+    path = os.path.join(directory, f"{os.getpid() % SHARDS:02}.jsonl")
+    try:
+        return append_small(path, line)
+    except FileNotFoundError:
+        above = os.path.dirname(directory)
+        if not os.path.isdir(above):  # the store is gone; that is not ours to undo
+            return 0
+        make_directory(directory)
+        return append_small(path, line)
+
+
+# -- processes that end, and that begin --------------------------------------------------
 
 _ALIVE: Final[set[weakref.ref[Statistics]]] = set()
 
@@ -196,11 +303,6 @@ def _all() -> Iterator[Statistics]:
 def _flush_all() -> None:
     for statistics in _all():
         statistics.flush()
-
-
-def _forget_all() -> None:
-    for statistics in _all():
-        statistics.forget()
 
 
 def _join_multiprocessing() -> None:
@@ -225,4 +327,4 @@ _joined: Final[list[bool]] = []
 atexit.register(_flush_all)
 _join_as_worker()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_join_multiprocessing, after_in_child=_forget_all)
+    os.register_at_fork(before=_join_multiprocessing)

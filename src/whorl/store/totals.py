@@ -1,29 +1,25 @@
-"""Lines of counts in, their sums out: of one process, or of all that used a directory.
+"""Sums of what was found and made: of one process, or of all that used a directory.
 
-Adding up all lines of all files gives the sums; lines that make no sense are passed over. See
-`count_file` for how they are written. Long files are replaced by their sums now and then.
+Adding up all lines of all files in a directory gives the sums; lines that make no sense are passed
+over. `statistics` says what is in a line, and writes them. Long files are replaced by their sums
+now and then.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from whorl.late import dataclass, field, replace
+from whorl.lazy import load
 
 from .atomic_file import read_small, write_small
-from .ending import Ending
-from .file_lock import locked
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from .statistics import Counts
+from .file_lock import lock_file
+from .outcome import Ending
 
 __all__ = ["ProgramTotals", "Totals", "compact"]
 
@@ -83,27 +79,26 @@ class Totals:
         return self.hits / lookups if lookups else 0.0
 
     @classmethod
-    def counted(cls, counts: Counts) -> Totals:
-        """The sums of what one process has counted."""
-        rows = {"programs": counts.programs, "causes": counts.causes}
-        return cls._sum([{**counts.numbers, **rows}])
+    def of_line(cls, line: Mapping[str, Any]) -> Totals:
+        """The sums in one line."""
+        return cls._sum([line])
 
     @classmethod
-    def of(cls, directory: Path) -> Totals:
+    def of(cls, directory: str | os.PathLike[str]) -> Totals:
         """The sums of all processes that flushed into a directory."""
         return cls._sum(line for file in _files(directory) for line in _lines(file))
 
     @classmethod
-    def in_file(cls, path: Path) -> Totals:
+    def in_file(cls, path: str | os.PathLike[str]) -> Totals:
         """The sums of a file that WHORL_SUMMARY named."""
         try:
-            with path.open("rb") as file:  # a link will do: the user has named it
+            with open(path, "rb") as file:  # a link will do: the user has named it
                 return cls._sum(_lines_of(file.read(READ_AT_MOST)))
         except (OSError, MemoryError):
             return cls()
 
     @classmethod
-    def by_day(cls, directory: Path) -> dict[int, Totals]:
+    def by_day(cls, directory: str | os.PathLike[str]) -> dict[int, Totals]:
         """The same for each day since 1970, as far as that is known."""
         return _by_day(line for file in _files(directory) for line in _lines(file))
 
@@ -176,26 +171,28 @@ def _by_day(lines: Iterable[Mapping[str, Any]]) -> dict[int, Totals]:
     for line in lines:
         day = line.get("day", 0)
         days[day if type(day) is int and 0 <= day < 1_000_000 else 0].append(line)
-    return {day: Totals._sum(found) for day, found in sorted(days.items())}
+    return {day: Totals._sum(lines) for day, lines in sorted(days.items())}
 
 
-def _files(directory: Path) -> list[Path]:
+def _files(directory: str | os.PathLike[str]) -> list[str]:
     try:
-        return sorted(path for path in directory.iterdir() if path.name.endswith(".jsonl"))
+        names = [name for name in sorted(os.listdir(directory)) if name.endswith(".jsonl")]
     except (OSError, MemoryError):
         return []
+    return [os.path.join(directory, name) for name in names]
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """What a file of a statistics directory says, if it is one and as far as it is read."""
+def _lines(path: str) -> Iterator[dict[str, Any]]:
+    """The lines in a file of a statistics directory, as far as they can be read."""
     try:
-        data = read_small(str(path), READ_AT_MOST)
+        data = read_small(path, READ_AT_MOST)
     except (OSError, MemoryError):
         return
     yield from _lines_of(data)
 
 
 def _lines_of(data: bytes) -> Iterator[dict[str, Any]]:
+    json = load("json")
     for text in data.splitlines():
         try:
             line = json.loads(text)
@@ -205,10 +202,11 @@ def _lines_of(data: bytes) -> Iterator[dict[str, Any]]:
             yield line
 
 
-def compact(directory: Path) -> None:
+def compact(directory: str | os.PathLike[str]) -> None:
     """Replace the lines of long files by their sums, unless another process does."""
     with contextlib.suppress(OSError, MemoryError, NotImplementedError):
-        lock = locked(f"{directory / 'compacting'}") if directory.is_dir() else None
+        is_there = os.path.isdir(directory)
+        lock = lock_file(os.path.join(directory, "compacting")) if is_there else None
         if lock is not None:
             try:
                 for path in _files(directory):
@@ -217,18 +215,19 @@ def compact(directory: Path) -> None:
                 lock.release()
 
 
-def _compact_file(path: Path) -> None:
-    """What was taken out of use is a sum already: nobody appends to it."""
-    if path.name.endswith(_TAKEN) or path.lstat().st_size < COMPACT_FROM:
+def _compact_file(path: str) -> None:
+    """Replace one file, unless it is a sum already, to which nobody appends."""
+    if path.endswith(_TAKEN) or os.lstat(path).st_size < COMPACT_FROM:
         return
-    taken = path.with_suffix(f".{os.getpid()}-{time.time_ns():x}{_TAKEN}")
-    path.rename(taken)  # whoever appends from now on makes a new file
+    taken = f"{path.removesuffix('.jsonl')}.{os.getpid()}-{time.time_ns():x}{_TAKEN}"
+    os.rename(path, taken)  # whoever appends from now on makes a new file
     time.sleep(0.01)  # ... and whoever had it open has written by now
-    found = [*_lines_of(read_small(str(taken), READ_AT_MOST))]  # an error leaves them as they are
-    lines = [json.dumps(line, separators=(",", ":")) for line in _summed(found)]
-    summed = taken.with_suffix(".sum")
-    write_small(str(summed), "\n".join(lines) + "\n")
-    summed.replace(taken)  # at every moment there are the lines or their sum
+    before = [*_lines_of(read_small(taken, READ_AT_MOST))]  # an error leaves them as they are
+    dumps = load("json").dumps
+    lines = [dumps(line, separators=(",", ":")) for line in _summed(before)]
+    summed = f"{taken.removesuffix('.jsonl')}.sum"
+    write_small(summed, "\n".join(lines) + "\n")
+    os.replace(summed, taken)  # at every moment there are the lines or their sum
 
 
 def _summed(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

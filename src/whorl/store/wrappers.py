@@ -3,22 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from whorl.artifacts import HINT, Damaged, Entry
+from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass
 from whorl.lazy import importing, logger
 
-from .directory import DirectoryStore
-from .medium import Store
-from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Skipped, Stored
+from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Removed, Skipped, Stored
+from .protocol import BaseStore, Store, complete
+from .statistics import Statistics
+
+if TYPE_CHECKING:
+    from .journal import Journal
+    from .lease import Leases
 
 __all__ = ["Mismatch", "ReadOnly", "Tiered", "Verifying"]
 
 log = logger("whorl.store")
 
 
-class ReadOnly:
+class _Wrapper(BaseStore):
+    """A store that hands everything on to another one."""
+
+    def __init__(self, inner: Store) -> None:
+        self.inner = complete(inner)
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key."""
+        return self.inner.get(key, under)
+
+    def put(self, entry: Entry) -> Put:
+        """Keep an entry."""
+        return self.inner.put(entry)
+
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
+        """Forget an entry."""
+        return self.inner.remove(key, under)
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """The keys of a group."""
+        return self.inner.iterate(under)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the other one is."""
+        return self.inner.is_off
+
+    @property
+    def leases(self) -> Leases | None:
+        """Those of the other one."""
+        return self.inner.leases
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """Those of the other one."""
+        return self.inner.statistics
+
+    @property
+    def journal(self) -> Journal | None:
+        """That of the other one."""
+        return self.inner.journal
+
+    def uses(self, toolchain: str) -> None:
+        """Note that entries of a toolchain are in use."""
+        self.inner.uses(toolchain)
+
+    def label(self, key: StableDigest, under: StableDigest | None = None) -> Label | None:
+        """What an entry says of itself."""
+        return self.inner.label(key, under)
+
+    def peek(self, key: StableDigest) -> Entry | None:
+        """The entry of a key if it is quick to read."""
+        return self.inner.peek(key)
+
+    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
+        """Every entry of a key that the other one has."""
+        return self.inner.versions(key, under)
+
+
+class ReadOnly(_Wrapper):
     """A store that is read and never changed. A directory is not even tidied up.
 
     >>> from whorl.artifacts import Artifact, Label, encode
@@ -28,12 +92,10 @@ class ReadOnly:
     'the store is read-only'
     """
 
-    def __init__(self, inner: Store) -> None:
-        self.inner: Store = inner.for_reading() if isinstance(inner, DirectoryStore) else inner
+    leases = statistics = journal = None  # all of these write
 
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
-        """The entry of a key."""
-        return self.inner.get(key, under)
+    def __init__(self, inner: Store) -> None:
+        super().__init__(complete(inner).for_reading())
 
     def put(self, entry: Entry) -> Skipped:
         """Nothing is kept."""
@@ -43,13 +105,14 @@ class ReadOnly:
         """Nothing is forgotten."""
         return Failed("the store is read-only")
 
-    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
-        """The keys of a group."""
-        return self.inner.iterate(under)
+    def uses(self, toolchain: str) -> None:
+        """Nothing is noted."""
 
 
-class Tiered:
+class Tiered(BaseStore):
     """Several stores, nearest first: what a far one has is kept in those before it.
+
+    Leases, statistics and the journal are those of the nearest store that has them.
 
     >>> from whorl.artifacts import Artifact, Label, encode
     >>> from whorl.store import MemoryStore
@@ -64,11 +127,11 @@ class Tiered:
     def __init__(self, *tiers: Store) -> None:
         if not tiers:
             raise TypeError("Tiered needs at least one store")
-        self.tiers = tiers
+        self.tiers = tuple(map(complete, tiers))
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key, from the nearest store that has it."""
-        failed: Got = ABSENT
+        miss: Got = ABSENT
         for i, tier in enumerate(self.tiers):
             got = tier.get(key, under)
             if isinstance(got, Found):
@@ -76,17 +139,24 @@ class Tiered:
                     nearer.put(got.entry)
                 return got
             if isinstance(got, Failed):
-                failed = got
-        return failed
+                miss = got
+        return miss
 
     def put(self, entry: Entry) -> Put:
         """Keep an entry in every store; one that does is enough."""
         puts = [tier.put(entry) for tier in self.tiers]
         return min(puts, key=lambda put: (Stored, Failed, Skipped).index(type(put)))
 
-    def remove(
-        self, key: StableDigest, under: StableDigest | None = None
-    ) -> Stored | Absent | Failed:
+    def put_near(self, entry: Entry) -> Put:
+        """Keep an entry in the nearest store that is not read-only."""
+        put: Put = Skipped("no store keeps it")
+        for tier in self.tiers:
+            put = tier.put_near(entry)
+            if not isinstance(put, Skipped):
+                break
+        return put
+
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
         """Forget an entry in every store."""
         ends = [tier.remove(key, under) for tier in self.tiers]
         return min(ends, key=lambda end: (Failed, Stored, Absent).index(type(end)))
@@ -94,6 +164,54 @@ class Tiered:
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
         """The keys of a group in any store, each once."""
         return iter({key for tier in self.tiers for key in tier.iterate(under)})
+
+    @property
+    def is_off(self) -> bool:
+        """Whether all of them are."""
+        return all(tier.is_off for tier in self.tiers)
+
+    @property
+    def leases(self) -> Leases | None:
+        """Those of the nearest store that has some."""
+        return next((leases for tier in self.tiers if (leases := tier.leases)), None)
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """Those of the nearest store that has some."""
+        return next((counts for tier in self.tiers if (counts := tier.statistics)), None)
+
+    @property
+    def journal(self) -> Journal | None:
+        """That of the nearest store that has one."""
+        return next((journal for tier in self.tiers if (journal := tier.journal)), None)
+
+    def uses(self, toolchain: str) -> None:
+        """Note in every store that entries of a toolchain are in use."""
+        for tier in self.tiers:
+            tier.uses(toolchain)
+
+    def label(self, key: StableDigest, under: StableDigest | None = None) -> Label | None:
+        """What the nearest entry of a key says of itself."""
+        return next((label for tier in self.tiers if (label := tier.label(key, under))), None)
+
+    def peek(self, key: StableDigest) -> Entry | None:
+        """The nearest entry of a key that is quick to read."""
+        return next((entry for tier in self.tiers if (entry := tier.peek(key))), None)
+
+    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
+        """The entry of a key in every store that has one; the first is kept in those before it."""
+        nearer: tuple[BaseStore, ...] | None = ()
+        for tier in self.tiers:
+            for entry in tier.versions(key, under):
+                for store in nearer or ():
+                    store.put(entry)
+                nearer = None
+                yield entry
+            nearer = None if nearer is None else (*nearer, tier)
+
+    def for_reading(self) -> Tiered:
+        """The same stores, of which none is changed."""
+        return Tiered(*map(ReadOnly, self.tiers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +238,26 @@ class Mismatch:
         return (*names, *(["record"] if self.kept.record != self.made.record else []))
 
 
-class Verifying:
+class Verifying(_Wrapper):
     """A store that has some keys produced again, and compares what comes out.
 
-    A sampled key is said to be absent once, so that it is produced again; when that is put, it
-    is compared with what was kept. `on_mismatch` is told of a difference, which means that the
-    compiler read something that is not in its key. What was kept stays. Hints are let through.
+    A sampled key is reported as absent once, so that it is produced again; when that is put, it
+    is compared with the entry in the store. `on_mismatch` is called with a difference, which means
+    that the compiler read something that is not in its key. The entry in the store stays. Hints are
+    let through. There is no journal: explaining a miss reads entries, which would count as samples.
 
     >>> from whorl.artifacts import Artifact, Label, encode
     >>> from whorl.store import MemoryStore
-    >>> found: list[Mismatch] = []
-    >>> store = Verifying(MemoryStore(), on_mismatch=found.append)
+    >>> mismatches: list[Mismatch] = []
+    >>> store = Verifying(MemoryStore(), on_mismatch=mismatches.append)
     >>> label = Label("artifact", StableDigest("0" * 32))
     >>> for code in (b"1", b"2"):
     ...     got, put = store.get(label.key), store.put(encode(Artifact({"code": code}), label))
-    >>> [mismatch.differing for mismatch in found]
+    >>> [mismatch.differing for mismatch in mismatches]
     [('code',)]
     """
+
+    journal = None
 
     def __init__(
         self,
@@ -150,33 +271,33 @@ class Verifying:
         with importing:
             from random import Random
 
-        self.inner = inner
+        super().__init__(inner)
         self._sample = sample
-        self._chance = Random()  # the program's own numbers are its own
+        self._chance = Random()  # not the program's own sequence of random numbers
         self._on_mismatch = on_mismatch or _report
-        self._done: set[tuple[StableDigest | None, StableDigest]] = set()
-        self._kept: dict[tuple[StableDigest | None, StableDigest], Entry] = {}
+        self._sampled: set[tuple[StableDigest | None, StableDigest]] = set()
+        self._expected: dict[tuple[StableDigest | None, StableDigest], Entry] = {}
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key, or nothing if it is to be produced again."""
         place = (under, key)
-        if place in self._kept:  # still to be produced again
+        if place in self._expected:  # still to be produced again
             return ABSENT
         got = self.inner.get(key, under)
-        if place in self._done or not isinstance(got, Found) or _is_hint(got.entry):
+        if place in self._sampled or not isinstance(got, Found) or _is_hint(got.entry):
             return got
-        self._done.add(place)
+        self._sampled.add(place)
         if self._sample < 1 and self._chance.random() >= self._sample:
             return got
-        self._kept[place] = got.entry
+        self._expected[place] = got.entry
         return ABSENT
 
     def put(self, entry: Entry) -> Put:
-        """Keep an entry, or compare it with the one that was kept."""
-        kept = self._kept.pop((entry.under, entry.key), None)
-        if kept is None:
+        """Keep an entry, or compare it with the one that is expected."""
+        expected = self._expected.pop((entry.under, entry.key), None)
+        if expected is None:
             return self.inner.put(entry)
-        mismatch = Mismatch(entry.key, kept, entry)
+        mismatch = Mismatch(entry.key, expected, entry)
         try:
             differing = mismatch.differing
         except Damaged:
@@ -187,16 +308,24 @@ class Verifying:
             return STORED
         return self.inner.put(entry)  # it was removed or evicted meanwhile
 
-    def remove(
-        self, key: StableDigest, under: StableDigest | None = None
-    ) -> Stored | Absent | Failed:
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
         """Forget an entry."""
-        self._kept.pop((under, key), None)
+        self._expected.pop((under, key), None)
         return self.inner.remove(key, under)
 
-    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
-        """The keys of a group."""
-        return self.inner.iterate(under)
+    def put_near(self, entry: Entry) -> Put:
+        """Keep a hint where it is looked for first."""
+        return self.inner.put_near(entry) if _is_hint(entry) else self.put(entry)
+
+    def peek(self, key: StableDigest) -> Entry | None:
+        """A hint, if it is quick to read."""
+        entry = self.inner.peek(key)
+        return entry if entry is not None and _is_hint(entry) else None
+
+    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
+        """Every entry of a key, or none if it is to be produced again."""
+        is_there = isinstance(self.get(key, under), Found)
+        return self.inner.versions(key, under) if is_there else iter(())
 
 
 def _is_hint(entry: Entry) -> bool:

@@ -1,6 +1,6 @@
-"""A miss in, what came of it counted and written down; or an error where only hits may be.
+"""Records what comes of a miss: counted, written into the journal, or refused.
 
-For whoever makes what was not found: `whorl.jit`, kernels and cached functions alike.
+For everybody who makes what was not found: `whorl.jit`, kernels and cached functions alike.
 """
 
 from __future__ import annotations
@@ -11,35 +11,44 @@ from collections.abc import Iterator
 
 from whorl.errors import RequiredHit
 from whorl.late import replace
+from whorl.settings import current
 
-from .ending import Ending
 from .journal import Journal, Miss
-from .required import is_hit_required
+from .outcome import Ending
 from .statistics import Statistics
 
-__all__ = ["Making", "making"]
+__all__ = ["MissOutcome", "is_hit_required", "record_miss"]
 
 
-class Making:
+def is_hit_required() -> bool:
+    """Whether a miss is an error: WHORL_REQUIRE_HIT, or `whorl.configure(require_hit=True)`.
+
+    >>> is_hit_required()
+    False
+    """
+    return current().require_hit.value
+
+
+class MissOutcome:
     """What comes of a miss, filled in on the way."""
 
     __slots__ = ("how", "key")
 
     def __init__(self) -> None:
-        self.key: object = None  # of what was made, if it is kept
+        self.key: object = None  # of what was produced, if it is kept
         self.how: Ending | None = None  # None: it is for this process only, and not counted
 
 
 @contextlib.contextmanager
-def making(
+def record_miss(
     miss: Miss, why: object, statistics: Statistics, journal: Journal | None
-) -> Iterator[Making]:
-    """Make what was missing in the block; what comes of it is counted and written down.
+) -> Iterator[MissOutcome]:
+    """Produce what was missing in the block; what comes of it is counted and written down.
 
-    Raises `RequiredHit` with `why` before that where nothing may be made.
+    Raises `RequiredHit` with `why` before that where a miss is an error.
 
     >>> statistics = Statistics()
-    >>> with making(Miss("m.f", "first call", ""), "", statistics, None) as outcome:
+    >>> with record_miss(Miss("m.f", "first call", ""), "", statistics, None) as outcome:
     ...     outcome.how = Ending.PRODUCED
     >>> statistics.totals.programs["m.f"].made
     1
@@ -48,8 +57,8 @@ def making(
         if journal is not None:
             journal.note(replace(miss, ending="refused"))
         raise RequiredHit(miss.program, str(why))
-    begun = time.perf_counter()
-    outcome = Making()
+    start = time.perf_counter()
+    outcome = MissOutcome()
     try:
         yield outcome
     except BaseException as error:
@@ -59,8 +68,8 @@ def making(
         if outcome.how is Ending.WAITED:
             miss = replace(miss, ending=Ending.WAITED.value)
         elif outcome.how is not None:
-            statistics.made(miss.program, time.perf_counter() - begun, miss.cause)
+            statistics.made(miss.program, time.perf_counter() - start, miss.cause)
     finally:
         if journal is not None:
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
             journal.note(replace(miss, seconds=seconds, key=str(outcome.key or "")))

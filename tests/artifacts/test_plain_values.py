@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whorl.artifacts.lowered import NotPlain, lowered
-from whorl.artifacts.record import restored
+from whorl.artifacts.entry import NotPlain
+from whorl.artifacts.record import from_json, to_json
 
 leaves = st.one_of(
     st.none(),
@@ -52,7 +52,7 @@ def bits(value: Any) -> object:
 
 
 def through_json(value: object) -> Any:
-    return restored(json.loads(json.dumps(lowered(value), allow_nan=False)))
+    return from_json(json.loads(json.dumps(to_json(value), allow_nan=False)))
 
 
 @given(plain_values)
@@ -103,7 +103,7 @@ class Colour(IntEnum):
 )
 def test_what_is_not_plain_is_refused_with_its_path(value: object, path: str) -> None:
     with pytest.raises(NotPlain) as caught:
-        lowered(value)
+        to_json(value)
     assert caught.value.path == path
     assert "payload" in str(caught.value)
 
@@ -113,7 +113,7 @@ def test_a_value_nested_too_deeply_is_refused() -> None:
     for _ in range(100_000):
         value = [value]
     with pytest.raises(NotPlain):
-        lowered(value)
+        to_json(value)
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,4 @@ def test_a_value_nested_too_deeply_is_refused() -> None:
 )
 def test_what_is_not_written_by_us_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
-        restored(json.loads(text))
+        from_json(json.loads(text))

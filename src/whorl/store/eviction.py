@@ -1,8 +1,8 @@
-"""The files of a store and a size in, fewer files out: the least recently used go first.
+"""Keeps a store within its size: the least recently used entries go first.
 
 How much was written since the last collection is the length of one shared file: whoever
-writes a 1024th of the bound appends a byte to it. So writers know of each other without
-asking, and only every 20 bytes does one of them look through the store. If that one cannot
+writes a 1024th of the bound appends a byte to it. So writers know of each other, and only every
+20 bytes does one of them go through the store. If that one cannot
 keep up, at 40 bytes the others wait for it.
 
     a byte     1/1024 of the bound was written
@@ -12,7 +12,7 @@ keep up, at 40 bytes the others wait for it.
 
 Last use is the time of a file's last change, which a hit renews when it is older than
 `directory.RENEWED_EVERY`. First go entries of older formats; then those of toolchains that nothing
-has used for `DEAD_AFTER`; then all others. Links are not followed: what they lead to is not ours.
+has used for `DEAD_AFTER`; then all others.
 
 A disk may be full before the bound is reached. Then some of the entries go too: see `free`.
 """
@@ -21,26 +21,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged
-from whorl.artifacts.entry import PAGE
-from whorl.artifacts.label import label_end, peek_label
-from whorl.late import NamedTuple, dataclass
-from whorl.lazy import importing, logger
+from whorl.late import dataclass
+from whorl.lazy import logger
 
 from .atomic_file import append_small, read_small, write_small
-from .ending import Ending
-from .file_lock import locked
-from .stamp import last_used
+from .file_lock import lock_file
+from .listing import (
+    StoredFile,
+    entry_files,
+    files_below,
+    files_in,
+    is_directory,
+    names_in,
+    read_label,
+)
+from .outcome import Ending
 from .statistics import Statistics
+from .toolchain_use import last_use
 from .totals import compact
 
-__all__ = ["Bound", "Collected", "StoredFile"]
+__all__ = ["Collected", "Eviction"]
 
 log = logger("whorl.store")
 
@@ -53,26 +59,12 @@ DEAD_AFTER: Final = 14 * 86400.0
 IN_VAIN_FOR: Final = 10.0  # seconds
 ANOTHER_FREED: Final = 0.04  # seconds: less than who waits for a lock sleeps
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
-QUARANTINED: Final = 32  # files kept for whoever wants to look
-_LABEL_PEEKED: Final = 1 << 20
-_ENTRY_NAME: Final = re.compile(r"[0-9a-f]{30}([0-9a-f]{2})?")
-_FORMAT_DIRECTORY: Final = re.compile(r"v(\d+)")
+QUARANTINED: Final = 32  # files kept to be inspected
 
 
 def _chance() -> float:
     """A number between 0 and 1 that is nobody else's: not of the program, not of a forked child."""
     return int.from_bytes(os.urandom(6), "little") / (1 << 48)
-
-
-class StoredFile(NamedTuple):
-    """A file of the store."""
-
-    path: str
-    size: int
-    used: float
-    changed: float  # the same, as the file says it: it may lie in the future
-    rank: int  # 0 an older format, 1 a dead toolchain, 2 alive
-    is_directory: bool = False  # of what was set aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +80,8 @@ class Collected:
     left: int
 
 
-class Bound:
-    """The size that the store under a root may have."""
+class Eviction:
+    """What keeps the store under a root within its size."""
 
     def __init__(self, root: str, max_size: int, statistics: Statistics) -> None:
         self.root = root
@@ -139,12 +131,12 @@ class Bound:
         What is larger than all that is here is not. If it was in vain, others have filled the
         disk: for a while, nothing more is evicted.
         """
-        begun = time.monotonic()
-        if begun < self._in_vain_until:
+        start = time.monotonic()
+        if start < self._in_vain_until:
             return False
         with self._alone(self._patience()) as alone:
             self._note(alone)
-            if time.monotonic() - begun >= ANOTHER_FREED:
+            if time.monotonic() - start >= ANOTHER_FREED:
                 return True  # whoever we have waited for has made room
             there = sum(file.size for file in self.files())
             if size >= there:
@@ -205,11 +197,11 @@ class Bound:
     @contextlib.contextmanager
     def _alone(self, patience: float) -> Iterator[bool]:
         """The right to collect, if it can be had; where files cannot be locked it always can."""
-        if not _is_directory(self._home):  # nothing to collect, and nothing to make for that
+        if not is_directory(self._home):  # nothing to collect, and nothing to make for that
             yield True
             return
         try:
-            lock = locked(f"{self._home}{os.sep}collecting", patience)
+            lock = lock_file(f"{self._home}{os.sep}collecting", patience)
         except (OSError, MemoryError, NotImplementedError):
             yield True
             return
@@ -224,7 +216,7 @@ class Bound:
     def _collect(self, max_size: int, before: float | None = None) -> Collected:
         if max_size <= self.max_size:
             with contextlib.suppress(OSError, MemoryError):
-                os.unlink(self._written)  # what was counted so far is what we look at now
+                os.unlink(self._written)  # what was counted so far is collected now
         collected = self._thinned(max_size, before, _remove)
         self._clean_up()
         if max_size <= self.max_size:
@@ -268,22 +260,7 @@ class Bound:
 
     def files(self) -> Iterator[StoredFile]:
         """Every entry of this format and of older ones."""
-        try:
-            names = os.listdir(self.root)  # which may be a link
-        except (OSError, MemoryError):
-            return
-        for name in names:
-            match = _FORMAT_DIRECTORY.fullmatch(name)
-            if match is None or int(match[1]) > FORMAT:
-                continue
-            rank = 2 if int(match[1]) == FORMAT else 0
-            home = os.path.join(self.root, name)
-            if not _is_directory(home):
-                continue
-            for part in ("entries", "groups"):
-                for file in _files_below(os.path.join(home, part), rank):
-                    if _ENTRY_NAME.fullmatch(os.path.basename(file.path)):
-                        yield file
+        return entry_files(self.root)
 
     def _ranked(self, files: list[StoredFile]) -> Iterator[StoredFile]:
         """The files, with those of dead toolchains ranked as such."""
@@ -294,7 +271,7 @@ class Bound:
                 toolchain = _toolchain(file.path)
                 if toolchain not in alive:
                     alive[toolchain] = (
-                        not toolchain or now - last_used(self._home, toolchain) <= DEAD_AFTER
+                        not toolchain or now - last_use(self._home, toolchain) <= DEAD_AFTER
                     )
                 if not alive[toolchain]:
                     file = file._replace(rank=1)
@@ -306,20 +283,17 @@ class Bound:
         """Remove what killed writers left, old leases, and all but the last quarantined files."""
         old = time.time() - LEFTOVER_AFTER
         for directory in ("incoming", "leases"):
-            for file in _files_below(f"{self._home}{os.sep}{directory}"):
+            for file in files_below(f"{self._home}{os.sep}{directory}"):
                 if file.used < old:
                     with contextlib.suppress(OSError, MemoryError):
                         os.unlink(file.path)
         self.trim_quarantine()
         _remove_empty(f"{self._home}{os.sep}groups")
-        with importing:
-            from pathlib import Path
-
-        compact(Path(self.root, "statistics"))
+        compact(f"{self.root}{os.sep}statistics")
 
     def trim_quarantine(self) -> None:
         """Keep the last files and directories that were set aside."""
-        aside = sorted(_found_in(f"{self.root}{os.sep}quarantine"), key=lambda file: file.changed)
+        aside = sorted(files_in(f"{self.root}{os.sep}quarantine"), key=lambda file: file.changed)
         for file in aside[:-QUARANTINED]:
             with contextlib.suppress(OSError, MemoryError):
                 _remove_all(file.path)
@@ -348,60 +322,18 @@ def _remove_all(path: str) -> None:
     os.rmdir(path)
 
 
-def _names(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory) if _is_directory(directory) else []
-    except (OSError, MemoryError):
-        return []
-
-
-def _is_directory(path: str) -> bool:
-    """Whether it is one itself: a link to one leads to what is not ours."""
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except (OSError, MemoryError):
-        return False
-
-
 def _remove_empty(directory: str) -> None:
     """Remove the directories below one that have nothing in them."""
-    for name in _names(directory):
+    for name in names_in(directory):
         path = os.path.join(directory, name)
-        if _is_directory(path):
+        if is_directory(path):
             _remove_empty(path)
             with contextlib.suppress(OSError, MemoryError):
                 os.rmdir(path)
 
 
-def _files_below(directory: str, rank: int = 2) -> Iterator[StoredFile]:
-    """Every file in a directory and in those below it."""
-    for found in _found_in(directory, rank):
-        if found.is_directory:
-            yield from _files_below(found.path, rank)
-        else:
-            yield found
-
-
-def _found_in(directory: str, rank: int = 2) -> list[StoredFile]:
-    """What is in a directory; nothing if it is a link, or cannot be read."""
-    found, now = [], time.time()
-    for name in _names(directory):
-        path = os.path.join(directory, name)
-        try:
-            status = os.lstat(path)
-        except (OSError, MemoryError):
-            continue
-        changed, is_directory = status.st_mtime, stat.S_ISDIR(status.st_mode)
-        used = min(changed, now)
-        found.append(StoredFile(path, status.st_size, used, changed, rank, is_directory))
-    return found
-
-
 def _toolchain(path: str) -> str:
     try:
-        start = read_small(path, PAGE)
-        if label_end(start) > len(start):
-            start = read_small(path, min(label_end(start), _LABEL_PEEKED))
-        return peek_label(start).toolchain
+        return read_label(path).toolchain
     except (OSError, MemoryError, Damaged):
         return ""

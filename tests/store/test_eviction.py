@@ -15,8 +15,8 @@ from filelock import FileLock
 from tests.store.children import ends_within
 from tests.store.entries import entry_of, key_of
 from whorl.store import Absent, DirectoryStore, Ending, Found, Skipped
-from whorl.store import bound as module
-from whorl.store.bound import DEAD_AFTER
+from whorl.store import eviction as module
+from whorl.store.eviction import DEAD_AFTER
 
 DAY = 86400.0
 
@@ -165,7 +165,7 @@ def test_without_locks_a_collection_still_works(
 
 
 def size_of_entries(root: Path) -> int:
-    return sum(file.size for file in DirectoryStore(root).bound.files())
+    return sum(file.size for file in DirectoryStore(root).eviction.files())
 
 
 def test_programs_that_seed_random_keep_to_the_bound(tmp_path: Path) -> None:
@@ -249,13 +249,13 @@ def test_what_is_put_while_a_collection_looks_is_not_evicted_for_its_predecessor
     for number in range(4):
         store.put(entry_of(number))
         os.utime(store.path(key_of(number)), (1000 + number, 1000 + number))
-    real = store.bound._ranked
+    real = store.eviction._ranked
 
     def ranked(files: Any) -> Iterator[Any]:
         store.put(entry_of(0))  # another process
         return real(files)
 
-    monkeypatch.setattr(store.bound, "_ranked", ranked)
+    monkeypatch.setattr(store.eviction, "_ranked", ranked)
     store.collect(3 * 4100 + 1000)
     assert isinstance(store.get(key_of(0)), Found)
 

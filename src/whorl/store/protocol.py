@@ -1,0 +1,152 @@
+"""What a store is: four methods that each one has, and what it can do beyond them.
+
+A store of four methods is complete. Whatever else a store can do, it says by overriding a member
+of `BaseStore`, whose own answer is always "not here". Wrappers hand the question on to what they
+are made of, so nobody has to know how a store is put together:
+
+    leases          one producer at a time among all processes that use the store
+    statistics      what was found and made is counted, and added up over processes
+    journal         the last misses, with what differed
+    uses            which toolchains are in use, so that their entries are not evicted first
+    label           what an entry says of itself, without reading all of it
+    peek            an entry that is quick to read, before anybody needs it
+    versions        every entry of a key, where several tiers have one of their own
+    put_near        keep an entry where it is looked for first
+    for_reading     the same store, never changed
+    is_off          there is nothing to find, and nothing is kept
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from whorl.artifacts import Damaged, Entry, Label
+from whorl.fingerprint.digest import StableDigest
+
+from .outcome import Found, Got, Put, Removed
+
+if TYPE_CHECKING:
+    from .journal import Journal
+    from .lease import Leases
+    from .statistics import Statistics
+
+__all__ = ["BaseStore", "Store", "complete"]
+
+
+class Store(Protocol):
+    """Entries by key, in a medium of some kind. All a new medium has to do is in these methods.
+
+    Keys are stable digests. Entries may be put `under` a group, such as the manifests of a
+    program, and are then found and listed under it only. No method raises because of the
+    medium; each answers with an outcome. Methods may be called by several threads at once.
+    """
+
+    __slots__ = ()
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key."""
+
+    def put(self, entry: Entry) -> Put:
+        """Keep an entry under its own key; one of the same key gives way to it."""
+
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
+        """Forget an entry."""
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """The keys of a group, or those of no group, in no order; none where they are not known."""
+
+
+class BaseStore(Store):
+    """A store to derive from: four methods to write, and the capabilities that it has.
+
+    >>> from whorl.store import MemoryStore
+    >>> MemoryStore().leases is None
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_off(self) -> bool:
+        """Whether there is nothing to find here, ever."""
+        return False
+
+    @property
+    def leases(self) -> Leases | None:
+        """What lets one process produce while others wait; None if processes do not know."""
+        return None
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """Where it is counted what was found and made; None if that is not added up."""
+        return None
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where misses are written down; None if that is nowhere."""
+        return None
+
+    def uses(self, toolchain: str) -> None:
+        """Note that entries of a toolchain are in use: they are not the first to be evicted."""
+
+    def label(self, key: StableDigest, under: StableDigest | None = None) -> Label | None:
+        """What an entry says of itself, unchecked where that is quicker; None if there is none."""
+        got = self.get(key, under)
+        try:
+            return got.entry.label if isinstance(got, Found) else None
+        except Damaged:
+            return None
+
+    def peek(self, key: StableDigest) -> Entry | None:
+        """The entry of a key if it is quick to read and all is well with it.
+
+        For reading ahead: whatever is wrong, nothing is logged or changed. `get` comes later.
+        """
+        return None
+
+    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
+        """Every entry that tiers of this store have for a key, the nearest first."""
+        got = self.get(key, under)
+        if isinstance(got, Found):
+            yield got.entry
+
+    def put_near(self, entry: Entry) -> Put:
+        """Keep an entry where it is looked for first, and nowhere else."""
+        return self.put(entry)
+
+    def for_reading(self) -> BaseStore:
+        """The same store, changed in no way by reading it: not even tidied up."""
+        return self
+
+
+class _FourMethods(BaseStore):
+    """A store that has no more than the four methods."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: Store) -> None:
+        self.inner = inner
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        return self.inner.get(key, under)
+
+    def put(self, entry: Entry) -> Put:
+        return self.inner.put(entry)
+
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
+        return self.inner.remove(key, under)
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        return self.inner.iterate(under)
+
+
+def complete(store: Store) -> BaseStore:
+    """A store with all capabilities; one of four methods only has those of `BaseStore`.
+
+    >>> from whorl.store import MemoryStore
+    >>> store = MemoryStore()
+    >>> complete(store) is store
+    True
+    """
+    return store if isinstance(store, BaseStore) else _FourMethods(store)
