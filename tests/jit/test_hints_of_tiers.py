@@ -58,6 +58,7 @@ def test_a_lead_that_the_nearer_hint_has_asks_no_farther_tier() -> None:
     far.put(Hint({}, {F: ["value arg x"]}).entry(KEY))
     hint = FileHint(Tiered(near, far), KEY).about(F)
     assert list(hint.shapes(F).values()) == ["type arg x"]
+    assert FileHint(Tiered(near, far), KEY).read() == hint
     assert far.gets == 0
 
 

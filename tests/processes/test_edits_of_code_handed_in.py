@@ -1,4 +1,4 @@
-"""Edited key functions, rules, serializers and signatures: the next process keeps them apart."""
+"""Edited key functions, rules, serializers and signatures: the next process tells them apart."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from whorl.fingerprint.source import SourceMemory
 from whorl.store import Found
 
 if TYPE_CHECKING:
-    from whorl.store import Store
+    from whorl.store import BaseStore
 
-    _InAStore = SourceMemory[Store]
+    _InAStore = SourceMemory[BaseStore]
 else:
     _InAStore = SourceMemory
 
