@@ -163,7 +163,7 @@ class FileHint:
         self._single: dict[StableDigest, Hint] = {}
 
     def read(self) -> Hint:
-        """What is known of the file; read from the nearest tier that has it if nothing was so far."""
+        """What is known of the file; read from the nearest tier if nothing was so far."""
         if self.hint is NO_HINT:
             entry = next(self.store.versions(self.key), None)
             self.hint = NO_HINT if entry is None else Hint.told(entry)
