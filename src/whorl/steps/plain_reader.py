@@ -1,4 +1,4 @@
-"""What JSON has in, and the bytes of arrays; plain data out: see `values` for the grammar."""
+"""Reads plain data that `plain_writer` wrote: see `result_format` for the grammar."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from typing import Any, Final
 from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_vars, qualname
 from whorl.fingerprint.tokens import LEAVES
 
-from .plain_types import dtype_of, plain_fields
-from .plain_writer import Writer
+from .plain_writer import PlainWriter, dtype_of, plain_fields
 
-__all__ = ["NotRestored", "Reader"]
+__all__ = ["CannotRestore", "PlainReader"]
 
 _DOUBLE: Final = struct.Struct("<d")
 _TWO_DOUBLES: Final = struct.Struct("<dd")
 
 
-class NotRestored(Exception):
-    """What was written down cannot be a result of this program; the message says why."""
+class CannotRestore(Exception):
+    """A stored result that this program cannot use; the message says why."""
 
 
-class Reader:
-    """What JSON has, and the bytes of arrays -> plain data."""
+class PlainReader:
+    """The results in one entry; `scope` leads from names of modules to their content."""
 
     def __init__(
         self,
@@ -41,7 +40,7 @@ class Reader:
         self._writable = writable
 
     def read(self, written: Any) -> Any:
-        """The value that this stands for."""
+        """The value that was written as this."""
         kind = type(written)
         if kind is list:
             return [part if type(part) in LEAVES else self.read(part) for part in written]
@@ -95,10 +94,10 @@ class Reader:
         member = members.get(name) if type(members) is dict else None
         expected = self.read(value)
         if member is None or type(member._value_) is not type(expected):
-            raise NotRestored(f"{module}.{dotted} has no member {name}")
-        writer = Writer()
+            raise CannotRestore(f"{module}.{dotted} has no member {name}")
+        writer = PlainWriter()
         if writer.write(member._value_) != value:
-            raise NotRestored(f"{module}.{dotted}.{name} has another value now")
+            raise CannotRestore(f"{module}.{dotted}.{name} has another value now")
         return member
 
     def instance(self, held: Any) -> Any:
@@ -106,34 +105,34 @@ class Reader:
         module, dotted, names, values = held
         cls = self._class(module, dotted)
         if "__dataclass_fields__" not in class_vars(cls) or plain_fields(cls) != tuple(names):
-            raise NotRestored(f"{module}.{dotted} has other fields now")
-        made: Any = object.__new__(cls)
+            raise CannotRestore(f"{module}.{dotted} has other fields now")
+        instance: Any = object.__new__(cls)
         for name, value in zip(names, values, strict=True):
-            object.__setattr__(made, name, self.read(value))
-        return made
+            object.__setattr__(instance, name, self.read(value))
+        return instance
 
     def _class(self, module: str, dotted: str) -> type:
         held: Any = self._scope.get(module)
         if held is None:
             loaded = sys.modules.get(module)
             if loaded is None or not derives(type(loaded), types.ModuleType):
-                raise NotRestored(f"the module {module} has not been loaded")
-            held = module_vars(loaded)  # of one that is loaded when it is used, nothing yet
+                raise CannotRestore(f"the module {module} has not been loaded")
+            held = module_vars(loaded)  # empty if the module is loaded lazily
         found: Any = ABSENT
         for part in dotted.split("."):
             found = held.get(part, ABSENT)
             held = class_vars(found) if isinstance(found, type) else {}
         if not isinstance(found, type) or qualname(found) != dotted:
-            raise NotRestored(f"{module}.{dotted} is no class of this program")
+            raise CannotRestore(f"{module}.{dotted} is no class of this program")
         return found
 
 
-def _pairs(reader: Reader, held: list[Any]) -> dict[Any, Any]:
+def _pairs(reader: PlainReader, held: list[Any]) -> dict[Any, Any]:
     parts = iter(reader.read(held))
     return dict(zip(parts, parts, strict=True))
 
 
-_READ: Final[dict[str, Callable[[Reader, Any], Any]]] = {
+_READ: Final[dict[str, Callable[[PlainReader, Any], Any]]] = {
     "t": lambda reader, held: tuple(reader.read(held)),
     "d": _pairs,
     "s": lambda reader, held: set(reader.read(held)),

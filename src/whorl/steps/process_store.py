@@ -1,7 +1,7 @@
 """Results by digest in this process: the very objects, for as long as the store lives.
 
-Nothing is written down, so anything can be kept: compiled functions, open handles, objects that
-know each other. Whoever asks twice gets the same object twice. Keys may be `ProcessDigest`s.
+Nothing is encoded, so anything can be kept: compiled functions, open handles, objects that refer to
+each other. Every caller gets the same object. Keys may be `ProcessDigest`s.
 """
 
 from __future__ import annotations
