@@ -75,7 +75,7 @@ def _makes_text(code: types.CodeType) -> bool:
     for inner in nested_codes(code):
         if not _TEXT_NAMES.isdisjoint(inner.co_names):
             return True
-        has_pattern = any(type(held) is str and "%" in held for held in inner.co_consts)
+        has_pattern = any(type(each) is str and "%" in each for each in inner.co_consts)
         for step in dis.get_instructions(inner):
             if step.opname in _TEXT_INSTRUCTIONS:
                 return True

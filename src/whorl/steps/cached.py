@@ -15,7 +15,8 @@ from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.tokens import dumps
-from whorl.lazy import importing, load
+from whorl.frames import show_users_frames
+from whorl.lazy import importing
 from whorl.store import Cache, Store
 
 from .arguments import SHORT
@@ -123,27 +124,22 @@ class CachedFunction(Generic[P, R]):
             run = functools.partial(self.function, *args, **kwargs)
             return cast("R", results.obtain(lambda: self._request(args, kwargs), run))
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
-    def _memo(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """The memo key of the arguments: the slow twin of the beginning of a call."""
+    def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What counts of the arguments: the slow twin of the beginning of a call."""
         if self._key is not None:
-            return self._results.memo((self._key(*args, **kwargs),))
-        return self._results.memo(self._parameters.counted(self._bind(*args, **kwargs)))
+            return (self._key(*args, **kwargs),)
+        return self._parameters.counted(self._bind(*args, **kwargs))
 
     def _request(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[object, ResultRequest]:
         """The memo key and the request of a call, with the function as it is now."""
-        if self._key is not None:
-            names: tuple[str, ...] = ("key",)
-            values: tuple[Any, ...] = (self._key(*args, **kwargs),)
-        else:
-            self._bind = self._parameters.bind  # defaults may be others by now
-            names = self._parameters.names
-            values = self._parameters.counted(self._bind(*args, **kwargs))
-        return self._results.memo(values), self._results.request(names, values)
+        self._bind = self._parameters.bind  # defaults may be others by now
+        values = self._values(args, kwargs)
+        return self._results.memo(values), self._results.request(values)
 
     # -- inspection -----------------------------------------------------------------------
 
@@ -186,7 +182,7 @@ class BoundCached(Generic[R_co]):
         try:
             return self.__func__(self.__self__, *args, **kwargs)
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
     def __getattr__(self, name: str) -> Any:
@@ -264,7 +260,7 @@ class _Options:
         if self.key is not None and not callable(self.key):
             raise TypeError(f"key= is a function or a whorl.Fingerprinter, not {self.key!r}")
         if has_markers and self.key is not None and not isinstance(self.key, Fingerprinter):
-            raise TypeError("key= says what counts of all arguments; nothing else can be said")
+            raise TypeError("key= says what counts of all arguments; no other option can")
         if self.on_drift not in ("rerun", "raise"):
             raise TypeError(f"on_drift= is 'rerun' or 'raise', not {self.on_drift!r}")
         if not isinstance(self.salt, str):

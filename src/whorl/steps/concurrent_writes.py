@@ -33,6 +33,7 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from whorl.fingerprint.place import Place
+from whorl.locks import ForkSafeLock
 
 __all__ = ["ConcurrentWrites", "watch_writes"]
 
@@ -100,7 +101,7 @@ class _Watchers:
         self._callback = kind(self._written)
         self._runs: dict[int, tuple[ConcurrentWrites, ...]] = {}
         self._counts: dict[int, int] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         add = interface.PyDict_AddWatcher
         add.argtypes, add.restype = [kind], ctypes.c_int
         self._watch, self._unwatch = interface.PyDict_Watch, interface.PyDict_Unwatch
@@ -120,7 +121,7 @@ class _Watchers:
             if count == _OWN_WRITES and runs:
                 self._unwatch(self._number, runs[0].places[address].stored)
         except KeyboardInterrupt:
-            _thread.interrupt_main()  # which is for whoever runs, and not for this
+            _thread.interrupt_main()  # the interrupt is for the program, not for this function
         return 0
 
     def begin(self, writes: ConcurrentWrites) -> None:
@@ -223,4 +224,4 @@ def _works(detector: _Detector) -> bool:
 
 
 _detectors: Final[list[_Detector | None]] = []
-_lock: Final = threading.Lock()
+_lock: Final = ForkSafeLock()

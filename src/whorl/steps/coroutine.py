@@ -60,7 +60,7 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         results.follow_settings()
         if results.is_off:
             return await results.run_without_cache(run)
-        memo = self._memo(args, kwargs)
+        memo = results.memo(self._values(args, kwargs))
         result = results.recall(memo)
         if result is not None:
             return result.value()

@@ -150,9 +150,9 @@ def _directory(root: Path) -> str:
 
 def _entries(place: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(place) as found:
-            return list(found)
-    except OSError:  # nobody can read it, the function neither
+        with os.scandir(place) as entries:
+            return list(entries)
+    except OSError:  # the function cannot read it either
         return []
 
 

@@ -159,10 +159,10 @@ def dependencies_of(
     to them is a dependency too. What cannot be known exactly raises `UnsupportedFunction`;
     `UnstableReads` if it changes each time before it can be read to the end.
     """
-    found = surveyed(lambda sees: _Survey(options, name, sees), (root, *extra), named)
-    if found is None:
+    outcome = surveyed(lambda sees: _Survey(options, name, sees), (root, *extra), named)
+    if outcome is None:
         raise UnstableReads(name)
-    digest, holds, survey = found
+    digest, holds, survey = outcome
     places = survey.watch.places()
     return Dependencies(digest, holds, tuple(survey.met.items()), survey.names, places)
 
@@ -193,13 +193,13 @@ class SerializerKey:
 
     def _find(self, serializer: Serializer) -> tuple[str, Check]:
         options = self._options
-        found = surveyed(
+        outcome = surveyed(
             lambda sees: Survey(self._name, sees=sees, **options.for_survey()),
             (serializer.dumps, serializer.loads),
         )
-        if found is None:
+        if outcome is None:
             raise UnstableReads(self._name)
-        digest, holds, _ = found
+        digest, holds, _ = outcome
         return f"{serializer_name(serializer)} {digest}", holds
 
 
@@ -272,22 +272,22 @@ class _Survey(Survey):
             is_ignored=lambda name: self.is_ignored(name, function),
             is_users=lambda module: self.describer.home(module).kind == "user",
         )
-        for found in (*reads, *self._unknown_scope(function)):
-            if found.kind.name in self._options.kinds or found.name in self.ignores:
+        for read in (*reads, *self._unknown_scope(function)):
+            if read.kind.name in self._options.kinds or read.name in self.ignores:
                 continue
-            if self._is_declared(found, function, graph):
+            if self._is_declared(read, function, graph):
                 continue
-            if found.kind is HASHES and function.__code__.co_name == "__hash__":
+            if read.kind is HASHES and function.__code__.co_name == "__hash__":
                 continue  # which says where in a set it is, and does not change what is in it
-            if found.method and self._is_method(found.method) and not self._has_paths(graph):
+            if read.method and self._is_method(read.method) and not self._has_paths(graph):
                 continue  # whose code is checked by itself
-            name = next((text for used, text in named if used == found), "NAME")
-            raise self._refusal(found, found.name, function, graph, name)
-        for found, name in named:
-            if found.name in self.ignores or self._options.declared.has(name):
+            name = next((text for used, text in named if used == read), "NAME")
+            raise self._refusal(read, read.name, function, graph, name)
+        for read, name in named:
+            if read.name in self.ignores or self._options.declared.has(name):
                 continue
-            if not self._is_declared(found, function, graph):
-                raise self._refusal(found, f"{found.name} for {name!r}", function, graph, name)
+            if not self._is_declared(read, function, graph):
+                raise self._refusal(read, f"{read.name} for {name!r}", function, graph, name)
 
     def _unknown_scope(self, function: types.FunctionType) -> tuple[ImpureRead, ...]:
         """The `__globals__` of a function that it takes, if it is not known of which function."""
@@ -298,7 +298,7 @@ class _Survey(Survey):
 
     def _refusal(
         self,
-        found: ImpureRead,
+        read: ImpureRead,
         what: str,
         function: types.FunctionType,
         graph: Graph,
@@ -306,20 +306,20 @@ class _Survey(Survey):
     ) -> UnsupportedFunction:
         labels = "".join(label for _, label in graph.way_to(function))
         where = f"{module_of(function)}.{function.__qualname__}"
-        remedy = found.kind.remedy.replace("'NAME'", repr(name)).replace("USED", found.name)
+        remedy = read.kind.remedy.replace("'NAME'", repr(name)).replace("USED", read.name)
         return UnsupportedFunction(
             self.name,
             readable(f"value{labels}"),
             "function",
-            f"{where} uses {what}, so what it returns depends on {found.kind.name}",
-            f"{remedy}. If no result depends on it: ignores=[{found.name!r}].",
+            f"{where} uses {what}, so what it returns depends on {read.kind.name}",
+            f"{remedy}. If no result depends on it: ignores=[{read.name!r}].",
         )
 
-    def _is_declared(self, found: ImpureRead, function: types.FunctionType, graph: Graph) -> bool:
+    def _is_declared(self, read: ImpureRead, function: types.FunctionType, graph: Graph) -> bool:
         """Whether a function is reached through a cached one that has declared this read."""
         path = [node for node, _ in graph.way_to(function)]
         return any(
-            found.kind.name in declarations.kinds or found.name in declarations.ignores
+            read.kind.name in declarations.kinds or read.name in declarations.ignores
             for value, declarations in self._declarations
             if any(node is graph.node_of(value) for node in path)
         )

@@ -238,9 +238,9 @@ PATH_METHODS: Final = frozenset(
 """Methods of paths. Those in `PATH_METHODS` are common words, and are meant where they are called.
 
 A name alone says little: a class of the user's may have a method of the same name, whose code is
-looked into like any other. So what the method is taken from is found, as far as it is written as
-a name of a global, a captured variable or a default, or as the `self` of a class. Of anything
-else, the caller has to decide whether it may be a path (`ImpureRead.method`)."""
+checked like any other. So the object that has the method is looked up, if it is a global, a
+captured variable, a default or the `self` of a class. For anything else, the caller has to decide
+whether it may be a path (`ImpureRead.method`)."""
 
 PLACE_METHODS: Final = frozenset(("absolute", "resolve", "expanduser"))
 """Methods of paths that depend on the current directory or on the user."""

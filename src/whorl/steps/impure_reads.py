@@ -63,7 +63,7 @@ from .impure_functions import (
 __all__ = ["ImpureRead", "impure_reads", "named_reads"]
 
 _TABLE_SIZE: Final = 64
-"""How long a list or dict may be to be looked into: a table of functions, not data."""
+"""The longest list or dict that is searched for functions: longer ones are data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +190,12 @@ def named_reads(function: types.FunctionType) -> Iterator[tuple[ImpureRead, str]
         if first is None:
             continue
         value = scope.called(call)
-        found = _in_tables(value) or _along_attributes(value, call.read.attributes)
-        if found is None:
+        impure = _in_tables(value) or _along_attributes(value, call.read.attributes)
+        if impure is None:
             continue
-        reads_file = found.name in _OPENS and _reads(call)
-        if found.name in _VARIABLES or reads_file:
-            yield found, first
+        reads_file = impure.name in _OPENS and _reads(call)
+        if impure.name in _VARIABLES or reads_file:
+            yield impure, first
 
 
 _VARIABLES: Final = ("os.environ", "os.getenv")
@@ -240,8 +240,8 @@ class _Scope:
         name = call.read.name
         if call.is_local:
             return self._imported.get(name, self.captured.get(name, ABSENT))
-        found = self.captured.get(name, ABSENT)
-        return self.globally(name) if found is ABSENT else found
+        value = self.captured.get(name, ABSENT)
+        return self.globally(name) if value is ABSENT else value
 
     def source(self, taken: Taken) -> Any:
         """What an attribute is taken from, if that is known; else ABSENT."""
@@ -276,7 +276,7 @@ def _captured(function: types.FunctionType, *, with_defaults: bool) -> dict[str,
         values.update(zip(last[len(last) - len(defaults) :], defaults, strict=True))
         values.update(function.__kwdefaults__ or {})
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        # What makes up the default of a field runs when an object is made, not when it is used.
+        # A default factory of a field runs when an object is created, not when it is used.
         if not name.startswith(("_dflt_", "__dataclass_dflt_")):
             with contextlib.suppress(ValueError):  # not set yet
                 values[name] = cell.cell_contents
@@ -284,9 +284,9 @@ def _captured(function: types.FunctionType, *, with_defaults: bool) -> dict[str,
 
 
 def _from_name(value: Any, read: GlobalRead, names: tuple[str, ...]) -> Iterator[ImpureRead]:
-    found = _in_tables(value) or _along_attributes(value, read.attributes)
-    if found is not None:
-        yield found
+    impure = _in_tables(value) or _along_attributes(value, read.attributes)
+    if impure is not None:
+        yield impure
         return
     if type(value) in (dict, list, tuple) and len(value) <= _TABLE_SIZE:
         each = value.values() if type(value) is dict else value
@@ -297,7 +297,7 @@ def _from_name(value: Any, read: GlobalRead, names: tuple[str, ...]) -> Iterator
         module = str(module_vars(last).get("__name__"))
         yield from _in_table(module, BY_MODULE.get(module, {}), names, names)
     elif derives(type(last), type):
-        yield from (found for name in names if (found := _of_class(last, name)) is not None)
+        yield from (impure for name in names if (impure := _of_class(last, name)) is not None)
 
 
 def _last(value: Any, attributes: tuple[str, ...]) -> Any:
@@ -371,9 +371,9 @@ def _along_attributes(value: Any, attributes: tuple[str, ...]) -> ImpureRead | N
             return _of_class(value, attribute)
         else:
             return None
-        found = _in_tables(value)
-        if found is not None:
-            return found
+        impure = _in_tables(value)
+        if impure is not None:
+            return impure
     return None
 
 
@@ -384,10 +384,10 @@ def _by_name(module: str, attributes: tuple[str, ...]) -> ImpureRead | None:
 
 
 def _of_class(cls: type, attribute: str) -> ImpureRead | None:
-    for owner, name, found in _methods():
+    for owner, name, impure in _methods():
         if name == attribute and derives(type(owner), type) and derives(cls, owner):
             own = next((base for base in cls.__mro__ if name in class_vars(base)), owner)
-            return found if derives(owner, own) else None  # unless it has one of its own
+            return impure if derives(owner, own) else None  # unless it has one of its own
     return None
 
 
@@ -401,17 +401,17 @@ def _methods() -> Iterator[tuple[Any, str, ImpureRead]]:
 
 def _in_tables(value: Any) -> ImpureRead | None:
     """What an object is, if it is in the table: by identity, whatever its name is here."""
-    found = _identities(tuple(name in sys.modules for name in BY_MODULE)).get(id(value))
-    if found is None and type(value) in (types.BuiltinMethodType, types.MethodType):
+    impure = _identities(tuple(name in sys.modules for name in BY_MODULE)).get(id(value))
+    if impure is None and type(value) in (types.BuiltinMethodType, types.MethodType):
         owner = value.__self__
         return _of_class(owner, value.__name__) if derives(type(owner), type) else None
-    return found
+    return impure
 
 
 @functools.lru_cache(maxsize=4)
 def _identities(loaded: tuple[bool, ...]) -> dict[int, ImpureRead]:
     """The objects of the table by address, as far as their modules have been loaded."""
-    found: dict[int, ImpureRead] = {}
+    by_address: dict[int, ImpureRead] = {}
     for module, name, kind in ROWS:
         value = (
             module_vars(sys.modules[module]).get(name, ABSENT) if module in sys.modules else ABSENT
@@ -419,8 +419,8 @@ def _identities(loaded: tuple[bool, ...]) -> dict[int, ImpureRead]:
         if value is not ABSENT:
             _alive.append(value)
             short = name if module == "builtins" else f"{module}.{name}"
-            found.setdefault(id(value), ImpureRead(short, kind))
-    return found
+            by_address.setdefault(id(value), ImpureRead(short, kind))
+    return by_address
 
 
 _alive: Final[list[object]] = []  # what is known by its address must stay alive

@@ -46,33 +46,33 @@ class PlainReader:
             return [part if type(part) in LEAVES else self.read(part) for part in written]
         if kind is not dict:
             return written
-        ((tag, held),) = written.items()
-        return _READ[tag](self, held)
+        ((tag, content),) = written.items()
+        return _READ[tag](self, content)
 
-    def array(self, held: Any) -> Any:
+    def array(self, content: Any) -> Any:
         """An array over the bytes of the entry."""
         import numpy as np
 
-        name, shape, order, offset, size = held
+        name, shape, order, offset, size = content
         dtype, data = dtype_of(name), self._payload("arrays")
         if not 0 <= offset <= offset + size <= len(data):
             raise ValueError("an array lies outside of its entry")
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
             raise ValueError("an array is not as long as it says")
         if size:
-            found = np.frombuffer(data[offset : offset + size], dtype).reshape(shape, order=order)
+            array = np.frombuffer(data[offset : offset + size], dtype).reshape(shape, order=order)
         else:
-            found = np.zeros(shape, dtype, order)
+            array = np.zeros(shape, dtype, order)
         if self._writable:
-            return found.copy(order)
-        found.flags.writeable = False
-        return found
+            return array.copy(order)
+        array.flags.writeable = False
+        return array
 
-    def scalar(self, held: Any) -> Any:
+    def scalar(self, content: Any) -> Any:
         """A scalar of NumPy."""
         import numpy as np
 
-        name, data = held
+        name, data = content
         dtype = dtype_of(name)
         raw: bytes | bytearray = bytes.fromhex(data)[: dtype.itemsize]
         if len(raw) != dtype.itemsize:
@@ -86,9 +86,9 @@ class PlainReader:
             raw = bytearray(raw)
         return np.frombuffer(raw, dtype)[0] if dtype.itemsize else np.zeros((), dtype)[()]
 
-    def member(self, held: Any) -> Any:
+    def member(self, content: Any) -> Any:
         """A member of an enum that the program knows, if it still has this value."""
-        module, dotted, name, value = held
+        module, dotted, name, value = content
         cls = self._class(module, dotted)
         members = class_vars(cls).get("_member_map_")
         member = members.get(name) if type(members) is dict else None
@@ -100,9 +100,9 @@ class PlainReader:
             raise CannotRestore(f"{module}.{dotted}.{name} has another value now")
         return member
 
-    def instance(self, held: Any) -> Any:
+    def instance(self, content: Any) -> Any:
         """An instance of a dataclass that the program knows, if it still has these fields."""
-        module, dotted, names, values = held
+        module, dotted, names, values = content
         cls = self._class(module, dotted)
         if "__dataclass_fields__" not in class_vars(cls) or plain_fields(cls) != tuple(names):
             raise CannotRestore(f"{module}.{dotted} has other fields now")
@@ -112,50 +112,50 @@ class PlainReader:
         return instance
 
     def _class(self, module: str, dotted: str) -> type:
-        held: Any = self._scope.get(module)
-        if held is None:
+        names: Any = self._scope.get(module)
+        if names is None:
             loaded = sys.modules.get(module)
             if loaded is None or not derives(type(loaded), types.ModuleType):
                 raise CannotRestore(f"the module {module} has not been loaded")
-            held = module_vars(loaded)  # empty if the module is loaded lazily
-        found: Any = ABSENT
+            names = module_vars(loaded)  # empty if the module is loaded lazily
+        cls: Any = ABSENT
         for part in dotted.split("."):
-            found = held.get(part, ABSENT)
-            held = class_vars(found) if isinstance(found, type) else {}
-        if not isinstance(found, type) or qualname(found) != dotted:
+            cls = names.get(part, ABSENT)
+            names = class_vars(cls) if isinstance(cls, type) else {}
+        if not isinstance(cls, type) or qualname(cls) != dotted:
             raise CannotRestore(f"{module}.{dotted} is no class of this program")
-        return found
+        return cls
 
 
-def _pairs(reader: PlainReader, held: list[Any]) -> dict[Any, Any]:
-    parts = iter(reader.read(held))
+def _pairs(reader: PlainReader, content: list[Any]) -> dict[Any, Any]:
+    parts = iter(reader.read(content))
     return dict(zip(parts, parts, strict=True))
 
 
 _READ: Final[dict[str, Callable[[PlainReader, Any], Any]]] = {
-    "t": lambda reader, held: tuple(reader.read(held)),
+    "t": lambda reader, content: tuple(reader.read(content)),
     "d": _pairs,
-    "s": lambda reader, held: set(reader.read(held)),
-    "z": lambda reader, held: frozenset(reader.read(held)),
-    "i": lambda reader, held: int(held, 16),
-    "f": lambda reader, held: _DOUBLE.unpack(bytes.fromhex(held))[0],
-    "c": lambda reader, held: complex(*_TWO_DOUBLES.unpack(bytes.fromhex(held))),
-    "u": lambda reader, held: bytes.fromhex(held).decode("utf-8", "surrogatepass"),
-    "b": lambda reader, held: _from_base64(held),
-    "y": lambda reader, held: bytearray(_from_base64(held)),
-    "r": lambda reader, held: range(*reader.read(held)),
-    "l": lambda reader, held: slice(*reader.read(held)),
-    ".": lambda reader, held: ...,
-    "a": lambda reader, held: reader.array(held),
-    "n": lambda reader, held: reader.scalar(held),
-    "p": lambda reader, held: dtype_of(held),
-    "e": lambda reader, held: reader.member(held),
-    "o": lambda reader, held: reader.instance(held),
+    "s": lambda reader, content: set(reader.read(content)),
+    "z": lambda reader, content: frozenset(reader.read(content)),
+    "i": lambda reader, content: int(content, 16),
+    "f": lambda reader, content: _DOUBLE.unpack(bytes.fromhex(content))[0],
+    "c": lambda reader, content: complex(*_TWO_DOUBLES.unpack(bytes.fromhex(content))),
+    "u": lambda reader, content: bytes.fromhex(content).decode("utf-8", "surrogatepass"),
+    "b": lambda reader, content: _from_base64(content),
+    "y": lambda reader, content: bytearray(_from_base64(content)),
+    "r": lambda reader, content: range(*reader.read(content)),
+    "l": lambda reader, content: slice(*reader.read(content)),
+    ".": lambda reader, content: ...,
+    "a": lambda reader, content: reader.array(content),
+    "n": lambda reader, content: reader.scalar(content),
+    "p": lambda reader, content: dtype_of(content),
+    "e": lambda reader, content: reader.member(content),
+    "o": lambda reader, content: reader.instance(content),
 }
 
 
-def _from_base64(held: str) -> bytes:
+def _from_base64(content: str) -> bytes:
     try:
-        return base64.b64decode(held, validate=True)
+        return base64.b64decode(content, validate=True)
     except binascii.Error as error:
         raise ValueError(str(error)) from error

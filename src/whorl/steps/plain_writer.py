@@ -115,10 +115,10 @@ class PlainWriter:
             raise NotPlainData
         self.once(value)
         try:
-            held = [object.__getattribute__(value, name) for name in names]
+            values = [object.__getattribute__(value, name) for name in names]
         except AttributeError:
             raise NotPlainData from None  # a field that was never set
-        return {"o": [*_class_name(cls), list(names), self.items(held)]}
+        return {"o": [*_class_name(cls), list(names), self.items(values)]}
 
 
 def _holds_all(cls: type, stored: Mapping[str, Any], names: tuple[str, ...]) -> bool:
@@ -162,9 +162,9 @@ def _list(writer: PlainWriter, value: list[Any]) -> object:
     return writer.items(value)
 
 
-def _once_if_deep(writer: PlainWriter, value: object, held: Iterable[object]) -> None:
+def _once_if_deep(writer: PlainWriter, value: object, items: Iterable[object]) -> None:
     """40 pairs of pairs of pairs have 2^40 leaves: pickle writes each pair once."""
-    if not LEAVES.issuperset(map(type, held)):
+    if not LEAVES.issuperset(map(type, items)):
         writer.once(value, is_mutable=False)
 
 
@@ -233,17 +233,17 @@ _WRITE: Final[dict[type, Callable[[PlainWriter, Any], object]]] = {
 def plain_fields(cls: type) -> tuple[str, ...] | None:
     """The fields of a dataclass that is nothing but its fields; None for another."""
     for name in _OWN_PICKLING:
-        found = find(cls, name)
-        is_generated = type(found) is types.FunctionType and found.__module__ == "dataclasses"
-        if not is_generated and found is not find(object, name):
+        method = find(cls, name)
+        is_generated = type(method) is types.FunctionType and method.__module__ == "dataclasses"
+        if not is_generated and method is not find(object, name):
             return None
     table = class_vars(cls)["__dataclass_fields__"]
     names = tuple(name for name, field in table.items() if field._field_type.name == "_FIELD")
     slots = {
         name
         for base in mro(cls)
-        for name, held in class_vars(base).items()
-        if type(held) is types.MemberDescriptorType
+        for name, value in class_vars(base).items()
+        if type(value) is types.MemberDescriptorType
     }
     return names if slots <= set(names) and not has_hidden_state(cls) else None
 
@@ -268,10 +268,10 @@ def name_of_dtype(dtype: Any) -> object:
 
 
 def _field(dtype: Any, name: str) -> tuple[object, object]:
-    held = dtype.fields[name][0]
-    if held.subdtype is not None:
-        return name_of_dtype(held.subdtype[0]), list(held.subdtype[1])
-    return name_of_dtype(held), []
+    field = dtype.fields[name][0]
+    if field.subdtype is not None:
+        return name_of_dtype(field.subdtype[0]), list(field.subdtype[1])
+    return name_of_dtype(field), []
 
 
 def dtype_of(name: Any) -> Any:
@@ -281,10 +281,10 @@ def dtype_of(name: Any) -> Any:
     if type(name) is str:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no dtype")
-        found = np.dtype(name)
+        dtype = np.dtype(name)
     else:
-        fields = [(field, dtype_of(held), tuple(shape)) for field, held, shape in name]
-        found = np.dtype([row if row[2] else row[:2] for row in fields])
-    if found.hasobject:
+        fields = [(field, dtype_of(inner), tuple(shape)) for field, inner, shape in name]
+        dtype = np.dtype([row if row[2] else row[:2] for row in fields])
+    if dtype.hasobject:
         raise ValueError("an array of objects is not read")
-    return found
+    return dtype

@@ -40,11 +40,11 @@ class ProcessStore:
 
     def get(self, key: Digest) -> tuple[Any] | None:
         """The result of a key, in a tuple; None if there is none."""
-        found = self._results.pop(key, self)
-        if found is self:
+        result = self._results.pop(key, self)
+        if result is self:
             return None
-        self._results[key] = found  # now the last to go
-        return (found,)
+        self._results[key] = result  # now the last to go
+        return (result,)
 
     def put(self, key: Digest, result: Any) -> None:
         """Keep a result."""

@@ -145,9 +145,7 @@ class RequestBuilder:
             "and returns what counts."
         )
 
-    def build(
-        self, names: Sequence[str], values: Sequence[Any], sources: StoredSources
-    ) -> ResultRequest:
+    def build(self, values: Sequence[Any], sources: StoredSources) -> ResultRequest:
         """The key of a call with these arguments, and what it is made of."""
         with sources:
             dependencies = self._dependencies(values)
@@ -157,7 +155,7 @@ class RequestBuilder:
         text = hash_hex(marshalled(parts))
         stable = all(isinstance(digest, StableDigest) for digest in digests)
         key = StableDigest(text) if stable else ProcessDigest(text)
-        arguments = tuple(zip(names, values, digests, strict=True))
+        arguments = tuple(zip(self._names, values, digests, strict=True))
         return ResultRequest(key, dependencies, arguments, inputs)
 
     def _inputs(self) -> tuple[list[Any], ...]:

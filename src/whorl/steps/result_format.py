@@ -127,7 +127,7 @@ def decode_result(
 ) -> Any:
     """The result in an entry. `CannotRestore` if this program cannot use it.
 
-    `scope` leads from the name of a module to what is in it, for modules that are loaded under
+    `scope` leads from the name of a module to its content, for modules that are loaded under
     another name.
 
     >>> decode_result(["plain", {"t": [1, {"s": [2]}]}, False], lambda name: memoryview(b""), {})
@@ -143,7 +143,7 @@ def decode_result(
                 return _from_serializer(payload("data"), kind, signature, serializer, place)
     except _UNREADABLE as error:
         raise CannotRestore(f"it cannot be read: {error}") from error
-    raise CannotRestore("it was written down in another way")
+    raise CannotRestore("it was written in another format")
 
 
 def is_constant(record: object) -> bool:

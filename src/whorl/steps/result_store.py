@@ -216,12 +216,12 @@ class LiveResults:
 
     def find(self, key: Digest, *, count: bool) -> Result | None:
         """The very result."""
-        found = self._store.get(key)
-        if found is None:
+        row = self._store.get(key)
+        if row is None:
             return None
         if count:
             self.flights.statistics.count(Ending.HIT)
-        return Result(found[0])
+        return Result(row[0])
 
     def keep(self, key: Digest, outcome: RunOutcome) -> Result:
         """Keep the very result."""

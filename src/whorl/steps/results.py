@@ -1,6 +1,6 @@
 """Gets the result of a call: from memory, from the store, or by a run of the function.
 
-recall     in memory, by what stands for the arguments, while all dependencies hold
+recall     in memory, by a memo key of the arguments, while all dependencies hold
 request    dependencies, arguments and declared inputs make the key: see `request`
 find       in memory by key, then in the store
 make       once among all threads and processes; stored if nothing has changed meanwhile
@@ -85,10 +85,10 @@ class Results:
         for name in self.requests.declared.missing():
             log.warning("%s declares the file %s, which is not there", self.name, name)
 
-    def request(self, names: Sequence[str], values: Sequence[Any]) -> ResultRequest:
+    def request(self, values: Sequence[Any]) -> ResultRequest:
         """The key of a call, and what it is made of."""
         self.follow_settings()
-        request = self.requests.build(names, values, self._sources())
+        request = self.requests.build(values, self._sources())
         self.store.check(request.key)
         return request
 
@@ -237,10 +237,10 @@ class Results:
 
     @contextlib.contextmanager
     def record_miss(self, request: ResultRequest) -> Iterator[MissOutcome]:
-        """A call found nothing: what is made in the block is counted and written down.
+        """A call found nothing: the run in the block is counted and written into the journal.
 
-        Raises `RequiredHit` where nothing may be made. What lives in this process only is made
-        in any case: nobody could have made it before.
+        Raises `RequiredHit` where a miss is an error. Results that live in this process only are
+        made in any case: no earlier process could have left them.
         """
         flights = self.store.flights
         journal = flights.journal

@@ -18,7 +18,7 @@ from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.lookup import find
 from whorl.fingerprint.markers import exclude
-from whorl.lazy import load
+from whorl.frames import show_users_frames
 from whorl.store import Cache, Store
 
 from .declared_inputs import as_list, variable_pairs
@@ -76,10 +76,10 @@ class Chain(Step[In_contra, Out_co]):
 
     def __call__(self, value: In_contra, /) -> Out_co:
         """What all steps in turn make of a value."""
-        found: Any = value
+        result: Any = value
         for step in self.steps:
-            found = step(found)
-        return cast("Out_co", found)
+            result = step(result)
+        return cast("Out_co", result)
 
     def __repr__(self) -> str:
         return f"chain({', '.join(map(step_name, self.steps))})"
@@ -311,19 +311,19 @@ class CachedStep(Step[In, Out]):
                 results.obtain(lambda: (memo, self._request(value)), lambda: self.step(value)),
             )
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
     def _request(self, value: In) -> ResultRequest:
         if self._key is None:
-            return self._results.request(("input",), (value,))
+            return self._results.request((value,))
         counted = self._key(value)
         if not isinstance(counted, Digest | tuple):
             raise TypeError(
                 f"the key of {self.name} is {type(counted).__name__} {counted!r}; it should be a "
                 "digest, or a tuple of what counts"
             )
-        return self._results.request(("key",), (counted,))
+        return self._results.request((counted,))
 
     def key(self, value: In, /) -> Digest:
         """The key under which the result for an input is kept, without making it."""
