@@ -65,6 +65,7 @@ class Reading:
     name: str = "reading"
     version: str = "1"
     settings: ClassVar = ()
+    code: ClassVar = "by version"  # as one that is installed: what is measured are lookups
 
     def compile(self, program: whorl.Program, inputs: whorl.Inputs) -> whorl.Artifact:
         self.look(program.code, inputs)

@@ -34,6 +34,7 @@ import whorl
 import whorl.testing
 
 IN_PYTHON = "whorl in Python"
+BY_KEYWORD = "whorl by keyword"
 EMPTY = "empty function"
 NUMBA = "numba"
 TAICHI, QUADRANTS = "taichi", "quadrants"
@@ -255,14 +256,21 @@ Tasks: TypeAlias = dict[tuple[str, str], harness.Task]
 """By case and contender."""
 
 
-def calls(function: Callable[..., object], *rows: Row) -> harness.Task:
-    """A task of `CALLS` calls in a straight line, with each row of arguments in turn."""
+def calls(
+    function: Callable[..., object], *rows: Row, keywords: Sequence[str] = ()
+) -> harness.Task:
+    """A task of `CALLS` calls in a straight line, with each row of arguments in turn.
+
+    The last arguments are given by keyword, if there are any.
+    """
     names: dict[str, Any] = {"call": function}
     written = []
     for i, row in enumerate(rows):
         row_names = [f"a{i}_{j}" for j in range(len(row))]
         names.update(zip(row_names, row, strict=True))
-        written.append(f"call({', '.join(row_names)})")
+        first = len(row) - len(keywords)
+        named = [f"{key}={name}" for key, name in zip(keywords, row_names[first:], strict=True)]
+        written.append(f"call({', '.join([*row_names[:first], *named])})")
     lines = [written[i % len(written)] for i in range(CALLS)]
     # As parameters with defaults, everything is a local variable: the cheapest there is.
     parameters = ", ".join(f"{name}={name}" for name in names)
@@ -286,21 +294,23 @@ class NotNative:
         raise RuntimeError("not launched natively")
 
 
-def native(kernel: Any, *rows: Row, others: Iterable[Row] = ()) -> harness.Task:
+def native(
+    kernel: Any, *rows: Row, others: Iterable[Row] = (), keywords: Sequence[str] = ()
+) -> harness.Task:
     """Calls of a kernel that enters native code with all of these rows."""
     for row in (*others, *rows):
         for _ in range(5):
             kernel(*row)
-    before = kernel._python_calls
+    before = kernel.python_calls
     for row in (*others, *rows):
         kernel(*row)
-    if kernel._python_calls != before:
+    if kernel.python_calls != before:
         return NotNative()
-    return calls(kernel, *rows)
+    return calls(kernel, *rows, keywords=keywords)
 
 
 def in_python(kernel: Any, row: Row) -> harness.Task:
-    """Calls that are checked in Python, and packed by a builtin: all there is without layouts."""
+    """Calls that are checked and launched in Python: all there is without a native launcher."""
     for _ in range(50):
         kernel.call_in_python(*row)
     return calls(kernel.call_in_python, row)
@@ -381,6 +391,7 @@ def measure_arrays(texts: Texts, modules: Modules, settings: Settings) -> Iterat
     row = (*arrays(3), 3)
     tasks: Tasks = {(THREE, SUBJECT): native(texts.of(SUBJECT).add, row)}
     tasks[THREE, EMPTY] = calls(empty, row)
+    tasks[THREE, BY_KEYWORD] = native(texts.of(SUBJECT).add, row, keywords=("z", "n"))
     tasks[THREE, IN_PYTHON] = in_python(texts.of(SUBJECT).add, row)
     absent: dict[str, Outcome] = {}
     for name in (NUMBA, TAICHI, QUADRANTS):
@@ -591,7 +602,9 @@ def goals(results: Results) -> Iterator[Goal]:
         for name, wanted in ((NUMBA, 0.35), (EMPTY, 2.0)):
             text = f"{three.case}: whorl's time over that of {name}"
             yield Goal(text, "at most", wanted, "x", inverse(three.ratio(name)), three.failure)
-        yield Goal(f"{three.case}: {IN_PYTHON}", "at most", 2.0, "µs", three.figure(IN_PYTHON))
+        text = f"{three.case}: time of {BY_KEYWORD} over that by position"
+        yield Goal(text, "at most", 2.0, "x", three.ratio(BY_KEYWORD), three.failure)
+        yield Goal(f"{three.case}: {IN_PYTHON}", "at most", 5.0, "µs", three.figure(IN_PYTHON))
     for case, wanted in ((ALL_SLOTS, 12.0), (ALL_DICT, 24.0)):
         found = results.find(MEMBERS, case.name)
         if found:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from whorl.calls.events import Event, Happened, listeners
-from whorl.kernels.runtime import find_runtime
+from whorl.launch.runtime import find_runtime
 
 STEPS = 1400
 HERE = Path(__file__).parent

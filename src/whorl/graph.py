@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from whorl.kernels.graph import do_while, parallel, parallel_context
+from whorl.kernels.graph_names import do_while, parallel, parallel_context
 
 __all__ = ["do_while", "parallel", "parallel_context"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.markdown_steps import Command, Edit, Save, steps
-from whorl.kernels.level import host_level
+from whorl.launch.level import host_level
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [

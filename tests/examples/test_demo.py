@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from examples import demo
-from whorl.kernels import runtime
+from whorl.launch import runtime
 
 
 def test_without_a_runtime_the_demo_says_so_once_and_its_processes_want_one_thread(

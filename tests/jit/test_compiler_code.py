@@ -20,6 +20,7 @@ TABLE = {"end": ";"}
 COUNT = 0
 LOCK = threading.Lock()
 DEVICE = ["cpu:0"]
+HANDLES: dict[str, object] = {}
 OPENED: list[object] = []
 
 
@@ -157,6 +158,18 @@ def test_the_class_of_a_setting_counts_with_its_code(
     assert kernel_of(Toy(back=[Back()]), store).explain(1).outcome == "miss"
 
 
+def test_a_setting_whose_class_is_written_again_is_noticed(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = Toy(back=Back())
+    kernel = kernel_of(compiler, store)
+    assert [kernel(1) for _ in range(5)] == ["> int +;"] * 5
+    again = type("Back", (), {"line": other_line, "__module__": __name__})
+    monkeypatch.setitem(globals(), "Back", again)
+    vars(compiler)["back"] = again()
+    assert [kernel(1) for _ in range(5)] == ["< int +;"] * 5
+
+
 def test_a_compiler_without_a_class_of_its_own_counts_by_its_function(store: Cache) -> None:
     def compiler(sign: str) -> Any:
         def compile(program: whorl.Program, inputs: Inputs) -> whorl.Artifact:
@@ -219,6 +232,25 @@ def test_the_remedies_help(store: Cache) -> None:
     assert [kept(1), kept(1), kept.stats()["compiled"]] == ["int +;", "int +;", 1]
     called = kernel_of(Locked(), store, cache="call")
     assert [called(1), called(1), called.stats()["compiled"]] == ["int +;", "int +;", 2]
+
+
+class Opening(Toy):
+    """Opens something with the first compile, and keeps it."""
+
+    def compile(self, program: whorl.Program, inputs: Inputs) -> whorl.Artifact:
+        HANDLES.setdefault("lock", threading.Lock())
+        return super().compile(program, inputs)
+
+
+def test_what_cannot_be_known_any_more_after_a_compile_is_said_at_once(
+    store: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "HANDLES", {})
+        with pytest.raises(whorl.UnsupportedRead, match=r"HANDLES\.lock"):
+            kernel_of(Opening(), store)(1)
+    kept = kernel_of(Opening(), store, cache="process")
+    assert [kept(1) for _ in range(3)] == ["int +;"] * 3
 
 
 class Counting(Toy):

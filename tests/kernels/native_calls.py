@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import whorl
-from whorl.kernels.level import host_level
-from whorl.kernels.native import native_classes
+from whorl.launch.level import host_level
+from whorl.launch.native_tables import native_classes
 
 needs_native = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"
@@ -21,7 +21,7 @@ def is_native(kernel: Any) -> bool:
     classes = native_classes(whorl.NumericKernel)
     assert classes is not None
     is_one = isinstance(kernel, classes.native)
-    return is_one and bool(kernel.tables._tables)
+    return is_one and len(kernel.tables) > 0
 
 
 def warmed(kernel: Any, *args: Any) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import whorl
-from whorl.kernels.level import X86_LEVELS, host_level
-from whorl.kernels.machine import optimised_text
+from whorl.launch.level import X86_LEVELS, host_level
+from whorl.launch.machine import optimised_text
 
 
 @whorl.kernel

@@ -401,15 +401,17 @@ def with_default(x, n=2):
     return x[0] * n
 
 
-def test_calls_by_keyword_make_no_tables() -> None:
+def test_calls_by_keyword_are_native_and_share_a_table_with_others() -> None:
     x = np.ones(3)
     for _ in range(20):
         assert by_name(x, n=2) == by_name(n=2, x=x) == 2.0
-    assert not is_native(by_name)
+    assert is_native(by_name)
+    calls = by_name.python_calls
     assert warmed(by_name, x, 3) == 3.0
     for _ in range(20):
         assert by_name(x, n=2) == by_name(n=2, x=x) == 2.0
-    assert len(by_name.tables._tables) == 1
+    assert len(by_name.tables) == 1
+    assert by_name.python_calls == calls
 
 
 @whorl.kernel
@@ -421,7 +423,7 @@ def test_what_is_left_to_a_default_is_taken_from_there_natively() -> None:
     x = np.ones(3)
     assert warmed(with_default, x) == 2.0
     assert warmed(with_default, x, 3) == 3.0
-    assert len(with_default.tables._tables) == 2
+    assert len(with_default.tables) == 2
     for n in range(20):
         assert (with_default(x), with_default(x, n), with_default(x)) == (2.0, n, 2.0)
     with_default.function.__defaults__ = (5,)
@@ -468,10 +470,10 @@ def test_objects_of_several_classes_are_all_native() -> None:
         thing.inner, thing.n = SimpleNamespace(x=np.ones(2)), 1
     for _ in range(5):
         assert [kernel(thing, 2.0) for thing in things] == [(4.0, 1)] * 5
-    calls = kernel._python_calls
+    calls = kernel.python_calls
     for _ in range(5):
         assert [kernel(thing, 2.0) for thing in things] == [(4.0, 1)] * 5
-    assert kernel._python_calls == calls
+    assert kernel.python_calls == calls
 
 
 def test_tables_that_are_no_longer_found_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -482,9 +484,9 @@ def test_tables_that_are_no_longer_found_are_given_back(monkeypatch: pytest.Monk
         monkeypatch.setattr(sys.modules[__name__], "helper", helper_like(i))
         for _ in range(2):
             assert kernel(x, 4) == 16.0
-        counts.append(len(kernel.tables._shown))
+        counts.append(len(kernel.tables._publications))
     assert max(counts) == 1
-    assert len(kernel.tables._tables) <= 8
+    assert len(kernel.tables) <= 8
     assert is_native(kernel)
 
 
@@ -513,9 +515,9 @@ def test_tables_are_kept_while_a_launch_uses_them() -> None:
         whorl.configure(debug=False)
         gc.collect()
         warmed(waiting, done, ready)
-        assert len(waiting.tables._shown) == 2
+        assert len(waiting.tables._publications) == 2
     flag[0] = 7
     thread.join()
     assert results == [(7, 1)]
     whorl.configure(debug=False)
-    assert len(waiting.tables._shown) == 1
+    assert len(waiting.tables._publications) == 1

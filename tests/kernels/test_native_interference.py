@@ -18,9 +18,8 @@ import pytest
 
 import whorl
 from tests.kernels.native_calls import needs_native, warmed
-from whorl.kernels import native
-from whorl.launch import callable, routine
-from whorl.launch.table import _is_of_library
+from whorl.launch import callable, native_tables, routine
+from whorl.launch.table_checks import is_of_library
 from whorl.settings import current
 
 pytestmark = needs_native
@@ -139,7 +138,7 @@ def test_tables_that_are_dropped_while_they_are_shown_stay_dropped(
         callable.set_entry(*args)
 
     whorl.configure(debug=False)
-    monkeypatch.setattr(native, "set_entry", set_entry)
+    monkeypatch.setattr(native_tables, "set_entry", set_entry)
     for _ in range(3):
         kernel(told, 4)
     assert current().debug.value
@@ -266,9 +265,9 @@ def test_what_can_change_is_no_constant_of_a_library() -> None:
     bound: Any = Plain().method
     value: Any
     for value in (append, bound, np.vectorize(abs), np.poly1d([1]), types, calling):
-        assert not _is_of_library(value), value
+        assert not is_of_library(value), value
     for value in (np.sqrt, np.sum, np, whorl.prange, len, np.float64, np.dot):
-        assert _is_of_library(value), value
+        assert is_of_library(value), value
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -12,7 +12,7 @@ import pytest
 
 import whorl
 from tests.kernels.native_calls import needs_native, warmed
-from whorl.launch import table
+from whorl.launch import table_paths
 from whorl.launch.enums import place_of_dict
 from whorl.launch.modules import module_scope
 
@@ -79,9 +79,9 @@ def result(kernel: Any = scaled, *others: Any) -> float:
 
 def in_python(kernel: Any, *others: Any) -> int:
     """Of one call, how many were not native."""
-    before: int = kernel._python_calls
+    before: int = kernel.python_calls
     assert result(kernel, *others)
-    return int(kernel._python_calls) - before
+    return int(kernel.python_calls) - before
 
 
 def test_names_of_modules_are_followed() -> None:
@@ -231,7 +231,7 @@ def test_a_class_of_modules_that_changes_while_a_table_is_made_is_noticed(
 
     for _ in range(2):
         assert result(shifted) == 100.0
-    monkeypatch.setattr(table, "module_scope", changing)
+    monkeypatch.setattr(table_paths, "module_scope", changing)
     for _ in range(5):
         result(shifted)
     assert hasattr(Plain, "amount")
@@ -259,7 +259,7 @@ def test_an_enum_that_changes_while_a_table_is_made_is_noticed(
 
     for _ in range(2):
         assert result(changed) == 3.0
-    monkeypatch.setattr(table, "place_of_dict", changing)
+    monkeypatch.setattr(table_paths, "place_of_dict", changing)
     for _ in range(5):
         result(changed)
     assert hasattr(Change, "_value_")

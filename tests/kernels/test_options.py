@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whorl
-from whorl.kernels.level import host_level
+from whorl.launch.level import host_level
 from whorl.store import Cache, MemoryStore
 
 SCALE = 2.0

@@ -13,7 +13,7 @@ import pytest
 
 import whorl
 from tests.kernels.test_language import parallel
-from whorl.kernels import runtime
+from whorl.launch import runtime
 
 
 def test_without_a_runtime_loops_are_serial_and_that_is_said_once(
@@ -64,7 +64,7 @@ def test_a_number_of_threads_that_is_none_is_refused(threads: object) -> None:
 
 LOADED = """
 import os
-from whorl.kernels.runtime import find_runtime
+from whorl.launch.runtime import find_runtime
 
 print(find_runtime().name, os.environ.get("GOMP_SPINCOUNT"))
 """

@@ -14,44 +14,51 @@ import pytest
 import whorl
 import whorl.testing
 from tests.kernels.native_calls import is_native, needs_native
-from whorl.kernels import native
 from whorl.launch import callable as native_callable
-from whorl.launch import canary, class_layout, failure, layout, routine, status
+from whorl.launch import (
+    canary,
+    class_layout,
+    failure,
+    layout_search,
+    native_tables,
+    routine,
+    status,
+)
 from whorl.launch.canary import check_layout
 from whorl.launch.class_layout import NotKnown, words_of
-from whorl.launch.layout import Layout
+from whorl.launch.object_layout import ObjectLayout
 
 pytestmark = needs_native
 
 
 def fields() -> list[tuple[str, ...]]:
-    found = layout.layout()
+    found = layout_search.object_layout()
     names: list[tuple[str, ...]] = []
-    for name in Layout.__slots__:
+    for name in ObjectLayout.__slots__:
         value = getattr(found, name)
         inner = getattr(value, "__slots__", None)
         names += [(name,)] if inner is None else [(name, each) for each in inner]
     return names
 
 
-def replaced(path: tuple[str, ...], value: Any) -> Layout:
-    found: Any = layout.layout()
+def replaced(path: tuple[str, ...], value: Any) -> ObjectLayout:
+    found: Any = layout_search.object_layout()
     name, *rest = path
     if rest:
         value = dataclasses.replace(getattr(found, name), **{rest[0]: value})
-    changed: Layout = dataclasses.replace(found, **{name: value})
+    changed: ObjectLayout = dataclasses.replace(found, **{name: value})
     return changed
 
 
 def value_of(path: tuple[str, ...]) -> Any:
-    found: Any = layout.layout()
+    found: Any = layout_search.object_layout()
     for name in path:
         found = getattr(found, name)
     return found
 
 
 def test_the_layout_of_this_interpreter_is_right() -> None:
-    check_layout(layout.layout())
+    check_layout(layout_search.object_layout())
 
 
 UNUSED = {  # by the way in which instances keep their values here
@@ -63,7 +70,7 @@ UNUSED = {  # by the way in which instances keep their values here
 
 
 def is_used(path: tuple[str, ...]) -> bool:
-    return path not in UNUSED[layout.layout().instance.inline]
+    return path not in UNUSED[layout_search.object_layout().instance.inline]
 
 
 @pytest.mark.parametrize("path", [each for each in fields() if is_used(each)], ids=".".join)
@@ -97,7 +104,7 @@ def test_an_address_that_is_none_is_no_crash() -> None:
 
 def test_no_file_stays_open() -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
-    check_layout(layout.layout())
+    check_layout(layout_search.object_layout())
     with pytest.raises(NotKnown):
         check_layout(replaced(("float_value",), 8))
     assert len(list(Path("/proc/self/fd").iterdir())) == before
@@ -122,13 +129,12 @@ class Thing:
 def test_with_a_layout_that_is_wrong_kernels_are_right_and_one_warning_says_so(
     path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    right = layout.Layout
     wrong = replaced(path, value_of(path) + 8)
-    monkeypatch.setattr(layout, "Layout", lambda **found: wrong)
-    monkeypatch.setattr(routine, "_found", {})
-    monkeypatch.setattr(native, "_classes", {})
+    monkeypatch.setattr(layout_search, "ObjectLayout", lambda **found: wrong)
+    monkeypatch.setattr(routine, "_addresses", {})
+    monkeypatch.setattr(native_tables, "_classes", {})
     monkeypatch.setattr(failure, "_reasons", {})
-    layout.layout.cache_clear()
+    layout_search.object_layout.cache_clear()
     try:
         with whorl.testing.fresh_cache(), caplog.at_level(logging.WARNING, "whorl.launch"):
             for _ in range(2):  # kernels
@@ -139,8 +145,8 @@ def test_with_a_layout_that_is_wrong_kernels_are_right_and_one_warning_says_so(
                 assert not is_native(kernel)
         on, reason = status()
     finally:
-        monkeypatch.setattr(layout, "Layout", right)
-        layout.layout.cache_clear()
+        monkeypatch.setattr(layout_search, "ObjectLayout", ObjectLayout)
+        layout_search.object_layout.cache_clear()
     assert not on
     said = [record.getMessage() for record in caplog.records]
     assert said == [f"kernels are launched in Python: {reason}"]

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from whorl.kernels import machine
-from whorl.kernels.level import host_level
-from whorl.kernels.machine import load_functions, machine_code
-from whorl.launch import Image, Unlinkable, Unmappable, link, map_image
+from whorl.launch import Image, Unlinkable, Unmappable, link, machine, map_image
 from whorl.launch import mapped as mapped_module
+from whorl.launch.level import host_level
+from whorl.launch.machine import load_functions, machine_code
 
 linux_only = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="images are for x86-64 Linux"

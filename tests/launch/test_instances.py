@@ -15,20 +15,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whorl.launch.instances import Held, held, held_in_dict, shared_number, slot_offset
-from whorl.launch.layout import layout
+from whorl.launch.instances import (
+    Attributes,
+    attributes_in_dict,
+    attributes_of,
+    shared_number,
+    slot_offset,
+)
+from whorl.launch.layout_search import object_layout
 
 needs_instances = pytest.mark.skipif(
-    not layout().instance.dict, reason="instances of this Python are not known"
+    not object_layout().instance.dict, reason="instances of this Python are not known"
 )
 NAMES = tuple(sys.intern(f"attribute_{i}") for i in range(40))
 
 
-def found(thing: object) -> Held | None:
-    return held(thing, layout().inside, layout().instance)
+def found(thing: object) -> Attributes | None:
+    return attributes_of(thing, object_layout().inside, object_layout().instance)
 
 
-def attributes(place: Held | None) -> dict[str, int] | None:
+def attributes(place: Attributes | None) -> dict[str, int] | None:
     """The address of each attribute that is found, by name."""
     if place is None:
         return None
@@ -42,9 +48,9 @@ def attributes(place: Held | None) -> dict[str, int] | None:
 
 def test_this_python_is_known() -> None:
     if sys.version_info[:2] in ((3, 11), (3, 12), (3, 13)):
-        assert layout().instance.inline in ("pointer", "tagged", "embedded")
-        assert layout().ints in ("sized", "tagged")
-        assert layout().none in ("for ever", "counted", "call")
+        assert object_layout().instance.inline in ("pointer", "tagged", "embedded")
+        assert object_layout().ints in ("sized", "tagged")
+        assert object_layout().none in ("for ever", "counted", "call")
 
 
 @needs_instances
@@ -69,8 +75,8 @@ def test_attributes_are_found_inline_in_a_split_dict_and_in_a_dict_of_its_own() 
     assert combined.dict == id(thing.__dict__)
     assert combined.is_combined
     assert attributes(combined) == {name: id(getattr(thing, name)) for name in NAMES[:3]}
-    assert shared_number(Plain, NAMES[1], layout().inside, layout().instance) == 1
-    assert shared_number(Plain, NAMES[9], layout().inside, layout().instance) == -1
+    assert shared_number(Plain, NAMES[1], object_layout().inside, object_layout().instance) == 1
+    assert shared_number(Plain, NAMES[9], object_layout().inside, object_layout().instance) == -1
 
 
 @needs_instances
@@ -87,10 +93,10 @@ def test_looking_does_not_give_an_instance_a_dict() -> None:
 
 def test_a_dict_with_keys_that_are_no_texts_is_not_read() -> None:
     held_by_text: dict[Any, int] = {"one": 1}
-    at = layout()
-    assert held_in_dict(id(held_by_text), at.inside, at.instance) is not None
+    at = object_layout()
+    assert attributes_in_dict(id(held_by_text), at.inside, at.instance) is not None
     held_by_text[1] = 1
-    assert held_in_dict(id(held_by_text), at.inside, at.instance) is None
+    assert attributes_in_dict(id(held_by_text), at.inside, at.instance) is None
     assert found(3) is None
     assert found(np.zeros(2)) is None
 
@@ -106,7 +112,7 @@ def test_slots_are_found_by_their_descriptors() -> None:
     thing.first = thing.second = thing.third = same = object()
     places = []
     for cls, name in ((Base, "first"), (Base, "second"), (Thing, "third")):
-        offset = slot_offset(vars(cls)[name], layout().descriptor)
+        offset = slot_offset(vars(cls)[name], object_layout().descriptor)
         assert ctypes.c_int64.from_address(id(thing) + offset).value == id(same)
         places.append(offset)
     assert len(set(places)) == 3

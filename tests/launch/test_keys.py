@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from whorl.launch.keys import own_key, pair_of
-from whorl.launch.layout import layout
+from whorl.launch.layout_search import object_layout
 
 NOWHERE = (0, 0, 0, 0)
 
 
 def place_among(keys: int, word: int, number: int) -> int:
     """Where the pair of a number is among keys that say this of themselves."""
-    inside = layout().inside
+    inside = object_layout().inside
     first = min(inside.index_bits, inside.kind) & ~7
     bits = word >> 8 * (inside.index_bits - first) & 0xFF
     return keys + inside.start + (1 << bits) + 16 * number

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from whorl.launch.class_layout import NotKnown, class_layout
-from whorl.launch.layout import layout
+from whorl.launch.layout_search import object_layout
 
 
 def test_the_layout_of_this_interpreter_is_found() -> None:
-    found = layout()
+    found = object_layout()
     assert found.type == 8
     assert found.base_size == object.__basicsize__
     assert found.name.startswith("cpython-3.")
 
 
 def test_arrays_are_read_through_it() -> None:
-    found = layout()
+    found = object_layout()
     for array in (np.zeros((2, 3, 4)), np.arange(10, dtype="u1")[::3], np.array(1.0)):
         at = id(array)
         assert ctypes.c_int32.from_address(at + found.array_ndim).value == array.ndim
@@ -31,7 +31,7 @@ def test_arrays_are_read_through_it() -> None:
 
 
 def test_functions_and_classes_are_read_through_it() -> None:
-    found = layout()
+    found = object_layout()
 
     def function() -> None: ...
 
@@ -50,9 +50,9 @@ def test_a_build_without_a_global_lock_is_not_known(monkeypatch: pytest.MonkeyPa
 
 
 def test_another_implementation_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    for found in (layout, class_layout):
+    for found in (object_layout, class_layout):
         found.cache_clear()
     monkeypatch.setattr(sys.implementation, "name", "pypy")
-    for found in (layout, class_layout):
+    for found in (object_layout, class_layout):
         with pytest.raises(NotKnown, match="pypy"):
             found()

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whorl.kernels.level import host_level
-from whorl.kernels.machine import machine_code
 from whorl.launch import callable as native_callable
 from whorl.launch import link, map_image
-from whorl.launch.layout import layout
+from whorl.launch.layout_search import object_layout
+from whorl.launch.level import host_level
+from whorl.launch.machine import machine_code
 from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, routine_text
 from whorl.launch.routine import api_table
 from whorl.launch.selector import Marks, header_of
@@ -44,7 +44,7 @@ define void @kernel(ptr %r) {
 
 @pytest.fixture(scope="module")
 def addresses() -> Any:
-    launcher = map_image(link(machine_code(routine_text(layout()), host_level())))
+    launcher = map_image(link(machine_code(routine_text(object_layout()), host_level())))
     kernel = map_image(link(machine_code(KERNEL, host_level())))
     return launcher, kernel
 

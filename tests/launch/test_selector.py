@@ -69,11 +69,11 @@ def static_of(n, name, x):
 def all_native(kernel: Any, rows: list[Any], wanted: list[Any]) -> None:
     for _ in range(6):
         assert [kernel(*row) for row in rows] == wanted
-    calls = kernel._python_calls
+    calls = kernel.python_calls
     for _ in range(3):
         assert [kernel(*row) for row in rows] == wanted
         assert [kernel(*row) for row in reversed(rows)] == wanted[::-1]
-    assert kernel._python_calls == calls
+    assert kernel.python_calls == calls
 
 
 @needs_native
@@ -87,7 +87,7 @@ def test_all_of_many_specializations_are_launched_natively(both: bool) -> None:
     rows: list[Any] = [(x, x if both else kinds[0], 1) for x in kinds]
     rows += [(kinds[0], kinds[0], k) for k in (1.5, True, np.float32(2))]
     all_native(kernel, rows, [kernel.interpret(*row) for row in rows])
-    header = kernel.tables._shown[-1].header
+    header = kernel.tables._publications[-1].header
     assert header.memory[5] == 2  # an array, and the number
 
 
@@ -124,7 +124,7 @@ def test_members_tell_specializations_apart(kind: type) -> None:
             rows.append((thing, 1))
     wanted = [kernel.interpret(*row) for row in rows]
     all_native(kernel, rows, wanted)
-    header = kernel.tables._shown[-1].header
+    header = kernel.tables._publications[-1].header
     assert header.memory[5] == 2  # the array, and the number
     for thing, _ in rows[::2]:  # wherever the attributes are now
         if kind is Plain:

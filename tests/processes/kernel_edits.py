@@ -1026,7 +1026,7 @@ def kernel(x): return x * 2
 answer = kernel(1.5)
 """),
     ("the target that is the host's anyway", KEEPS, 3.0, 3.0, """
-from whorl.kernels.level import host_level
+from whorl.launch.level import host_level
 @whorl.kernel{{ => (target=host_level())}}
 def kernel(x): return x * 2
 answer = kernel(1.5)

@@ -18,21 +18,17 @@ import numpy as np
 
 import whorl
 from tests.kernels.native_calls import is_native
-from whorl.kernels import native, resuming, tables
-from whorl.kernels.native import NativeTables
-from whorl.kernels.resumption import Resumption
 from whorl.launch import callable as native_callable
-from whorl.launch import class_layout, failure, layout, routine
+from whorl.launch import class_layout, failure, kernel_tables, layout_search, native_tables, routine
 from whorl.launch.callable import entry_header
+from whorl.launch.native_tables import NativeTables
 
 ENTRIES: set[CodeType] = {
     function.__code__
     for function in (
-        native._made_classes,
-        NativeTables.pack,
+        native_tables._make_classes,
         NativeTables.add,
         NativeTables.drop,
-        Resumption._found_natively,
     )
 }
 EVERY = os.environ.get("WHORL_TEST_LONG") == "1"
@@ -139,11 +135,11 @@ PROGRAMS: dict[str, tuple[type[Program], Callable[..., Any]]] = {
 
 def anew() -> None:
     """Let everything be made again, as in a new process."""
-    layout.layout.cache_clear()
+    layout_search.object_layout.cache_clear()
     class_layout.class_layout.cache_clear()
     native_callable.native_base.cache_clear()
-    tables.api_of_all.cache_clear()
-    for known in (native._classes, routine._found, resuming._made, failure._reasons):
+    kernel_tables.api_of_all.cache_clear()
+    for known in (native_tables._classes, routine._addresses, failure._reasons):
         known.clear()
 
 
@@ -200,7 +196,10 @@ def failing(name: str) -> None:
         for number in range(3):
             made.step(number)
         assert len(warned.messages) <= 1, warned.messages
-        if any(each.is_off for each in tables_of(made.kernel)) or None in native._classes.values():
+        if (
+            any(each.is_off for each in tables_of(made.kernel))
+            or None in native_tables._classes.values()
+        ):
             assert f"Injected: step {number_of_step} (" in warned.messages[0]
             off += 1
     assert off > 50
@@ -208,7 +207,7 @@ def failing(name: str) -> None:
 
 def showing() -> None:
     """At whichever step new tables are interrupted, what calls find is kept alive."""
-    shown = {NativeTables._show.__code__}
+    shown = {NativeTables._publish.__code__}
     for failing in range(1, 200):
         made = program("called", Steps())
         for number in range(6):
@@ -257,9 +256,9 @@ def tables_of(kernel: Any) -> list[NativeTables]:
 def assert_kept(called: Any) -> None:
     """The header that calls find is one that somebody holds."""
     of = called.tables
-    classes = native._classes.get(called.family)
+    classes = native_tables._classes.get(called.family)
     if classes is not None and isinstance(called, classes.native):
-        kept = [each.header.address for each in (*of._shown, *of._publishing)]
+        kept = [each.header.address for each in (*of._publications, *of._publishing)]
         assert entry_header(called) in kept
 
 

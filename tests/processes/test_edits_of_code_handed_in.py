@@ -1,4 +1,4 @@
-"""Edited key functions, rules, serializers and signatures: the next process tells them apart."""
+"""Edited key functions, rules, serializers and signatures: nothing of before is mixed up."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ def helper(x):
 class Reading:
     name, version, toolchain = "reading", "1", "none"
     environment = {"READING_LEVEL": "2"}
+    code = "by version"
 
     def compile(self, program, inputs):
         inputs.env("READING_LEVEL")
@@ -90,6 +91,18 @@ def test_the_first_hit_opens_the_artifact_and_does_nothing_else(tmp_path: Path) 
     told = run(tmp_path)
     assert (told["result"], told["stats"]) == (2.0, {"found": 1})
     assert opened(told, tmp_path) == [("cache", "v1", "groups")]
+
+
+def test_a_compiler_that_counts_by_its_code_has_nothing_else_read_of_the_cache(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM.replace('    code = "by version"\n', ""))
+    assert run(tmp_path)["stats"]["compiled"] == 1
+    told = run(tmp_path)
+    assert (told["result"], told["stats"]) == (2.0, {"found": 1})
+    names = [Path(name) for event, name in told["events"] if event == "open"]
+    inside = [name for name in names if name.is_relative_to(tmp_path)]
+    assert [name.relative_to(tmp_path).parts[:3] for name in inside] == [("cache", "v1", "groups")]
 
 
 def test_a_cache_that_is_set_after_the_imports_has_its_hint_read_in_the_first_lookup(

@@ -95,7 +95,7 @@ def test_code_that_this_machine_cannot_run_is_neither_found_nor_made(tmp_path: P
     home = program(tmp_path / "home", SUMMING)
     lower = """
         import sys
-        import whorl.kernels.level as level
+        import whorl.launch.level as level
         host, asked = level.host_level(), sys.argv[1]
         level.host_level = lambda: asked
         import whorl.kernels.compiler as compiler
@@ -129,7 +129,7 @@ def test_an_artifact_of_a_higher_level_that_was_put_there_is_refused(tmp_path: P
         tmp_path / "home",
         """
         import json
-        import whorl, whorl.kernels.level as level
+        import whorl, whorl.launch.level as level
 
         @whorl.kernel
         def kernel(n): return n + 1

@@ -87,7 +87,7 @@ def test_a_lazy_import_is_what_it_stands_for(name: str, place: Path) -> None:
 import mine, sys
 kernel = mine.{name}
 print(getattr(sys, "imported", None))
-print(mine.results(kernel), sys.imported, kernel._python_calls < 8)
+print(mine.results(kernel), sys.imported, kernel.python_calls < 8)
 """
     expected = "[2.0]" if name == "by_function" else "[3.0]"
     for _ in range(2):  # compiled, and found in the cache

@@ -133,8 +133,8 @@ for _ in range(20_000):
     of_arrays(x, x, x, 1)
 assert [sys.getrefcount(each) for each in held] == before
 assert abs(sys.getrefcount(None) - nones) < 200
-assert of_members._python_calls < ROUNDS * 200, of_members._python_calls
-print("well", of_members._python_calls)
+assert of_members.python_calls < ROUNDS * 200, of_members.python_calls
+print("well", of_members.python_calls)
 '''
 
 

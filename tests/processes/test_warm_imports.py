@@ -36,11 +36,13 @@ WARM = """
     whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
     whorl.jit whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
     whorl.jit.specialization whorl.jit.target
-    whorl.kernels whorl.kernels.compiler whorl.kernels.kernel whorl.kernels.launch
-    whorl.kernels.level whorl.kernels.marking whorl.kernels.native whorl.kernels.plain_launch
-    whorl.kernels.record whorl.kernels.runtime whorl.kernels.types
-    whorl.launch whorl.launch.callable whorl.launch.class_layout whorl.launch.image
-    whorl.launch.mapped
+    whorl.kernels whorl.kernels.compiler whorl.kernels.marking whorl.kernels.numeric_kernel
+    whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
+    whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors
+    whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level
+    whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
+    whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.slot_types
+    whorl.reads.array_flags
     whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
     whorl.reads.world
     whorl.errors
@@ -49,7 +51,7 @@ WARM = """
     whorl.store.protocol whorl.store.safety whorl.store.statistics whorl.store.toolchain_use
     whorl.store.totals
     xxhash xxhash.version xxhash._xxhash
-    __future__ _json atexit errno fcntl mmap
+    __future__ _json atexit copy errno fcntl mmap
     ctypes._layout
 """
 """What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms.

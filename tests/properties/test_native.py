@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import whorl
 from tests.property_settings import MACHINES
-from whorl.kernels.level import host_level
+from whorl.launch.level import host_level
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="the native way is for x86-64"

@@ -187,8 +187,8 @@ def _toolchain() -> Iterator[Check]:
 
 
 def _llvm() -> Iterator[Check]:
-    from whorl.kernels.level import host_level
-    from whorl.kernels.machine import binding
+    from whorl.launch.level import host_level
+    from whorl.launch.machine import binding
 
     version = ".".join(map(str, binding().llvm_version_info))
     target = settings.current().target
@@ -202,7 +202,7 @@ def _tried() -> tuple[str, str]:
     """Whether a small kernel does what it should; the cache is left alone."""
     import time
 
-    from whorl.kernels.kernel import kernel
+    from whorl.kernels import kernel
 
     def doubled(n: int) -> int:
         return 2 * n
@@ -247,7 +247,7 @@ def _rehearsed() -> tuple[str, str]:
     import subprocess
 
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "whorl.kernels.rehearsal"],
+        [sys.executable, "-P", "-m", "whorl.cli.rehearsal"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode < 0:
@@ -261,7 +261,7 @@ def _rehearsed() -> tuple[str, str]:
 
 
 def _threads() -> Iterator[Check]:
-    from whorl.kernels.runtime import find_runtime
+    from whorl.launch.runtime import find_runtime
 
     with silenced("whorl.kernels"):
         runtime = find_runtime()

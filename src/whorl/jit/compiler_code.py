@@ -72,7 +72,9 @@ def _walked(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) -> Co
     name = class_name(cls)
     try:
         # Nothing stands first, where others have a function: paths begin with names of classes.
-        found = surveyed(lambda sees: _Survey(name, ignores, sees), (None, *roots))
+        # Settings are known by the names of their classes, which have to go on leading to these.
+        named = [root for root in roots[1:] if isinstance(root, type)]
+        found = surveyed(lambda sees: _Survey(name, ignores, sees), (None, *roots), named)
     except UnsupportedFunction as error:
         path, kind, reason, remedy = error.path, error.type_name, error.reason, error.remedy
     else:

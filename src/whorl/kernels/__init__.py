@@ -8,8 +8,7 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from .array import GradArray, array
-    from .graph import GraphStatus, checkpoint
-    from .kernel import NumericKernel, kernel
+    from .graph_names import GraphStatus, checkpoint
     from .language import (
         Array,
         atomic_add,
@@ -35,13 +34,14 @@ if TYPE_CHECKING:
         zeros,
     )
     from .marking import func
+    from .numeric_kernel import NumericKernel, kernel
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
             "array": "GradArray array",
-            "graph": "GraphStatus checkpoint",
-            "kernel": "NumericKernel kernel",
+            "graph_names": "GraphStatus checkpoint",
+            "numeric_kernel": "NumericKernel kernel",
             "language": (
                 "Array atomic_add atomic_max atomic_min bool_ cross dot f32 f64 i16 i32 "
                 "i64 i8 norm prange static u16 u32 u64 u8 vec zeros"

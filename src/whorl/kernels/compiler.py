@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Callable
 from functools import cache
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.jit.target import Target
 from whorl.late import dataclass
-from whorl.lazy import importing, room
+from whorl.launch.launch_record import ABI
+from whorl.launch.level import can_run, host_level
+from whorl.launch.parts import parts_of
+from whorl.launch.plain_launch import PlainLaunch
+from whorl.lazy import importing
 from whorl.settings import current
-
-from .launch import Parts, parts_of
-from .level import can_run, host_level
-from .plain_launch import PlainLaunch
-from .record import ABI
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +26,6 @@ if TYPE_CHECKING:
     from whorl.artifacts import Artifact
     from whorl.jit import Program
     from whorl.reads import Inputs
-
-    from . import generated as writing
-else:
-    writing = room("whorl.kernels.generated", globals())  # for what has checkpoints
 
 __all__ = ["KernelCompiler"]
 
@@ -68,24 +62,18 @@ class KernelCompiler:
         inputs.asking(_first_line(program.function.__code__))
         return compiled(inputs, nogil=self.nogil)
 
-    def load(self, artifact: Artifact, device: str) -> Callable[..., Any]:
-        """Kernels are loaded with the function they were made of: see `load_for`."""
-        raise NotImplementedError("a kernel is loaded together with its function")
+    def load(self, artifact: Artifact, device: str) -> PlainLaunch:
+        """Make an artifact callable with the values of its function's parameters.
 
-    def load_for(
-        self, artifact: Artifact, function: types.FunctionType
-    ) -> tuple[Callable[..., Any], Parts]:
-        """Make an artifact callable with the arguments of its function."""
-        told = artifact.metadata
-        if told["abi"] != ABI or not can_run(told["level"]):
+        A kernel that reads globals, or has checkpoints, is told its function too.
+        """
+        described = artifact.metadata
+        if described["abi"] != ABI or not can_run(described["level"]):
             raise RuntimeError(
-                f"this machine ({host_level()}) cannot run code for {told['level']}, ABI "
-                f"{told['abi']}"
+                f"this machine ({host_level()}) cannot run code for {described['level']}, ABI "
+                f"{described['abi']}"
             )
-        parts = parts_of(artifact, told["level"])
-        if parts.checkpoints is not None:
-            return writing.generated(parts, function)
-        return PlainLaunch(parts, function), parts
+        return PlainLaunch(parts_of(artifact, described["level"]))
 
 
 def _first_line(code: types.CodeType) -> str:
@@ -98,10 +86,13 @@ def _first_line(code: types.CodeType) -> str:
 @cache
 def _toolchain() -> str:
     """LLVM and this package, as they are installed; of a checkout, what its files hold."""
-    kernels = os.path.dirname(__file__)
-    own = _installed(os.path.dirname(kernels))
+    whorl = os.path.dirname(os.path.dirname(__file__))
+    own = _installed(whorl)
     if own is None:
-        own = hash_hex(b"".join(_texts(kernels)))[:16]
+        texts = [
+            text for part in ("kernels", "launch") for text in _texts(os.path.join(whorl, part))
+        ]
+        own = hash_hex(b"".join(texts))[:16]
     found = PathFinder.find_spec("llvmlite")
     if found is None or not found.submodule_search_locations:
         return f"whorl {own}, no llvmlite"

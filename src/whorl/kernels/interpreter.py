@@ -28,11 +28,12 @@ from typing import Any, Final, TypeAlias, TypeGuard
 import numpy as np
 
 from whorl.errors import KernelError, NoCheckpoints, UnknownCheckpoint
+from whorl.launch.graph_status import ENDED, GraphStatus
+from whorl.launch.labels import is_same_label
 from whorl.reads.world import bound
 
-from . import graph, language
-from .graph import GraphStatus
-from .labels import ENDED, is_same_label
+from . import graph_names as graph
+from . import language
 from .lowering.frame import assigned_names
 from .reach import Reached
 from .source import source_tree

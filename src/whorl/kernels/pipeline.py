@@ -10,6 +10,8 @@ from whorl.artifacts import Artifact
 from whorl.errors import KernelError
 from whorl.fingerprint.source import place_of_code
 from whorl.launch import Unlinkable, link
+from whorl.launch.launch_record import ABI
+from whorl.launch.machine import machine_code
 from whorl.reads import Inputs
 from whorl.reads.trace import Path, Plain
 from whorl.settings import current
@@ -17,9 +19,8 @@ from whorl.settings import current
 from . import ir
 from .emit import Loops, emit
 from .lowering import lower
-from .machine import machine_code
 from .passes import run_passes
-from .record import ABI, lean_slots
+from .slot_use import lean_slots
 from .text import text_of
 from .types import ArrayType, Scalar
 from .walk import statements_of
@@ -41,6 +42,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
     told: dict[str, Plain] = {
         "abi": ABI,
         "level": level,
+        "parameters": _parameters(inputs.function().function.__code__),
         "slots": _plain_slots(lowered.paths, [slot.type for slot in function.slots]),
         "result": _plain_result(function.result),
         "sites": [
@@ -51,7 +53,7 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
         "polls": Loops(function).polls,
-        "lean": list(lean_slots(text, [slot.type for slot in function.slots])),
+        "lean": list(lean_slots(function)),
         "checkpoints": _plain_labels(function),
     }
     code = machine_code(text, level)
@@ -69,6 +71,11 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         payloads["image"] = image.text
         told["image"] = image.plain
     return Artifact(payloads, told)
+
+
+def _parameters(code: types.CodeType) -> list[Plain]:
+    """The names of a function's parameters, in their order."""
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
 def _too_deep(function: types.FunctionType) -> KernelError:

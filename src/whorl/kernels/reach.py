@@ -19,7 +19,7 @@ from whorl.fingerprint.lookup import ABSENT, find, module_attribute
 from whorl.late import dataclass, field
 from whorl.reads.world import bound
 
-from . import graph
+from . import graph_names as graph
 
 __all__ = ["Reached", "reached"]
 

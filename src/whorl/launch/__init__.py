@@ -1,4 +1,4 @@
-"""Machine code in, something to call out: images that are mapped without a compiler."""
+"""Everything between a call and the machine code: records, tables, images, checkpoints."""
 
 from __future__ import annotations
 

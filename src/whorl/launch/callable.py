@@ -13,15 +13,11 @@ from typing import Any, Final
 
 from .class_layout import class_layout
 
-__all__ = [
-    "LINKED", "VECTORCALL", "entry_header", "make_native", "native_base", "set_entry", "set_flags",
-]  # fmt: skip
+__all__ = ["entry_header", "make_native", "native_base", "set_entry"]
 
 _T_PYSSIZET, _READONLY = 19, 1
 _TP_CALL, _TP_MEMBERS, _TP_TRAVERSE, _TP_CLEAR = 50, 72, 71, 51
 _DEFAULT, _BASETYPE = 1 << 18, 1 << 10
-LINKED: Final = "_resumption"
-"""A slot for another native object, which this one keeps alive: where it is, machine code knows."""
 VECTORCALL: Final = 1 << 11
 METHOD_DESCRIPTOR: Final = 1 << 17
 
@@ -52,7 +48,7 @@ class _Member(ctypes.Structure):
 
 @cache
 def native_base() -> type:
-    """The class, with room for an entry, a header and what `LINKED` names."""
+    """The class, with two words more than a plain object: an entry and a header."""
     base = class_layout().base_size
     members = (_Member * 2)(
         _Member(b"__vectorcalloffset__", _T_PYSSIZET, base, _READONLY, None), _Member()
@@ -69,7 +65,7 @@ def native_base() -> type:
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
     made = make(ctypes.addressof(spec))
     _kept.append((members, slots, spec))
-    return type("NativeCallable", (made,), {"__slots__": (LINKED,)})
+    return type("NativeCallable", (made,), {"__slots__": ()})
 
 
 _kept: Final[list[Any]] = []
@@ -81,15 +77,10 @@ def make_native(cls: type) -> None:
     Python clears these flags on a class that is made in Python: it cannot know that nothing in
     it changes how its instances are called.
     """
-    set_flags(cls, VECTORCALL | METHOD_DESCRIPTOR)
-
-
-def set_flags(cls: type, flags: int) -> None:
-    """Set flags of a class that Python has cleared."""
     place = ctypes.c_uint64.from_address(id(cls) + class_layout().type_flags)
     if place.value != cls.__flags__:
         raise TypeError("the flags of the class are not where they should be")
-    place.value |= flags
+    place.value |= VECTORCALL | METHOD_DESCRIPTOR
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
 
 

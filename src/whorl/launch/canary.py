@@ -13,19 +13,19 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from .class_layout import NotKnown
+from whorl.reads.array_flags import LAYOUT_FLAGS, OWNS_DATA
 
-if TYPE_CHECKING:
-    from .layout import Layout
+from .class_layout import NotKnown
+from .object_layout import ObjectLayout
 
 __all__ = ["check_layout"]
 
 _MANAGED_DICT, _INLINE_VALUES = 1 << 4, 1 << 2  # flags of a class
-_ARRAY_FLAGS: Final = 0x001 | 0x002 | 0x004 | 0x100 | 0x400
+_ARRAY_FLAGS: Final = LAYOUT_FLAGS | OWNS_DATA
 _NAMES: Final = tuple(sys.intern(f"whorl_canary_{i}") for i in range(3))
 _MOST: Final = 1 << 12  # bytes that are read at once: a pipe holds them
 
@@ -68,7 +68,7 @@ class _Memory:
         return self.bytes(address, 1)[0]
 
 
-def check_layout(at: Layout) -> None:
+def check_layout(at: ObjectLayout) -> None:
     """See that objects are read right by a layout; `NotKnown` says what is not."""
     memory = _Memory()
     try:
@@ -91,28 +91,28 @@ class _Slotted:
     __slots__ = _NAMES
 
 
-def _one(first: object = None, /) -> None: ...
+def _one(first: object = None, /, *, last: object = None) -> None: ...
 
 
-def _two(first: object = 1, second: object = 2, /) -> int:
+def _two(first: object = 1, second: object = 2, /, *, last: object = 3) -> int:
     return 2
 
 
-def _objects(at: Layout, memory: _Memory) -> bool:
+def _objects(at: ObjectLayout, memory: _Memory) -> bool:
     every: tuple[object, ...] = (_Slotted(), 2.5, [], _one, _Slotted, np.zeros(2))
     return at.base_size == object.__basicsize__ and all(
         memory.word(id(each) + at.type) == id(type(each)) for each in every
     )
 
 
-def _floats(at: Layout, memory: _Memory) -> bool:
+def _floats(at: ObjectLayout, memory: _Memory) -> bool:
     return all(
         memory.bytes(id(each) + at.float_value, 8) == struct.pack("<d", each)
         for each in (-0.25, 1e300, float("inf"))
     )
 
 
-def _ints(at: Layout, memory: _Memory) -> bool:
+def _ints(at: ObjectLayout, memory: _Memory) -> bool:
     def small(value: int) -> int | None:
         """An int of at most one digit, as the launcher reads it."""
         size, digit = memory.word(id(value) + 16), memory.half(id(value) + 24) if value else 0
@@ -126,7 +126,7 @@ def _ints(at: Layout, memory: _Memory) -> bool:
     )
 
 
-def _arrays(at: Layout, memory: _Memory) -> bool:
+def _arrays(at: ObjectLayout, memory: _Memory) -> bool:
     base: Any = np.arange(210, dtype=np.float32).reshape(5, 6, 7)
     fixed = np.arange(4, dtype=np.int16)
     fixed.flags.writeable = False
@@ -134,7 +134,7 @@ def _arrays(at: Layout, memory: _Memory) -> bool:
     return all(_is_array(each, at, memory) for each in every)
 
 
-def _is_array(array: Any, at: Layout, memory: _Memory) -> bool:
+def _is_array(array: Any, at: ObjectLayout, memory: _Memory) -> bool:
     here, ndim = id(array), array.ndim
     if memory.half(here + at.array_ndim) != ndim:
         return False
@@ -149,15 +149,16 @@ def _is_array(array: Any, at: Layout, memory: _Memory) -> bool:
     )
 
 
-def _functions(at: Layout, memory: _Memory) -> bool:
+def _functions(at: ObjectLayout, memory: _Memory) -> bool:
     return all(
         memory.word(id(each) + at.function_code) == id(each.__code__)
         and memory.word(id(each) + at.function_defaults) == id(each.__defaults__)
+        and memory.word(id(each) + at.function_keyword_defaults) == id(each.__kwdefaults__)
         for each in (_one, _two)
     )
 
 
-def _sequences(at: Layout, memory: _Memory) -> bool:
+def _sequences(at: ObjectLayout, memory: _Memory) -> bool:
     grown: list[object] = []  # for which there is more memory than it has items
     for _ in range(5):
         grown.append(None)  # a comprehension may know how many there will be
@@ -171,7 +172,7 @@ def _sequences(at: Layout, memory: _Memory) -> bool:
     )
 
 
-def _classes(at: Layout, memory: _Memory) -> bool:
+def _classes(at: ObjectLayout, memory: _Memory) -> bool:
     """The flags of classes; and a version that another class, and a changed one, does not have."""
 
     class Base:
@@ -196,7 +197,7 @@ def _classes(at: Layout, memory: _Memory) -> bool:
     return flags and len(known) == 3 and 0 not in known and between != before
 
 
-def _slots(at: Layout, memory: _Memory) -> bool:
+def _slots(at: ObjectLayout, memory: _Memory) -> bool:
     if not at.descriptor:
         return True
     made, values = _filled(_Slotted())
@@ -216,7 +217,7 @@ def _filled(made: Any) -> tuple[Any, list[object]]:
     return made, values
 
 
-def _dicts(at: Layout, memory: _Memory) -> bool:
+def _dicts(at: ObjectLayout, memory: _Memory) -> bool:
     inside = at.inside
     for count in (1, 3, 11, 200):
         sample = {sys.intern(f"whorl_canary_{i}"): [i] for i in range(count)}
@@ -233,14 +234,14 @@ def _dicts(at: Layout, memory: _Memory) -> bool:
     return not memory.byte(memory.word(id(mixed) + inside.keys) + inside.kind)
 
 
-def _pairs(keys: int, at: Layout, memory: _Memory) -> int:
+def _pairs(keys: int, at: ObjectLayout, memory: _Memory) -> int:
     bits = memory.byte(keys + at.inside.index_bits)
     if bits > 32:
         raise NotKnown("an index is too large")
     return keys + at.inside.start + (1 << bits)
 
 
-def _instances(at: Layout, memory: _Memory) -> bool:
+def _instances(at: ObjectLayout, memory: _Memory) -> bool:
     if not at.instance.dict:
         return not at.instance.inline
     made, values = _filled(_Sample())
@@ -259,7 +260,7 @@ def _instances(at: Layout, memory: _Memory) -> bool:
     return inline and split and combined and is_empty
 
 
-def _held(made: Any, at: Layout, memory: _Memory) -> Iterator[tuple[str, dict[str, int]]]:
+def _held(made: Any, at: ObjectLayout, memory: _Memory) -> Iterator[tuple[str, dict[str, int]]]:
     """How an instance keeps its attributes, and what they are, as the launcher finds them."""
     where, inside = at.instance, at.inside
     found = memory.word(id(made) + where.dict)
@@ -277,7 +278,7 @@ def _held(made: Any, at: Layout, memory: _Memory) -> Iterator[tuple[str, dict[st
     yield kind, {names[name]: value for name, value in known if name in names}
 
 
-def _inline_row(made: Any, word: int, at: Layout, memory: _Memory) -> int:
+def _inline_row(made: Any, word: int, at: ObjectLayout, memory: _Memory) -> int:
     match at.instance.inline:
         case "pointer":
             return memory.word(id(made) + at.instance.pointer)
@@ -289,7 +290,7 @@ def _inline_row(made: Any, word: int, at: Layout, memory: _Memory) -> int:
     raise NotKnown("an instance keeps no values of its own")
 
 
-def _references(at: Layout, memory: _Memory) -> bool:
+def _references(at: ObjectLayout, memory: _Memory) -> bool:
     """That counting one more in the first word, or half word, is what Python does."""
     if at.none == "call":
         return True
@@ -302,7 +303,7 @@ def _references(at: Layout, memory: _Memory) -> bool:
     return is_counted and (memory.half(id(None)) < 0) == (at.none == "for ever")
 
 
-_CHECKS: Final[dict[str, Callable[[Layout, _Memory], bool]]] = {
+_CHECKS: Final[dict[str, Callable[[ObjectLayout, _Memory], bool]]] = {
     "an object": _objects,
     "a float": _floats,
     "an int": _ints,

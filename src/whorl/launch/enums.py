@@ -11,8 +11,8 @@ import ctypes
 import enum
 from typing import Any, Final, TypeGuard
 
-from .instances import MANAGED_DICT, held_in_dict
-from .layout import layout
+from .instances import MANAGED_DICT, attributes_in_dict
+from .layout_search import object_layout
 
 __all__ = ["members_of", "place_of_dict"]
 
@@ -61,7 +61,7 @@ _PLAIN: Final = tuple(
 
 def _asked_for_place(member: object) -> int:
     if type(member).__flags__ & MANAGED_DICT:  # before the member, once there is a dict
-        where = layout().instance.dict
+        where = object_layout().instance.dict
         return id(member) + where if where else 0
     ask = getattr(ctypes.pythonapi, "_PyObject_GetDictPtr", None)
     if ask is None:
@@ -72,5 +72,5 @@ def _asked_for_place(member: object) -> int:
 
 def _is_read_natively(found: object) -> TypeGuard[dict[str, Any]]:
     """Whether something is a dict of which all keys are texts."""
-    at = layout()
-    return type(found) is dict and held_in_dict(id(found), at.inside, at.instance) is not None
+    at = object_layout()
+    return type(found) is dict and attributes_in_dict(id(found), at.inside, at.instance) is not None

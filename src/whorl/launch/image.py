@@ -38,12 +38,10 @@ EXTERNALS: Final = frozenset(
 )
 """The outside functions that an image may call: those of the C library."""
 PYTHON: Final = frozenset((
-    "PyTuple_GetItem", "PyBytes_AsString",
     "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Fetch", "PyGILState_Ensure", "PyGILState_Release",
     "PyThread_get_thread_ident",
 ))  # fmt: skip
-"""And those of Python: the first two by which the packer finds all others, the rest by which a
-kernel takes notice of signals."""
+"""And those of Python, by which a kernel takes notice of signals."""
 
 
 @dataclass(frozen=True, slots=True)

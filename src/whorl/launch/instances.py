@@ -29,13 +29,13 @@ __all__ = [
     "INLINE_VALUES",
     "MANAGED_DICT",
     "PAIR",
+    "Attributes",
     "DictLayout",
-    "Held",
     "InstanceLayout",
+    "attributes_in_dict",
+    "attributes_of",
     "descriptor_layout",
     "dict_layout",
-    "held",
-    "held_in_dict",
     "instance_layout",
     "shared_number",
     "slot_offset",
@@ -71,7 +71,7 @@ class InstanceLayout:
     class_keys: int = 0  # of a class: the keys that its instances share
 
 
-class Held(NamedTuple):
+class Attributes(NamedTuple):
     """Where an instance keeps its attributes, right now."""
 
     names: int  # the address of the first pair
@@ -110,7 +110,7 @@ def _byte(address: int) -> int:
 # -- reading through a layout, as the launcher does ---------------------------------------
 
 
-def held(value: object, inside: DictLayout, at: InstanceLayout) -> Held | None:
+def attributes_of(value: object, inside: DictLayout, at: InstanceLayout) -> Attributes | None:
     """Where an instance keeps its attributes; None if that is not known.
 
     It is the plain twin of what the launcher does.
@@ -120,17 +120,17 @@ def held(value: object, inside: DictLayout, at: InstanceLayout) -> Held | None:
         if cls.__dictoffset__ <= 0:
             return None
         found = _word(id(value) + cls.__dictoffset__)
-        return held_in_dict(found, inside, at) if found else None
+        return attributes_in_dict(found, inside, at) if found else None
     if not at.dict:
         return None
     found = _word(id(value) + at.dict)
     if found and not found & 1:
-        return held_in_dict(found, inside, at)
+        return attributes_in_dict(found, inside, at)
     values = _inline_values(value, found, at)
     keys = _word(id(cls) + at.class_keys) if values else 0
     if not keys:
         return None
-    return Held(_pairs(keys, inside), values, _SHIFT_OF_VALUES, _word(keys + inside.count), 0)
+    return Attributes(_pairs(keys, inside), values, _SHIFT_OF_VALUES, _word(keys + inside.count), 0)
 
 
 def shared_number(cls: type, name: str, inside: DictLayout, at: InstanceLayout) -> int:
@@ -145,17 +145,17 @@ def _pairs(keys: int, inside: DictLayout) -> int:
     return keys + inside.start + (1 << _byte(keys + inside.index_bits))
 
 
-def held_in_dict(address: int, inside: DictLayout, at: InstanceLayout) -> Held | None:
+def attributes_in_dict(address: int, inside: DictLayout, at: InstanceLayout) -> Attributes | None:
     """Where a dict keeps what it holds; None if it has keys that are no texts."""
     keys, values = _word(address + inside.keys), _word(address + inside.values)
     if not _byte(keys + inside.kind):
         return None
     names, count = _pairs(keys, inside), _word(keys + inside.count)
     if not values:
-        return Held(names, names + 8, _SHIFT_OF_PAIRS, count, address)
+        return Attributes(names, names + 8, _SHIFT_OF_PAIRS, count, address)
     if not at.dict:  # then it is not known where values begin
         return None
-    return Held(names, values + at.values, _SHIFT_OF_VALUES, count, address)
+    return Attributes(names, values + at.values, _SHIFT_OF_VALUES, count, address)
 
 
 def _inline_values(value: object, word: int, at: InstanceLayout) -> int:
@@ -302,7 +302,7 @@ def _holds(sample: Any, values: list[object], inside: DictLayout, at: InstanceLa
     """Whether the attributes of an instance are found: inline, split, combined, and exchanged."""
 
     def found(*, is_inline: bool, is_combined: bool) -> bool:
-        place = held(sample, inside, at)
+        place = attributes_of(sample, inside, at)
         if place is None or bool(place.dict) == is_inline or place.is_combined != is_combined:
             return False
         numbers = [place.number(name) for name in _NAMES]
@@ -312,9 +312,9 @@ def _holds(sample: Any, values: list[object], inside: DictLayout, at: InstanceLa
     own = vars(sample)
     split = found(is_inline=False, is_combined=False) and _word(id(sample) + at.dict) == id(own)
     own[7] = None  # not a text: the dict gets keys of its own
-    mixed = held(sample, inside, at) is None
+    mixed = attributes_of(sample, inside, at) is None
     sample.__dict__ = dict(reversed([(name, own[name]) for name in _NAMES]))
     combined = found(is_inline=False, is_combined=True)
     del sample.__dict__
-    empty = held(sample, inside, at) is None
+    empty = attributes_of(sample, inside, at) is None
     return inline and split and mixed and combined and empty

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .instances import PAIR, DictLayout, held_in_dict
-from .layout import layout
+from .instances import PAIR, DictLayout, attributes_in_dict
+from .layout_search import object_layout
 
 __all__ = ["keys_bits", "keys_word", "own_key", "pair_of"]
 
@@ -31,7 +31,7 @@ def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
     No values: they stand beside the keys. No keys: it is not known where anything is, and the
     launcher looks for it each time.
     """
-    inside = layout().inside
+    inside = object_layout().inside
     keys = ctypes.c_int64.from_address(scope + inside.keys).value
     # Another thread may exchange the keys at any moment: all that follows is about these.
     first = keys_word(inside)
@@ -39,7 +39,7 @@ def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
     index_bits = word >> 8 * (inside.index_bits - first) & 0xFF
     has_texts = word >> 8 * (inside.kind - first) & 0xFF
     values = ctypes.c_int64.from_address(scope + inside.values).value
-    if not has_texts or (values and not layout().instance.dict):
+    if not has_texts or (values and not object_layout().instance.dict):
         return 0, 0, 0, 0
     return keys, word, keys + inside.start + (1 << index_bits) + PAIR * number, values
 
@@ -51,7 +51,7 @@ def own_key(scope: dict[Any, Any], key: str) -> str:
     >>> own_key({text: 1}, "ab") is text
     True
     """
-    held = held_in_dict(id(scope), layout().inside, layout().instance)
-    if held is None or held.number(key) >= 0:
+    attributes = attributes_in_dict(id(scope), object_layout().inside, object_layout().instance)
+    if attributes is None or attributes.number(key) >= 0:
         return key
     return next((each for each in list(scope) if each == key), key)

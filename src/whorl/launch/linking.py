@@ -53,11 +53,8 @@ class _Symbol:
     value: int
 
 
-def link(code: bytes, outside: frozenset[str] = frozenset()) -> Image:
-    """Link an object file of x86-64 Linux; `Unlinkable` for any other, and for what is unknown.
-
-    `outside` are names that whoever maps the image gives the addresses of.
-    """
+def link(code: bytes) -> Image:
+    """Link an object file of x86-64 Linux; `Unlinkable` for any other, and for what is unknown."""
     if (
         len(code) < 64
         or code[:6] != b"\x7fELF\x02\x01"
@@ -67,8 +64,7 @@ def link(code: bytes, outside: frozenset[str] = frozenset()) -> Image:
     sections = list(_sections(code))
     symbols = _symbols(code, sections)
     text, places = _laid_out(code, sections)
-    known = EXTERNALS | PYTHON | outside
-    relocations = list(_relocations(code, sections, symbols, places, known))
+    relocations = list(_relocations(code, sections, symbols, places))
     stubs, entries = _stubs(relocations, text, places)
     table_at = _up(len(text), PAGE)
     names = list(entries)
@@ -138,7 +134,6 @@ def _relocations(
     sections: list[_Section],
     symbols: list[_Symbol],
     places: dict[int, int],
-    known: frozenset[str],
 ) -> Iterator[_Relocation]:
     for section in sections:
         if section.kind != _SHT_RELA or section.info not in places:
@@ -148,7 +143,7 @@ def _relocations(
             kind, symbol = info & 0xFFFFFFFF, symbols[info >> 32]
             if kind not in (_PC32, _PLT32) and kind not in _GOT:
                 raise Unlinkable(f"it has a relocation of kind {kind}")
-            if symbol.section == 0 and symbol.name not in known:
+            if symbol.section == 0 and symbol.name not in EXTERNALS | PYTHON:
                 raise Unlinkable(f"it needs {symbol.name}, which is no function of the C library")
             if symbol.section and symbol.section not in places:
                 raise Unlinkable(f"it refers to {symbol.name}, which is not part of it")

@@ -13,15 +13,11 @@ import os
 import struct
 import sys
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whorl.lazy import importing
 
 from .image import EXTERNALS, PAGE, PYTHON, Image
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["REFUSED", "Mapped", "Unmappable", "is_executable", "map_image", "runs_written_memory"]
 
@@ -51,21 +47,15 @@ class Mapped:
         self.addresses = {name: base + place for name, place in exports.items()}
 
 
-def map_image(image: Image, outside: Mapping[str, int] = MappingProxyType({})) -> Mapped:
-    """Put an image into memory, fill its table, and let it run.
-
-    `outside` has the addresses of what is neither of the C library nor of Python.
-    """
+def map_image(image: Image) -> Mapped:
+    """Put an image into memory, fill its table, and let it run."""
     if sys.platform != "linux":
         raise Unmappable("images are for Linux")
     library = _library()
     table_size = (8 * len(image.table) + PAGE - 1) // PAGE * PAGE
     held, base = _writable(image.table_at + table_size)
     made = Mapped(held, base, image.exports)
-    values = [
-        base + entry if isinstance(entry, int) else outside.get(entry) or _address(entry)
-        for entry in image.table
-    ]
+    values = [base + entry if isinstance(entry, int) else _address(entry) for entry in image.table]
     ctypes.memmove(base + image.table_at, struct.pack(f"<{len(values)}Q", *values), 8 * len(values))
     ctypes.memmove(base, image.text, len(image.text))
     if library.mprotect(base, image.table_at, _READ | _RUN):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .layout import Layout
+from .object_layout import ObjectLayout
 
 __all__ = [
     "ARRAYS",
@@ -447,7 +447,7 @@ no:
 """
 
 
-def inline_text(at: Layout) -> str:
+def inline_text(at: ObjectLayout) -> str:
     """How the values that belong to an instance are found, in this layout."""
     return _INLINE[at.instance.inline]
 

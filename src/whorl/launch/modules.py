@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from whorl.reads import Step
 
-from .instances import held_in_dict
-from .layout import layout
+from .instances import attributes_in_dict
+from .layout_search import object_layout
 
 __all__ = ["module_scope"]
 
@@ -33,7 +33,7 @@ def module_scope(module: object, step: Step) -> dict[str, Any] | None:
     if reads is not _LOOKS or any(step.name in each for each in every):
         return None
     found = _DICT.__get__(module)
-    at = layout()
-    if type(found) is not dict or held_in_dict(id(found), at.inside, at.instance) is None:
+    at = object_layout()
+    if type(found) is not dict or attributes_in_dict(id(found), at.inside, at.instance) is None:
         return None
     return found if step.name in found else None

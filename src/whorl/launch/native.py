@@ -3,10 +3,12 @@
 A callable object holds the address of its header; the header names the tables of the kernel's
 specializations. A table is a list of operations: load something into a register, check it, and
 put what the kernel needs into the launch record. The first table whose checks all hold launches
-its kernel; if none does, the call goes on to Python.
+its kernel; if none does, the call goes on to Python. Arguments by keyword are put where their
+parameters are, by the names of these; names that are equal and not the same object are for Python.
 
     header   api, slow, calls that are inside, tables if nothing tells more, marks, their number,
-             places, their mask, arguments (see `selector` for these five), raised
+             places, their mask, arguments (see `selector` for these five), raised, the names
+             of the parameters, their number, how many may be given by position
     special  arguments, registers, words, entry, template, operations, their number, results,
              failed, releases the lock
     operation  kind, from, to, a, b, c, d, e          eight words each
@@ -43,11 +45,11 @@ from __future__ import annotations
 from typing import Final
 
 from .keys import keys_bits, keys_word
-from .layout import INT_DIGIT, INT_SIZE, Layout
+from .launch_record import STATUS
 from .members import ARRAYS, ATTRIBUTES, HELD_WORDS, inline_text
-from .packed import PACKED_TEXT, PLAN
-from .results import RESULTS, none_text, object_text
-from .selector import ARRAY_FLAGS, FACTORS, SELECT
+from .object_layout import INT_DIGIT, INT_SIZE, ObjectLayout
+from .result_text import RESULTS, none_text, object_text
+from .selector import ARRAY_FLAGS, BY_NAME, FACTORS, SELECT
 
 __all__ = ["API", "ENTRY", "KINDS", "OP_WORDS", "SPECIAL_WORDS", "routine_text"]
 
@@ -64,24 +66,17 @@ KINDS: Final = {
 }  # fmt: skip
 OP_WORDS: Final = 8
 SPECIAL_WORDS: Final = 10
-BY_KEYWORD: Final = 1 << 32
-"""Added to the number of arguments where the last one is the keyword `from_checkpoint`."""
 API: Final = (
     "ndarray", "int", "float", "true", "false", "none", "exception", "recursion",
-    "from_checkpoint",
     "PyLong_AsLongLongAndOverflow", "PyObject_GetAttr", "PyErr_Clear", "Py_DecRef",
     "PyObject_Vectorcall", "PyFloat_FromDouble", "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong", "PyTuple_New", "PyTuple_SetItem", "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError", "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_GetItem", "PyBool_FromLong", "PyObject_CallOneArg", "PyErr_Occurred",
-    "PyErr_GivenExceptionMatches", "PyObject_GetBuffer", "PyBuffer_Release", "PyLong_AsLongLong",
-    "PyLong_AsUnsignedLongLong", "PyNumber_Index", "PyFloat_AsDouble", "PyObject_IsTrue",
-    "PyErr_Fetch", "PyErr_NormalizeException", "PyException_SetTraceback",
+    "PyErr_GivenExceptionMatches", "PyErr_Fetch", "PyErr_NormalizeException",
+    "PyException_SetTraceback",
 )  # fmt: skip
 """What the table of addresses holds: objects first, then functions of the C API."""
-
-_STATUS_WORD: Final = 3
-
 
 _EVERY: Final = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -97,58 +92,53 @@ define internal i64 @word(ptr %table, i64 %number) alwaysinline {{
   %found = load i64, ptr %place
   ret i64 %found
 }}
-""" + RESULTS + PACKED_TEXT  # fmt: skip
-_NUMBERS: Final[dict[str, object]] = {
-    "status": _STATUS_WORD,
-    "by_keyword": BY_KEYWORD + 1,
-    **PLAN,
-    **{f"api_{name}": i for i, name in enumerate(API)},
-}
+""" + RESULTS  # fmt: skip
 
 
-def routine_text(at: Layout | None) -> str:
-    """The launcher for a layout, and the packer; the packer alone if no layout is known."""
-    none = "call" if at is None else at.none
-    every = _EVERY.replace("{none_counted}", none_text(none))
-    every = every.replace("{object_counted}", object_text(none))
-    return every.format(**_NUMBERS) + ("" if at is None else _launcher_text(at))
-
-
-def _launcher_text(at: Layout) -> str:
-    text = "".join((_BASICS, _INTS[at.ints], ARRAYS, ATTRIBUTES, SELECT, _TRY, _ENTRY))
-    return text.replace("{inline_values}", inline_text(at)).format(
-        header=at.base_size + 8,
-        type=at.type,
-        float_value=at.float_value,
-        data=at.array_data,
-        ndim=at.array_ndim,
-        shape=at.array_shape,
-        strides=at.array_strides,
-        dtype=at.array_dtype,
-        flags=at.array_flags,
-        code=at.function_code,
-        type_version=at.type_version,
-        tuple_size=at.tuple_size,
-        tuple_items=at.tuple_items,
-        dict_keys=at.inside.keys,
-        dict_values=at.inside.values,
-        keys_kind=at.inside.kind,
-        keys_index_bits=at.inside.index_bits,
-        keys_count=at.inside.count,
-        keys_start=at.inside.start,
-        keys_word=keys_word(at.inside),
-        keys_bits=keys_bits(at.inside),
-        class_keys=at.instance.class_keys,
-        values_start=at.instance.values,
-        inline_pointer=at.instance.pointer,
-        inline_valid=at.instance.valid,
-        int_size=INT_SIZE,
-        int_digit=INT_DIGIT,
-        held_words=HELD_WORDS,
-        **ARRAY_FLAGS,
-        **FACTORS,
-        **_NUMBERS,
-        **{f"k_{name}": number for name, number in KINDS.items()},
+def routine_text(at: ObjectLayout) -> str:
+    """The launcher for a layout."""
+    every = _EVERY.replace("{none_counted}", none_text(at.none))
+    every = every.replace("{object_counted}", object_text(at.none))
+    parts = (every, _BASICS, _INTS[at.ints], ARRAYS, ATTRIBUTES, SELECT, _TRY, _BY_NAME, _ENTRY)
+    return (
+        "".join(parts)
+        .replace("{inline_values}", inline_text(at))
+        .format(
+            header=at.base_size + 8,
+            type=at.type,
+            float_value=at.float_value,
+            data=at.array_data,
+            ndim=at.array_ndim,
+            shape=at.array_shape,
+            strides=at.array_strides,
+            dtype=at.array_dtype,
+            flags=at.array_flags,
+            code=at.function_code,
+            type_version=at.type_version,
+            tuple_size=at.tuple_size,
+            tuple_items=at.tuple_items,
+            dict_keys=at.inside.keys,
+            dict_values=at.inside.values,
+            keys_kind=at.inside.kind,
+            keys_index_bits=at.inside.index_bits,
+            keys_count=at.inside.count,
+            keys_start=at.inside.start,
+            keys_word=keys_word(at.inside),
+            keys_bits=keys_bits(at.inside),
+            class_keys=at.instance.class_keys,
+            values_start=at.instance.values,
+            inline_pointer=at.instance.pointer,
+            inline_valid=at.instance.valid,
+            int_size=INT_SIZE,
+            int_digit=INT_DIGIT,
+            held_words=HELD_WORDS,
+            status=STATUS,
+            by_name=BY_NAME,
+            **ARRAY_FLAGS,
+            **FACTORS,
+            **{f"api_{name}": i for i, name in enumerate(API)},
+            **{f"k_{name}": number for name, number in KINDS.items()},
+        )
     )
 
 
@@ -255,13 +245,14 @@ _INTS: Final = {
 
 _TRY: Final = """
 ; Tries one specialization. 0: it does not fit; 1: the result, or an error, is in %out. If code of
-; the user has raised, that is set, %pending is not 0, and the register is behind it.
-define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %count, ptr %out, ptr %pending)
-    alwaysinline "no-builtins" {{
+; the user has raised, that is set, %pending is not 0, and the register is behind it. %given says
+; which parameters are given; the first %args_count arguments are loaded into registers.
+define internal i1 @try(ptr %special, ptr %api, ptr %args, i64 %given, i64 %args_count, ptr %out,
+    ptr %pending) alwaysinline "no-builtins" {{
 entry:
   %number = alloca i64
   %wanted = call i64 @word(ptr %special, i64 0)
-  %fits = icmp eq i64 %wanted, %count
+  %fits = icmp eq i64 %wanted, %given
   br i1 %fits, label %begin, label %miss
 begin:
   %registers_count = call i64 @word(ptr %special, i64 1)
@@ -274,7 +265,6 @@ begin:
   %registers = getelementptr inbounds i64, ptr %record, i64 %words
   %owned = getelementptr inbounds ptr, ptr %registers, i64 %registers_count
   %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
-  %args_count = and i64 %count, 4294967295
   br label %copy_head
 copy_head:  ; a call of memcpy would take longer
   %copied = phi i64 [ 0, %begin ], [ %copied_more, %copy ]
@@ -282,9 +272,9 @@ copy_head:  ; a call of memcpy would take longer
   br i1 %is_copied, label %head, label %copy
 copy:
   %given_place = getelementptr inbounds ptr, ptr %args, i64 %copied
-  %given = load ptr, ptr %given_place
+  %argument = load ptr, ptr %given_place
   %given_register = getelementptr inbounds ptr, ptr %registers, i64 %copied
-  store ptr %given, ptr %given_register
+  store ptr %argument, ptr %given_register
   %copied_more = add i64 %copied, 1
   br label %copy_head
 head:
@@ -682,6 +672,85 @@ failed:
 }}
 """
 
+_BY_NAME: Final = """
+; Puts the arguments of a call by keyword where their parameters are, null where there is none.
+; Returns which are given: how many, if they are the first ones and none is for keywords alone, or a
+; bit for each and one more. -1: the call is for Python, which has the words for what is wrong.
+define internal i64 @by_name(ptr %header, ptr %args, i64 %count, ptr %names, ptr %bound)
+    noinline "no-builtins" {{
+entry:
+  %parameters = call ptr @api(ptr %header, i64 10)
+  %size = call i64 @word(ptr %header, i64 11)
+  %positional = call i64 @word(ptr %header, i64 12)
+  %names_size_place = call ptr @at(ptr %names, i64 {tuple_size})
+  %names_size = load i64, ptr %names_size_place
+  %names_items = call ptr @at(ptr %names, i64 {tuple_items})
+  %is_more = icmp ugt i64 %count, %positional
+  br i1 %is_more, label %python, label %copy_head
+copy_head:
+  %i = phi i64 [ 0, %entry ], [ %i_next, %copy ]
+  %is_copied = icmp eq i64 %i, %size
+  br i1 %is_copied, label %mask, label %copy
+copy:
+  %is_given = icmp ult i64 %i, %count
+  %from_place = getelementptr inbounds ptr, ptr %args, i64 %i
+  %safe_place = select i1 %is_given, ptr %from_place, ptr %names_items
+  %copied = load ptr, ptr %safe_place
+  %put = select i1 %is_given, ptr %copied, ptr null
+  %to_place = getelementptr inbounds ptr, ptr %bound, i64 %i
+  store ptr %put, ptr %to_place
+  %i_next = add i64 %i, 1
+  br label %copy_head
+mask:
+  %one_more = shl i64 1, %count
+  %first_bits = sub i64 %one_more, 1
+  br label %name_head
+name_head:
+  %j = phi i64 [ 0, %mask ], [ %j_next, %found ]
+  %bits = phi i64 [ %first_bits, %mask ], [ %bits_next, %found ]
+  %is_named = icmp eq i64 %j, %names_size
+  br i1 %is_named, label %end, label %name
+name:
+  %name_place = getelementptr inbounds ptr, ptr %names_items, i64 %j
+  %wanted = load ptr, ptr %name_place
+  br label %search_head
+search_head:
+  %k = phi i64 [ %count, %name ], [ %k_next, %search_next ]
+  %is_nowhere = icmp uge i64 %k, %size
+  br i1 %is_nowhere, label %python, label %search
+search:
+  %parameter_place = getelementptr inbounds ptr, ptr %parameters, i64 %k
+  %parameter = load ptr, ptr %parameter_place
+  %is_it = icmp eq ptr %parameter, %wanted
+  br i1 %is_it, label %found, label %search_next
+search_next:
+  %k_next = add i64 %k, 1
+  br label %search_head
+found:
+  %argument_number = add i64 %count, %j
+  %argument_place = getelementptr inbounds ptr, ptr %args, i64 %argument_number
+  %argument = load ptr, ptr %argument_place
+  %bound_place = getelementptr inbounds ptr, ptr %bound, i64 %k
+  store ptr %argument, ptr %bound_place
+  %bit = shl i64 1, %k
+  %bits_next = or i64 %bits, %bit
+  %j_next = add i64 %j, 1
+  br label %name_head
+end:
+  %total = add i64 %count, %names_size
+  %bits_more = add i64 %bits, 1
+  %holes = and i64 %bits, %bits_more
+  %is_whole = icmp eq i64 %holes, 0
+  %is_positional = icmp ule i64 %total, %positional
+  %is_by_count = and i1 %is_whole, %is_positional
+  %named_bits = or i64 %bits, {by_name}
+  %given = select i1 %is_by_count, i64 %total, i64 %named_bits
+  ret i64 %given
+python:
+  ret i64 -1
+}}
+"""
+
 _ENTRY: Final = """
 ; Hands what code of the user has raised to the function for that, with the table, the register and
 ; the arguments of the call. Without such a function it stays raised.
@@ -763,28 +832,29 @@ entry:
   %slow = call ptr @api(ptr %header, i64 1)
   %count = and i64 %counted, 9223372036854775807
   %is_plain = icmp eq ptr %names, null
-  %is_named = xor i1 %is_plain, true
   br i1 %is_plain, label %begin, label %named
 named:
+  %size = call i64 @word(ptr %header, i64 11)
+  %is_nameless = icmp eq i64 %size, 0
+  br i1 %is_nameless, label %python, label %bind
+bind:
   %names_size_place = call ptr @at(ptr %names, i64 {tuple_size})
   %names_size = load i64, ptr %names_size_place
-  %is_one = icmp eq i64 %names_size, 1
-  br i1 %is_one, label %one_name, label %python
-one_name:
-  %name_place = call ptr @at(ptr %names, i64 {tuple_items})
-  %name = load ptr, ptr %name_place
-  %wanted_name = call ptr @api(ptr %api, i64 {api_from_checkpoint})
-  %is_label = icmp eq ptr %name, %wanted_name
-  %with_label = add i64 %count, {by_keyword}
-  br i1 %is_label, label %begin, label %python
+  %bound = alloca ptr, i64 %size
+  %named_given = call i64 @by_name(ptr %header, ptr %args, i64 %count, ptr %names, ptr %bound)
+  %is_odd = icmp eq i64 %named_given, -1
+  br i1 %is_odd, label %python, label %begin
 begin:
-  %given = phi i64 [ %count, %entry ], [ %with_label, %one_name ]
+  %given = phi i64 [ %count, %entry ], [ %named_given, %bind ]
+  %used = phi ptr [ %args, %entry ], [ %bound, %bind ]
+  %used_count = phi i64 [ %count, %entry ], [ %size, %bind ]
+  %names_count = phi i64 [ 0, %entry ], [ %names_size, %bind ]
   %inside_place = getelementptr inbounds i64, ptr %header, i64 2
   %inside = load i64, ptr %inside_place
   %inside_more = add i64 %inside, 1
   store i64 %inside_more, ptr %inside_place
   store i64 0, ptr %pending
-  %tables = call ptr @tables_for(ptr %header, ptr %api, ptr %args, i64 %given)
+  %tables = call ptr @tables_for(ptr %header, ptr %api, ptr %used, i64 %given)
   br label %head
 head:
   %place = phi ptr [ %tables, %begin ], [ %next, %not_hit ]
@@ -792,7 +862,8 @@ head:
   %is_last = icmp eq ptr %special, null
   br i1 %is_last, label %missed, label %round
 round:
-  %hit = call i1 @try(ptr %special, ptr %api, ptr %args, i64 %given, ptr %out, ptr %pending)
+  %hit = call i1 @try(ptr %special, ptr %api, ptr %used, i64 %given, i64 %used_count, ptr %out,
+    ptr %pending)
   %next = getelementptr inbounds ptr, ptr %place, i64 1
   br i1 %hit, label %end, label %not_hit
 not_hit:
@@ -805,7 +876,6 @@ raised:
   store i64 %inside_left, ptr %inside_place
   %register_place = getelementptr inbounds i64, ptr %pending, i64 1
   %register = load i64, ptr %register_place
-  %names_count = zext i1 %is_named to i64
   %handed = call ptr @hand_over(ptr %header, ptr %api, ptr %special, i64 %register, ptr %args,
     i64 %count, i64 %names_count, ptr %names)
   ret ptr %handed

@@ -1,15 +1,9 @@
-"""The routines' text in, their addresses out: compiled once per layout, then mapped from the store.
-
-There are two: the launcher, which checks and launches, and the packer, which only launches. The
-first needs to know how objects are laid out; where that is not known there is only the second.
-"""
+"""The launcher's text in, its address out: compiled once per layout, then mapped from the store."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import sys
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,27 +15,24 @@ from whorl.lazy import importing, logger, room
 from whorl.locks import RLock
 from whorl.store import Cache
 
+from . import machine
 from .image import Image
-from .layout import Layout, layout
+from .layout_search import object_layout
 from .linking import Unlinkable, link
 from .mapped import Unmappable, map_image
 from .native import API, ENTRY, routine_text
-from .packed import PACKED
 
 if TYPE_CHECKING:
     from . import failure
 else:
     failure = room("whorl.launch.failure", globals())  # for what goes wrong
 
-__all__ = ["NativeLaunch", "Routines", "api_table", "functions_with", "routines", "status"]
+__all__ = ["NativeLaunch", "api_table", "launcher_at", "status"]
 
 log = logger("whorl.launch")
 
 _lock: Final = [RLock()]  # another one in a forked child
-_found: dict[str, Routines | None] = {}
-
-Compile = Callable[[str], bytes]
-Load = Callable[[bytes, tuple[str, ...]], tuple[dict[str, int], object]]
+_addresses: dict[str, int | None] = {}  # by level; None: it cannot be made or loaded here
 
 
 class NativeLaunch(NamedTuple):
@@ -55,14 +46,6 @@ class NotPrepared(Unmappable):
     """Nothing may be compiled in this process, and no other one has made the launcher."""
 
 
-class Routines(NamedTuple):
-    """Where the routines are. No launcher: objects are laid out in a way that is not known."""
-
-    launch: int | None
-    packed: int
-    kept: object
-
-
 def status() -> NativeLaunch:
     """Whether kernels are launched natively here, and why not, without compiling anything.
 
@@ -71,88 +54,42 @@ def status() -> NativeLaunch:
     True
     """
     try:
-        layout()
-        if None in _found.values():
+        object_layout()
+        if None in _addresses.values():
             why = ("the launcher could not be loaded", *failure.reasons()[:1])
             return NativeLaunch(False, ": ".join(why))
-        if not _found:  # it has not been tried yet
+        if not _addresses:  # it has not been tried yet
             map_image(Image(b"\xc3", {"nothing": 0}, ()))
     except Exception as error:  # whatever it is, it is why there are none
         return NativeLaunch(False, failure.reason_of(error))
     return NativeLaunch(True, "")
 
 
-def routines(cache: Cache, level: str, compile_it: Compile, load_it: Load) -> Routines | None:
-    """The routines; None if they cannot be made or loaded here.
-
-    `compile_it` makes an object file of LLVM's text; it is called if no process has done so yet.
-    `load_it` loads an object file through LLVM, where its image cannot be mapped.
-    """
+def launcher_at(cache: Cache, level: str) -> int | None:
+    """The address of the launcher for a level; None if it cannot be made or loaded here."""
     with _lock[0]:
-        if level not in _found:
+        if level not in _addresses:
             try:
-                _found[level] = _obtained(cache, level, _layout(), compile_it, load_it)
+                _addresses[level] = _obtain(cache, level)
             except NotPrepared as reason:
                 log.info("kernels are launched in Python: %s", reason)
-                _found[level] = None
+                _addresses[level] = None
             except Exception as error:  # a call that has its result must not fail for this
                 if not failure.turns_off(error):
                     return None
-                _found[level] = None
-        return _found[level]
+                _addresses[level] = None
+        return _addresses[level]
 
 
-def _layout() -> Layout | None:
-    """The layout of objects; None if it is not known, and there is only the packer."""
-    try:
-        return layout()
-    except Exception as error:
-        if not failure.turns_off(error):
-            raise
-        return None
+def _obtain(cache: Cache, level: str) -> int:
+    known = object_layout()
+    address, code = _load(_compile(cache, level, known.name, routine_text(known)), level)
+    # Kernels that outlive this module at the end of the process still enter it.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+    return address
 
 
-def _obtained(
-    cache: Cache, level: str, known: Layout | None, compile_it: Compile, load_it: Load
-) -> Routines:
-    text = routine_text(known)
-    name = "any layout" if known is None else known.name
-    artifact = _compiled(cache, level, name, text, compile_it)
-    names = (PACKED,) if known is None else (PACKED, ENTRY)
-    addresses, kept = _loaded(artifact, names, load_it)
-    _keep_for_ever(kept)
-    return Routines(addresses.get(ENTRY), addresses[PACKED], kept)
-
-
-def functions_with(
-    cache: Cache,
-    level: str,
-    known: Layout,
-    text: str,
-    compile_it: Compile,
-    outside: Mapping[str, int],
-) -> dict[str, int]:
-    """The addresses of functions that use memory of this process, by the names in their text.
-
-    They are made and kept as the routines are. `Unmappable` if they are not to be had.
-    """
-    artifact = _compiled(cache, level, known.name, text, compile_it, frozenset(outside))
-    plain = artifact.metadata.get("image")
-    if plain is None:
-        raise Unmappable("its object cannot be linked")
-    mapped = map_image(Image.from_plain(bytes(artifact.payloads["text"]), plain), outside)
-    _keep_for_ever(mapped)
-    return mapped.addresses
-
-
-def _compiled(
-    cache: Cache,
-    level: str,
-    name: str,
-    text: str,
-    compile_it: Compile,
-    outside: frozenset[str] = frozenset(),
-) -> Artifact:
+def _compile(cache: Cache, level: str, name: str, text: str) -> Artifact:
     """What is in the store for a text, compiled if no process has done so yet."""
     key = StableDigest(hash_hex(repr(("launcher 2", name, level, text)).encode()))
 
@@ -162,16 +99,16 @@ def _compiled(
 
         if is_hit_required():
             raise NotPrepared("the launcher is not in the cache, and nothing may be compiled")
-        code = compile_it(text)
-        payloads, told = {"object": code}, {}
+        code = machine.machine_code(text, level, effort=2)  # as quick, made sooner
+        payloads, described = {"object": code}, {}
         try:
-            image = link(code, outside)
+            image = link(code)
         except Unlinkable:  # LLVM can load it
             pass
         else:
-            payloads["text"], told["image"] = image.text, image.plain
+            payloads["text"], described["image"] = image.text, image.plain
         label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{name} {level}")
-        return encode(Artifact(payloads, told), label)
+        return encode(Artifact(payloads, described), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
     artifact = decode(obtained.entry)
@@ -179,14 +116,7 @@ def _compiled(
     return artifact
 
 
-def _keep_for_ever(kept: object) -> None:
-    """Kernels that outlive this module at the end of the process still enter it."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-
-
-def _loaded(
-    artifact: Artifact, names: tuple[str, ...], load_it: Load
-) -> tuple[dict[str, int], Any]:
+def _load(artifact: Artifact, level: str) -> tuple[int, Any]:
     plain = artifact.metadata.get("image")
     if plain is not None:
         try:
@@ -194,8 +124,8 @@ def _loaded(
         except Unmappable:
             pass
         else:
-            return mapped.addresses, mapped
-    return load_it(bytes(artifact.payloads["object"]), names)
+            return mapped.addresses[ENTRY], mapped
+    return machine.load_object(bytes(artifact.payloads["object"]), ENTRY, level)
 
 
 def _after_fork() -> None:
@@ -206,15 +136,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-_LABEL: Final = sys.intern("from_checkpoint")  # which lives as long as this module
-
-
 def api_table() -> Any:
     """The addresses that the launcher needs: objects, and functions of CPython's C API."""
     objects = {
         "ndarray": np.ndarray, "int": int, "float": float, "true": True, "false": False,
         "none": None, "exception": Exception, "recursion": RecursionError,
-        "from_checkpoint": _LABEL,
     }  # fmt: skip
     addresses = [
         id(objects[name])

@@ -26,14 +26,16 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.late import NamedTuple
+from whorl.reads.array_flags import ALIGNED, C_ORDER, F_ORDER, WRITEABLE
 
 __all__ = [
-    "ARRAY_FLAGS", "ATTRIBUTE", "FACTORS", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT", "META",
-    "SELECT", "SLOT", "Header", "Mark", "Marks", "array_mark", "header_of", "mark_of",
+    "ARRAY_FLAGS", "ATTRIBUTE", "BY_NAME", "FACTORS", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT",
+    "META", "MOST_PARAMETERS", "NO_PARAMETERS", "SELECT", "SLOT", "Header", "Mark", "Marks",
+    "Parameters", "array_mark", "header_of", "mark_of",
 ]  # fmt: skip
 
 META, INT, IDENTITY, SLOT, ATTRIBUTE = 0, 1, 2, 3, 4
-HEADER_WORDS: Final = 10
+HEADER_WORDS: Final = 13
 INSIDE: Final = 2  # the word that counts the calls which are using a header
 MOST_MARKS: Final = 4
 
@@ -43,13 +45,38 @@ FACTORS: Final = {
     "by_order": 0x5851F42D4C957F2D,
     "by_place": 0x1E3779B97F4A7C15,
 }
-_C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400
 ARRAY_FLAGS: Final = {
-    "flag_c": _C,
-    "flags_if_c": _C | _ALIGNED | _WRITEABLE,
-    "flags_if_not": _F | _ALIGNED | _WRITEABLE,
+    "flag_c": C_ORDER,
+    "flags_if_c": C_ORDER | ALIGNED | WRITEABLE,
+    "flags_if_not": F_ORDER | ALIGNED | WRITEABLE,
 }
 _WORD: Final = (1 << 64) - 1
+
+
+MOST_PARAMETERS: Final = 60
+BY_NAME: Final = 1 << 62
+
+
+class Parameters(NamedTuple):
+    """By which names arguments are given, and how many of them by position too."""
+
+    names: tuple[str | None, ...]  # None: by position alone
+    positional: int
+
+    def word(self, given: frozenset[int]) -> int:
+        """What says in a table which parameters are given: how many, if they are the first ones
+        and can all be given by position; otherwise a bit for each, beside `BY_NAME`.
+
+        >>> parameters = Parameters(("x", "n", "k"), 2)
+        >>> parameters.word(frozenset((0, 1))), parameters.word(frozenset((0, 2))) - BY_NAME
+        (2, 5)
+        """
+        if len(given) <= self.positional and given == set(range(len(given))):
+            return len(given)
+        return BY_NAME | sum(1 << number for number in given)
+
+
+NO_PARAMETERS: Final = Parameters((), 0)
 
 
 class Mark(NamedTuple):
@@ -84,7 +111,7 @@ class Header(NamedTuple):
 def array_mark(array: np.ndarray[Any, Any]) -> int:
     """The META mark of a plain array."""
     flags = array.flags.num
-    flags &= ARRAY_FLAGS["flags_if_c" if flags & _C else "flags_if_not"]
+    flags &= ARRAY_FLAGS["flags_if_c" if flags & C_ORDER else "flags_if_not"]
     by_ndim, by_flags = FACTORS["by_ndim"], FACTORS["by_flags"]
     return id(array.dtype) ^ array.ndim * by_ndim & _WORD ^ flags * by_flags & _WORD
 
@@ -95,7 +122,12 @@ def mark_of(value: object) -> int:
 
 
 def header_of(
-    api: int, slow: int, count: int, tables: Sequence[tuple[int, Marks]], raised: int = 0
+    api: int,
+    slow: int,
+    count: int,
+    tables: Sequence[tuple[int, Marks]],
+    raised: int = 0,
+    parameters: Parameters = NO_PARAMETERS,
 ) -> Header:
     """The header for tables, each with its address and its marks.
 
@@ -120,10 +152,13 @@ def header_of(
         looks = words(*(word for mark in chosen for word in _look(mark, tables[0][1])))
     else:
         every, size, places, looks = words(*(address for address, _ in tables), 0), 1, 0, 0
+    names = parameters.names if len(parameters.names) <= MOST_PARAMETERS else ()
+    by_name = words(*(0 if name is None else id(name) for name in names)) if names else 0
     memory = (ctypes.c_int64 * HEADER_WORDS)(
-        api, slow, 0, every, looks, len(chosen), places, size - 1, count, raised
-    )
-    return Header(ctypes.addressof(memory), memory, tuple(kept))
+        api, slow, 0, every, looks, len(chosen), places, size - 1, count, raised,
+        by_name, len(names), parameters.positional,
+    )  # fmt: skip
+    return Header(ctypes.addressof(memory), memory, (*kept, parameters))
 
 
 def _look(mark: Mark, marks: Marks) -> tuple[int, ...]:

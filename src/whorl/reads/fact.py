@@ -24,6 +24,7 @@ from whorl.fingerprint.lookup import module_vars, type_name
 from whorl.fingerprint.names import dtype_text, known_module_name
 from whorl.lazy import importing
 
+from .array_flags import ALIGNED, C_ORDER, F_ORDER, LAYOUT_FLAGS, WRITEABLE
 from .library import library_name
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSENT_FACT",
+    "LAYOUT_FLAGS",
     "NotRecorded",
     "OnlyHere",
     "Unmatched",
@@ -54,8 +56,6 @@ __all__ = [
 ]
 
 ABSENT_FACT: Final[Plain] = {"absent": True}  # no value has this fact
-_C, _F, _ALIGNED, _WRITEABLE = 0x001, 0x002, 0x100, 0x400  # flags of an array, as numbers
-LAYOUT_FLAGS: Final = _C | _F | _ALIGNED | _WRITEABLE
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _TEXTS: Final = (str, bytes)
 _DEEP: Final = 64  # levels of tuples, lists and dicts that are written out
@@ -192,8 +192,8 @@ def array_signature_of(
 
 
 def _layout(flags: int) -> tuple[str, str]:
-    layout = "C" if flags & _C else "F" if flags & _F else "strided"
-    return layout if flags & _ALIGNED else "unaligned", "rw" if flags & _WRITEABLE else "r"
+    layout = "C" if flags & C_ORDER else "F" if flags & F_ORDER else "strided"
+    return layout if flags & ALIGNED else "unaligned", "rw" if flags & WRITEABLE else "r"
 
 
 _LAYOUTS: Final = {

@@ -54,7 +54,7 @@ def default_cache() -> Cache:
     cache = _cache
     while cache is None:
         settings, ready = _settings.current(), _ready
-        if ready is not None and ready[0] is settings and ready[1].was_just_checked:
+        if ready is not None and ready[0] is settings and ready[1].trust.was_just_checked:
             _cache = cache = ready[2]
         else:
             opened = open_cache(settings)

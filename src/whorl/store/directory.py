@@ -117,7 +117,7 @@ class DirectoryStore(BaseStore):
 
     __slots__ = (
         "__weakref__", "_checked", "_entries", "_eviction", "_groups", "_logged", "home",
-        "max_size", "place", "read_only", "statistics", "sync", "trust",
+        "incoming", "max_size", "place", "read_only", "statistics", "sync", "trust",
     )  # fmt: skip
 
     statistics: Statistics
@@ -141,6 +141,7 @@ class DirectoryStore(BaseStore):
             None if read_only else f"{self.place}{os.sep}statistics"
         )
         self.home = home  # where what this version keeps is
+        self.incoming = f"{home}{os.sep}incoming"  # where files are while they are written
         self._entries = f"{home}{os.sep}entries{os.sep}"
         self._groups = f"{home}{os.sep}groups{os.sep}"
         self.sync = sync
@@ -157,16 +158,6 @@ class DirectoryStore(BaseStore):
             from pathlib import Path
 
         return Path(self.place)
-
-    @property
-    def was_just_checked(self) -> bool:
-        """Whether it was there, and safe, a moment ago."""
-        return time.monotonic() < self.trust.checked_until
-
-    @property
-    def incoming(self) -> str:
-        """Where files are while they are written."""
-        return f"{self.home}{os.sep}incoming"
 
     @property
     def eviction(self) -> Eviction:

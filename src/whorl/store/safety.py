@@ -109,6 +109,11 @@ class Trust:
         self._safe_until = {home: self.checked_until}
         self._private_until = self.checked_until if is_closed else 0.0
 
+    @property
+    def was_just_checked(self) -> bool:
+        """Whether the store was there, and safe, a moment ago."""
+        return time.monotonic() < self.checked_until
+
     def doubt(self, directory: str) -> tuple[str, str] | None:
         """The first directory from here up to the root that is not to be trusted, and why."""
         known, now, checked = self._safe_until, time.monotonic(), []

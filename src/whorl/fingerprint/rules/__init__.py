@@ -36,7 +36,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     *reduction.KINDS,
 )
 
-_LIBRARIES: Final = {"numpy": "arrays"}
+_LIBRARIES: Final = {"numpy": "arrays", "numpy.ma": "masked"}
 _joined: set[str] = set()
 _table: Final[ClassTable[Rule]] = ClassTable(
     {

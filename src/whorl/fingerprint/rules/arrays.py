@@ -16,7 +16,6 @@ import numpy as np
 from xxhash import xxh3_128
 
 from ..digest import hash_bytes
-from ..lookup import instance_dict
 from ..names import resolve
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
@@ -158,18 +157,6 @@ def _ufunc(value: np.ufunc, describer: Describer) -> Node:
     raise Refused("it is a ufunc made at run time, whose function cannot be seen")
 
 
-def _masked(value: Any, describer: Describer) -> Node:
-    """Data, mask, fill value as it was set, and whether the mask is hard."""
-    stored = instance_dict(value) or {}
-    data = np.ndarray.view(value, np.ndarray)
-    mask = np.asarray(np.ma.getmaskarray(value))
-    fill = stored.get("_fill_value")
-    if fill is None:  # not asked for yet: what asking would give
-        fill = np.asarray(np.ma.default_fill_value(data.dtype), data.dtype)
-    parts = (data, mask, fill, stored.get("_hardmask"))
-    return Node(b"masked array", parts, lambda i: (".data", ".mask", ".fill_value", ".hardmask")[i])
-
-
 def _mapped(value: Any, describer: Describer) -> Node:
     """An array that lies in a file: what it holds, not where."""
     return Node(b"memmap", (np.ndarray.view(value, np.ndarray),), unlabelled)
@@ -194,19 +181,14 @@ _DTYPES: Final = {type(np.dtype(scalar)) for scalar in _SCALARS if not scalar.__
 
 NAMED_CLASSES: Final = dict.fromkeys(_SCALARS, True)
 OWNED_NAMES: Final = {
-    np.ma.MaskedArray: frozenset(
-        ("_mask", "_fill_value", "_hardmask", "_sharedmask", "_isfield", "_baseclass", "_optinfo",
-         "_basedict")
-    ),
     np.memmap: frozenset(("_mmap", "filename", "offset", "mode")),
-}  # fmt: skip
+}
 
 RULES: Final[dict[type, Rule]] = {
     np.ndarray: _array,
     np.dtype: _dtype,
     **dict.fromkeys(_DTYPES, _dtype),
     np.ufunc: _ufunc,
-    np.ma.MaskedArray: _masked,
     np.memmap: _mapped,
     **dict.fromkeys(_SCALARS, _scalar),
 }

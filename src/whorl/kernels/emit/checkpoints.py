@@ -8,7 +8,7 @@ slots, which are read before, is kept in registers from one statement to the nex
 from __future__ import annotations
 
 from whorl.kernels import ir
-from whorl.kernels.record import CHECKPOINT
+from whorl.launch.launch_record import CHECKPOINT
 
 from .writer import Writer
 

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from whorl.kernels import ir
-from whorl.kernels.record import INTERRUPTED, STATUS
 from whorl.kernels.walk import compared, every_expression, set_once, statements_in
+from whorl.launch.launch_record import INTERRUPTED, STATUS
 
 from .spelling import ONCE
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whorl.kernels import ir
-from whorl.kernels.record import ENTRY, offsets
+from whorl.launch.launch_record import ENTRY, offsets
 
 from .checkpoints import resumptions
 from .interrupts import Loops, begin_state, helpers

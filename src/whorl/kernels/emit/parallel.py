@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Final
 
 from whorl.kernels import ir
-from whorl.kernels.record import PARALLEL, THREADS
 from whorl.kernels.types import WEAK_INT, Scalar, Type, VectorType
 from whorl.kernels.walk import has_atomics, locals_in
+from whorl.launch.launch_record import PARALLEL, THREADS
 
 from .counting import CountedLoop, Payment
 from .interrupts import (

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whorl.kernels import ir
-from whorl.kernels.record import PRINT
 from whorl.kernels.types import Scalar
 from whorl.kernels.walk import every_part
+from whorl.launch.launch_record import PRINT
 
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment

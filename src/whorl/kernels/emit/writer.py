@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whorl.kernels import ir
-from whorl.kernels.record import STATUS, words_of
 from whorl.kernels.types import ArrayType, Scalar, Type, VectorType
+from whorl.launch.launch_record import STATUS, words_of
 
 from .operations import INTRINSICS, LIBRARY, OPS
 from .spelling import INLINED, literal, llvm_type, memory_type

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from whorl.errors import KernelError
-from whorl.kernels import graph, ir
+from whorl.kernels import graph_names as graph
+from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.reads import Step
 from whorl.reads.item import NoKey, key_code

@@ -11,7 +11,8 @@ import ast
 from collections.abc import Callable
 from typing import Any, Final
 
-from whorl.kernels import graph, ir
+from whorl.kernels import graph_names as graph
+from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.late import dataclass, field
 from whorl.reads.library import own_name

@@ -18,12 +18,10 @@ changes it changes `ABI`.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from .types import ArrayType, Scalar
+from .slot_types import ArrayType, Scalar
 
 __all__ = [
     "ABI",
@@ -33,9 +31,10 @@ __all__ = [
     "INTERRUPTED",
     "PARALLEL",
     "PRINT",
+    "RESULTS",
     "STATUS",
     "THREADS",
-    "lean_slots",
+    "format_of",
     "offsets",
     "words_of",
 ]
@@ -71,32 +70,18 @@ def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:
     return found, at
 
 
-# Texts: a process that compiles nothing needs no patterns made of them.
-_NAME: Final = r"%[\w.]+"
-_PLACE: Final = r"(%[\w.]+) = getelementptr inbounds i64, ptr %[\w.]+, i64 (\d+)\n"
-_LOAD: Final = r"(%[\w.]+) = load [^,\n]+, ptr (%[\w.]+)\n"
+def format_of(type: Scalar | ArrayType) -> str:
+    """How a slot is packed, in the language of `struct`."""
+    if isinstance(type, ArrayType):
+        return "q" * words_of(type)
+    return {
+        ("f", 64): "d", ("f", 32): "f4x", ("b", 8): "?7x", ("u", 64): "Q",
+    }.get((type.kind, type.bits), "q")  # fmt: skip
 
 
-def lean_slots(text: str, types: Sequence[Scalar | ArrayType]) -> tuple[int, ...]:
-    """The arrays of which a program uses nothing but the address, by its module's text.
-
-    A launch does not look up their extents and strides, and leaves these words as they are.
-    """
-    used = {word for body in text.split("\ndefine ") for word in _words_used(body)}
-    first, _ = offsets(types)
-    return tuple(
-        number
-        for number, (type, word) in enumerate(zip(types, first, strict=True))
-        if isinstance(type, ArrayType) and used.isdisjoint(range(word + 1, word + words_of(type)))
-    )
-
-
-def _words_used(body: str) -> Iterator[int]:
-    """The words that one function uses: all that it computes a place of, but those that it loads
-    and does nothing with. A number of another array may be among them."""
-    counts = Counter(re.findall(_NAME, body))
-    loaded = {place: value for value, place in re.findall(_LOAD, body)}
-    for place, word in re.findall(_PLACE, body):
-        is_only_loaded = counts[place] == 2 and place in loaded
-        if not is_only_loaded or counts[loaded[place]] > 1:
-            yield int(word)
+RESULTS: Final = {
+    ("f", 32): "f4x", ("f", 64): "d", ("b", 8): "?7x",
+    ("i", 8): "b7x", ("i", 16): "h6x", ("i", 32): "i4x", ("i", 64): "q",
+    ("u", 8): "B7x", ("u", 16): "H6x", ("u", 32): "I4x", ("u", 64): "Q",
+}  # fmt: skip
+"""How a result is unpacked, by its kind and its bits."""

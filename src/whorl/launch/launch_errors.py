@@ -1,31 +1,42 @@
-"""What a launch says went wrong, or prints, in; an error, or text, out."""
+"""The errors of a launch, and what it prints."""
 
 from __future__ import annotations
 
 import builtins
 import ctypes
 import struct
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from whorl.errors import KernelError
+from whorl.lazy import importing
 from whorl.reads.trace import Path, Plain
 
-from .launch import format_of
-from .record import INTERRUPTED
-from .types import Scalar
+from .launch_record import INTERRUPTED, format_of
+from .slot_types import Scalar
 
-__all__ = ["never_the_same", "not_packed", "print_site", "raise_status"]
+__all__ = ["Changed", "never_the_same", "not_packed", "print_site", "raise_status"]
 
 
-def never_the_same(kernel: str, path: Path) -> KernelError:
+class Changed(Exception):
+    """A member is not of the type that its facts had said: the call has to begin again."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def never_the_same(kernel: str, path: Path) -> Exception:
     """What to say of a call that has been begun again too often."""
+    with importing:
+        from whorl.errors import KernelError
+
     return KernelError(
         f"{kernel} is not launched: {path} is of another type each time it is read",
         "Read it once, and pass what it is as an argument.",
     )
 
 
-def not_packed(slots: list[Any], error: Exception, values: tuple[Any, ...]) -> NoReturn:
+def not_packed(slots: Sequence[Any], error: Exception, values: Sequence[Any]) -> NoReturn:
     """Raise what says which value does not fit into its slot."""
     for (path, type), value in zip(slots, values, strict=True):
         if isinstance(type, Scalar):

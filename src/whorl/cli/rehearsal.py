@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from whorl import settings
+from whorl.kernels import kernel
 from whorl.launch import failure
-
-from .kernel import kernel
-from .native import native_classes
+from whorl.launch.native_tables import native_classes
 
 __all__ = ["main", "rehearse"]
 

@@ -1,4 +1,4 @@
-"""What binds and resumes kernels natively, against what a bound method of Python does."""
+"""Kernels with checkpoints as methods: what is bound, called and resumed is like a bound method."""
 
 from __future__ import annotations
 
@@ -21,20 +21,11 @@ import pytest
 import whorl
 from tests.kernels.native_calls import needs_native
 from whorl import GraphStatus
-from whorl.kernels import resuming
-from whorl.kernels.bound import BoundKernel, BoundResumption
-from whorl.kernels.native import native_classes
-from whorl.kernels.resumption import Resumption
+from whorl.launch.bound_kernel import BoundKernel
+from whorl.launch.resumption import Resumption
 
 pytestmark = needs_native
 
-BINDS = sys.version_info < (3, 14)
-"""Whether this is a Python for whose partials the native binding was made; see `binding`."""
-needs_binding = pytest.mark.skipif(
-    not BINDS, reason="bound kernels are resumed through Python's own methods from 3.14 on"
-)
-BOUND = BoundResumption if BINDS else types.MethodType
-"""What a bound `resume` is, once it is native."""
 # mypy: disable-error-code="no-untyped-def"
 
 
@@ -95,7 +86,7 @@ def warm(solver: Any) -> None:
 def solver() -> Iterator[Solver]:
     made = Solver()
     warm(made)
-    assert type(made.step.resume) is BOUND
+    assert len(Solver.step.resume.tables)
     made.x[:] = 0
     yield made
     Solver.step.__dict__.pop("note", None)
@@ -121,10 +112,10 @@ def one_step() -> Any:
 
 def test_resumes_are_launched_natively(solver: Solver) -> None:
     resumption: Any = Solver.step.resume
-    before = resumption._calls  # those that went through Python
+    before = resumption.python_calls
     for _ in range(5):
         solver.step.resume(1.0, from_checkpoint=Stage.SIM)
-    assert resumption._calls == before
+    assert resumption.python_calls == before
 
 
 def test_a_native_resume_runs_from_its_label_on(solver: Solver) -> None:
@@ -168,7 +159,7 @@ def test_labels_of_functions_are_told_apart_too() -> None:
     for label in (1, Number(1), Other.SIM) * 6:
         kernel.resume(x, stop, from_checkpoint=label)
     assert isinstance(kernel.resume, Resumption)
-    assert ("resume" in vars(kernel)) is not BINDS
+    assert "resume" in vars(kernel)
     for label in (True, 1.0, 2, None):
         with pytest.raises(whorl.UnknownCheckpoint):
             kernel.resume(x, stop, from_checkpoint=label)
@@ -223,7 +214,7 @@ def test_a_failing_launch_raises_and_lets_go() -> None:
     solver = Solver()
     for _ in range(8):
         solver.checked.resume(1, from_checkpoint=Stage.SIM)
-    assert type(solver.checked.resume) is BOUND
+    assert len(Solver.checked.resume.tables)
     before = sys.getrefcount(solver), sys.getrefcount(Solver.checked)
     for _ in range(200):
         with pytest.raises(IndexError):
@@ -352,26 +343,6 @@ def test_resuming_from_within_a_launch_is_another_launch() -> None:
     assert nested.x[0] == done + 4
 
 
-def test_where_nothing_binds_natively_all_goes_through_python(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    classes = native_classes(whorl.NumericKernel)
-    assert classes is not None
-    monkeypatch.setitem(resuming._made, classes.native, None)
-
-    Plain = one_step()
-
-    plain = Plain()
-    for _ in range(10):
-        plain.step.resume(from_checkpoint=1)
-        plain.step()
-    kernel: Any = Plain.step
-    assert plain.x[0] == 20
-    assert type(plain.step.resume) is types.MethodType
-    assert type(kernel) is classes.native
-    assert vars(kernel)["resume"].tables._tables
-
-
 # -- what it is ----------------------------------------------------------------------------
 
 
@@ -408,12 +379,6 @@ def test_a_bound_resume_is_like_a_bound_method(solver: Solver) -> None:
     assert inspect.signature(resume) == inspect.signature(method)
     assert not hasattr(resume, "nothing")
     assert callable(resume)
-
-
-@pytest.mark.skipif(not BINDS, reason="methods of Python compare the bound kernel by identity")
-def test_bound_resumes_of_one_object_are_equal(solver: Solver) -> None:
-    assert solver.step.resume == solver.step.resume
-    assert hash(solver.step.resume) == hash(solver.step.resume)
 
 
 def test_both_have_a_fingerprint_which_no_launch_changes(solver: Solver) -> None:
@@ -517,11 +482,6 @@ def test_a_state_that_is_set_by_hand_is_what_is_called(solver: Solver) -> None:
     assert bound(2) == (3, 1)
     del bound
     assert solver.step.__self__ is solver
-    if BINDS:  # elsewhere it is a method, whose state cannot be set
-        resume = solver.step.resume
-        resume.__setstate__((divmod, (7, 2), {}, None))
-        assert resume() == (3, 1)
-        del resume
     assert solver.step.resume(from_checkpoint=Stage.SIM) == GraphStatus(False)
 
 
@@ -530,7 +490,7 @@ def test_a_state_that_is_set_by_hand_is_what_is_called(solver: Solver) -> None:
 
 def test_references_are_given_back(solver: Solver) -> None:
     kernel, label = Solver.step, Stage.SIM
-    watched = (solver, kernel, kernel.resume, label, BoundKernel, BoundResumption, None)
+    watched = (solver, kernel, kernel.resume, label, BoundKernel, None)
 
     def counts() -> list[int]:
         return [sys.getrefcount(each) for each in watched]
@@ -575,7 +535,7 @@ def test_cycles_through_bound_kernels_are_collected(*, is_collected_before: bool
     warm(Cyclic())
     gone: list[Any] = []
     for _ in range(20):
-        if is_collected_before:  # the tuple that waits is not watched any more
+        if is_collected_before:
             gc.collect()
         solver = Cyclic()
         solver.bound, solver.resume = solver.step, solver.step.resume
@@ -598,7 +558,7 @@ def test_a_kernel_that_was_resumed_is_collected() -> None:
         local = Local()
         for _ in range(8):
             local.step.resume(from_checkpoint=1)
-        assert type(local.step.resume) is BOUND
+        assert len(Local.step.resume.tables)
         return weakref.ref(Local.step), weakref.ref(local)
 
     kernel, local = made()
@@ -617,35 +577,6 @@ def test_weak_references_to_bound_kernels_end_with_them(solver: Solver) -> None:
     assert said == ["bound", "resume"]
     assert (one(), two()) == (None, None)
     solver.step.resume(from_checkpoint=Stage.SIM)
-
-
-@needs_binding
-def test_what_waits_can_be_found_and_held_by_anybody(solver: Solver) -> None:
-    def waiting() -> list[Any]:
-        found = gc.get_objects()
-        kinds = {id(BoundKernel), id(BoundResumption)}
-        return [each for each in found if id(type(each)) in kinds and each.func is None]
-
-    solver.step.resume(from_checkpoint=Stage.SIM)
-    for _ in range(3):
-        held = waiting()
-        assert len(held) == 2
-        for each in held:
-            assert each.args == (None,)
-            assert "None" in repr(each)
-            with pytest.raises(TypeError):
-                each()
-            each.note = 1
-        for _ in range(5):
-            solver.step.resume(from_checkpoint=Stage.SIM)
-            assert not vars(solver.step)
-        del held, each
-        solver.step.resume(from_checkpoint=Stage.SIM)
-        tuples = [one.args for one in waiting()]
-        solver.step.resume(from_checkpoint=Stage.SIM)
-        assert all(one in ((None,), (solver,)) for one in tuples)
-        del tuples
-    assert solver.x[2] == 22.0
 
 
 def test_an_object_that_resumes_while_it_is_let_go() -> None:
@@ -668,28 +599,31 @@ def test_an_object_that_resumes_while_it_is_let_go() -> None:
     assert done == [2.0] * 10 + [1.0]
 
 
-@needs_binding
-def test_what_the_collector_is_about_to_clear_is_not_used_again(solver: Solver) -> None:
+def test_calls_and_resumes_take_turns() -> None:
+    plain = one_step()()
+    for _ in range(10):
+        plain.step.resume(from_checkpoint=1)
+        plain.step()
+    assert plain.x[0] == 20
+
+
+def test_what_is_bound_while_a_cycle_is_collected_is_whole(solver: Solver) -> None:
     taken: list[Any] = []
 
     def take(_: object) -> None:
         taken.append((solver.step, solver.step.resume))
 
     for _ in range(3):
-        held = [solver.step, solver.step.resume, solver.step]  # nothing waits
         cyclic, members = Solver(), list[Any]()
         cyclic.members = members  # type: ignore[attr-defined] # what makes the cycle
         # An array is not known to the collector: it is let go among what is being cleared.
         array = np.zeros(1)
         taker = weakref.ref(array, take)
         members.extend([cyclic, array, cyclic.step, cyclic.step.resume])
-        held.append(solver.step)
         del cyclic, members, array
         gc.collect()
         assert taker() is None
         ((bound, resume),) = taken
         assert (bound.func, bound.args) == (Solver.step, (solver,))
-        assert (resume.func, resume.args) == (Solver.step.resume, (solver,))
         assert resume(from_checkpoint=Stage.SIM) == GraphStatus(False)
         taken.clear()
-        del held, bound, resume

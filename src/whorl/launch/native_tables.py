@@ -1,4 +1,4 @@
-"""A specialization that is called again and again in, a native table for it out.
+"""The native tables of a kernel: when they are made, how calls find them, what drops them.
 
 A kernel begins as an object that is called in Python. When a specialization has been found in
 memory a few times, its reads become a table, and the kernel's class becomes the native one: its
@@ -15,33 +15,29 @@ import contextlib
 import ctypes
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from whorl.late import NamedTuple, dataclass
-from whorl.launch.callable import entry_header, make_native, native_base, set_entry
 from whorl.lazy import load, logger, room
 from whorl.settings import Settings, on_change
 
-from .plain_launch import PlainLaunch
+from .callable import entry_header, make_native, native_base, set_entry
 
 if TYPE_CHECKING:
-    from whorl.jit.specialization import KnownShape, Specialization
-    from whorl.launch import failure
-    from whorl.launch.selector import Header
-    from whorl.launch.table import Table
     from whorl.reads import World
+    from whorl.store import Cache
 
-    from . import tables
-    from .kernel import NumericKernel
-    from .launch import Parts
-    from .resumption import Resumption
-
-    Called: TypeAlias = NumericKernel | Resumption
+    from . import failure, kernel_tables
+    from .native_call import NativeCall
+    from .parts import Parts
+    from .selector import Header, Parameters
+    from .table import Table
 else:
-    tables = room("whorl.kernels.tables", globals())  # for kernels that are called more than twice
+    # For kernels that are called more than twice.
+    kernel_tables = room("whorl.launch.kernel_tables", globals())
     failure = room("whorl.launch.failure", globals())  # for what goes wrong
 
-__all__ = ["NativeTables", "native_classes", "turned_off"]
+__all__ = ["Called", "NativeTables", "alive", "native_classes", "turned_off"]
 
 log = logger("whorl.launch")
 
@@ -49,6 +45,23 @@ CALLS_IN_PYTHON: Final = 3  # before the native way is made
 LONGEST_PAUSE: Final = 4096
 MOST: Final = 32  # tables of one kernel
 MOST_ALIKE: Final = 8  # of one specialization: for objects of several classes, say
+
+
+class Called(Protocol):
+    """What is called natively: a kernel, or its `resume`."""
+
+    family: type
+    tables: NativeTables
+
+    @property
+    def recipe(self) -> tuple[Any, ...]:
+        """How to make another one: a callable, and its arguments."""
+
+    def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
+        """A call that is not launched natively."""
+
+    def world_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> World:
+        """The world of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +78,11 @@ _classes: dict[type, Classes | None] = {}
 def native_classes(cls: type) -> Classes | None:
     """Both kinds of a kernel class, of one layout; None where there is no native way."""
     if cls not in _classes:
-        _classes[cls] = _made_classes(cls)
+        _classes[cls] = _make_classes(cls)
     return _classes[cls]
 
 
-def _made_classes(cls: type) -> Classes | None:
+def _make_classes(cls: type) -> Classes | None:
     try:
         return _classes_of(cls)
     except Exception as error:  # kernels are then called in Python
@@ -98,19 +111,22 @@ def turned_off(error: Exception, what: str) -> bool:
 class NativeTables:
     """The native tables of one kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name  # for people
         self._tables: tuple[Table, ...] = ()  # another one after each change
-        self._shown: list[_Shown] = []  # the last is what calls find; others are still used
+        # The last is what calls find; others are still used.
+        self._publications: list[_Publication] = []
         self._slow: Any = None
-        self._address = 0  # of the launcher: known before anything is shown
-        self.parts: weakref.WeakKeyDictionary[Specialization, Parts]  # of what is loaded
-        self.parts = weakref.WeakKeyDictionary()
-        self._packed: weakref.WeakSet[Specialization] = weakref.WeakSet()
-        self._publishing: list[_Shown] = []  # what calls may find already, and is not listed yet
+        self._address = 0  # of the launcher: known before a header is published
+        # What calls may find already, and is not listed yet.
+        self._publishing: list[_Publication] = []
         self.is_off = False  # a step has failed
         self.epoch = 0  # how often they were dropped
         self.try_at = CALLS_IN_PYTHON  # the call in Python at which to make the next one
         self.pause = 1  # calls from one try to the next, more after each in vain
+
+    def __len__(self) -> int:
+        return len(self._tables)
 
     def drop(self, kernel: Called) -> None:
         """Let every call go on to Python."""
@@ -119,7 +135,7 @@ class NativeTables:
         if self._tables:
             self._tables = ()
             try:
-                self._show(kernel)
+                self._publish(kernel)
             except BaseException as error:  # the old tables must not be found any more
                 _call_in_python(kernel)
                 if not isinstance(error, Exception):
@@ -132,176 +148,147 @@ class NativeTables:
         The call has its result already, and must not fail for this. What a handler of a signal has
         raised is for the caller.
         """
-        if turned_off(error, kernel._name):
+        if turned_off(error, self.name):
             self.is_off = True
             _call_in_python(kernel)
 
-    def tried(self, calls: int, *, is_made: bool) -> None:
+    def note_try(self, calls: int, *, is_made: bool) -> None:
         """Try again at the next call in Python if a table was made, and ever later if not."""
         self.pause = 1 if is_made else min(2 * self.pause, LONGEST_PAUSE)
         self.try_at = calls + self.pause
 
-    def pack(self, kernel: NumericKernel, specialization: Specialization, device: str) -> None:
-        """Let the calls of a specialization that are checked in Python be launched by a builtin."""
-        if self.is_off:
-            return
-        try:
-            parts = self.parts.get(specialization)
-            if parts is None or specialization in self._packed:
-                return
-            python = specialization.loaded[device]
-            if isinstance(python, PlainLaunch):
-                python, parts = python.generated()
-                self.parts[specialization] = parts
-            specialization.loaded[device] = tables.packed_for(kernel, parts, python)
-            self._packed.add(specialization)
-        except Exception as error:
-            self._turn_off(kernel, error)
-
-    def add(
-        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int,
-        number: int, given: int,
-    ) -> bool:  # fmt: skip
+    def add(self, kernel: Called, call: NativeCall, epoch: int, cache: Cache) -> bool:
         """Make a table for calls like this one, if that can be; whether it was.
 
-        `found` is what the facts of the call lead to, and the epoch that in which they were taken.
-        For `number` and `given` see `tables.table_for`.
+        The epoch is that in which the facts of the call were taken.
         """
         if self.is_off:
             return False
         try:
-            return self._added(kernel, known, world, found, epoch, number, given)
+            return self._add_table(kernel, call, epoch, cache)
         except Exception as error:
             self._turn_off(kernel, error)
             return False
 
-    def _added(
-        self, kernel: Called, known: KnownShape, world: World, found: Any, epoch: int,
-        number: int, given: int,
-    ) -> bool:  # fmt: skip
+    def _add_table(self, kernel: Called, call: NativeCall, epoch: int, cache: Cache) -> bool:
         classes = native_classes(kernel.family)
-        parts = self.parts.get(found[0])
-        if classes is None or parts is None:
+        launcher = None if classes is None else kernel_tables.launcher(cache)
+        if classes is None or launcher is None:
             return False
-        not_native = tables.NotNative
+        not_native = kernel_tables.NotNative
         try:
-            once = tables.Once(world)
-            table = tables.table_for(known.shape, once, parts, number, given)
-            table.shape = known.shape
-            table.facts = tables.live_facts(known.shape, cast("World", once))
+            table = kernel_tables.table_for(call)
             # The table is made of what was found now, which has to be what was called with.
-            if known.by_facts.get(table.facts) is not found:
+            if call.known.by_facts.get(table.facts) is not call.found:
                 raise not_native("what it reads has changed meanwhile")
         except not_native as reason:
-            log.debug("%s is launched in Python: %s", kernel._name, reason)
+            log.debug("%s is launched in Python: %s", self.name, reason)
             return False
-        found_routines = tables.routines_for(kernel)
-        if found_routines is None or found_routines.launch is None or self.epoch != epoch:
+        if self.epoch != epoch:
             return False
         if any(each.form == table.form for each in self._tables):
-            return False  # the call came another way: by keyword, or while somebody listened
-        table.owner = parts
-        before, (room, is_full) = self._tables, self._with_room(parts)
-        self._tables = (*room, table)
-        self._address = found_routines.launch
+            return False  # the call came here for another reason: somebody listened, say
+        before, (others, is_full) = self._tables, self._without_oldest(call.parts)
+        self._tables = (*others, table)
+        self._address = launcher
         try:
-            self._show(kernel)
+            self._publish(kernel)
         except BaseException:
             self._tables = before
             raise
         if type(kernel) is classes.python:
-            kernel.__class__ = classes.native  # which has the same layout
+            kernel.__class__ = classes.native  # of the same layout
         if self.epoch != epoch:  # another thread has dropped them since
             self.drop(kernel)
             return False
         return not is_full
 
-    def enter(self, kernel: Called, classes: Classes) -> None:
-        """Let a kernel's calls enter natively, though there is no table for any of them yet."""
-        found = tables.routines_for(kernel)
-        if type(kernel) is classes.python and found is not None and found.launch is not None:
-            self._address = found.launch
-            self._show(kernel)
-            kernel.__class__ = classes.native
-
-    def _with_room(self, parts: Parts) -> tuple[tuple[Table, ...], bool]:
+    def _without_oldest(self, parts: Parts) -> tuple[tuple[Table, ...], bool]:
         """The tables without the oldest that have to go for a new one; whether there were any."""
         tables = self._tables
         alike = [table for table in tables if table.owner is parts]
         gone = alike[:1] if len(alike) >= MOST_ALIKE else list(tables[: len(tables) >= MOST])
         return tuple(table for table in tables if table not in gone), bool(gone)
 
-    def _show(self, kernel: Called) -> None:
+    def _publish(self, kernel: Called) -> None:
         """Let the kernel's calls find the tables as they are now."""
         slow = self._slow
         if slow is None:
-            slow = self._slow = _Slow(kernel, self)
-        api = tables.api_of_all()
-        shown = None
-        while shown is not self._tables:  # another thread may change them meanwhile
-            shown = self._tables
-            count = shown[0].arguments if shown else 0
-            # Marks are about given arguments, as many as all tables have.
-            is_even = all(table.arguments == count for table in shown)
+            slow = self._slow = _PythonCall(kernel, self)
+        api = kernel_tables.api_of_all()
+        tables = None
+        while tables is not self._tables:  # another thread may change them meanwhile
+            tables = self._tables
+            count = tables[0].arguments if tables else 0
+            # Marks are about given arguments: the same ones in all tables.
+            is_even = all(table.arguments == count for table in tables)
             marked = [
-                (table.address, table.marks if is_even else tables.NO_MARKS) for table in shown
+                (table.address, table.marks if is_even else kernel_tables.NO_MARKS)
+                for table in tables
             ]
-            addresses = ctypes.addressof(api), id(slow)
-            header = tables.header_of(*addresses, count, marked, id(slow.raised))
-            made = _Shown(header, shown, api, slow)
+            header = kernel_tables.header_of(
+                ctypes.addressof(api), id(slow), count, marked, id(slow.raised), _parameters(tables)
+            )
+            publication = _Publication(header, tables, api, slow)
             # It is kept before any call can find it, whatever is raised in between: one that was
             # not listed in the end stays.
-            self._publishing.append(made)
+            self._publishing.append(publication)
             set_entry(kernel, self._address, header.address)
-            self._shown.append(made)
-            self._publishing.remove(made)
+            self._publications.append(publication)
+            self._publishing.remove(publication)
         self._let_go(kernel)
 
     def _let_go(self, kernel: Called) -> None:
         """Forget the headers, and with them tables, that no call uses and none will find.
 
         A call counts itself in its header as long as it needs anything of it, under the lock of
-        the interpreter. A header is shown once, before it is in the list: one that is in the list
-        and not shown any more is never found again.
+        the interpreter. A header is published once, before it is in the list: one that is in the
+        list and is not the kernel's any more is never found again.
         """
-        listed = list(self._shown)  # before it is asked which one is found: see above
-        found = entry_header(kernel)
+        listed = list(self._publications)  # before it is asked which one is current: see above
+        current = entry_header(kernel)
         for each in listed:
-            if each.header.address != found and not each.header.is_used:
+            if each.header.address != current and not each.header.is_used:
                 with contextlib.suppress(ValueError):  # another thread has done so
-                    self._shown.remove(each)
+                    self._publications.remove(each)
+
+
+def _parameters(tables: tuple[Table, ...]) -> Parameters:
+    """By which names arguments are given; none if tables are of different signatures."""
+    every = {table.parameters for table in tables}
+    return every.pop() if len(every) == 1 else kernel_tables.NO_PARAMETERS
 
 
 def _call_in_python(kernel: Called) -> None:
     """Let a kernel's calls no longer enter natively, by what cannot fail."""
     classes = _classes.get(kernel.family)
     if classes is not None and type(kernel) is not classes.python:
-        kernel.__class__ = classes.python  # which has the same layout
+        kernel.__class__ = classes.python  # of the same layout
 
 
-class _Shown(NamedTuple):
+class _Publication(NamedTuple):
     """A header, and what it leads to."""
 
     header: Header
     tables: tuple[Table, ...]
     api: Any
-    slow: _Slow  # another thread may have made one too
+    slow: _PythonCall  # another thread may have made one too
 
 
-class _Slow:
-    """The way through Python, for a kernel that does not keep itself alive by it."""
+class _PythonCall:
+    """A call in Python, for a kernel that does not keep itself alive by it."""
 
     def __init__(self, kernel: Called, of: NativeTables) -> None:
         self._kernel: Any = weakref.ref(kernel)
-        self._made_of = kernel.made_of
-        self.raised = _Raised(self, of)
+        self._recipe = kernel.recipe
+        self.raised = _ErrorHandler(self, of)
 
     def kernel(self) -> Any:
         """The kernel, or another one like it."""
         kernel = self._kernel()
         if kernel is None:  # it is being collected, and something in its cycle still calls it
-            make, *made_of = self._made_of
-            kernel = make(*made_of)
+            make, *recipe = self._recipe
+            kernel = make(*recipe)
         return kernel
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -312,7 +299,7 @@ class _Slow:
             raise
 
 
-class _Raised:
+class _ErrorHandler:
     """Called with what code of the user has raised in a native call, and with the call.
 
     It goes to the caller, and that code does not run again, but for two cases: it says that
@@ -320,7 +307,7 @@ class _Raised:
     does not come to that code.
     """
 
-    def __init__(self, slow: _Slow, of: NativeTables) -> None:
+    def __init__(self, slow: _PythonCall, of: NativeTables) -> None:
         self._slow: Any = weakref.ref(slow)
         self._of: Any = weakref.ref(of)
 
@@ -329,7 +316,10 @@ class _Raised:
     ) -> Any:
         slow = self._slow()
         table = next((each for each in self._of()._tables if each.address == address), None)
-        if table is None or tables.is_reached(slow.kernel(), table, register, error, args, kwargs):
+        if table is None:
+            raise error
+        kernel = slow.kernel()
+        if kernel_tables.is_reached(table, register, error, lambda: kernel.world_of(args, kwargs)):
             raise error
         return slow(*args, **kwargs)
 

@@ -44,12 +44,12 @@ class Runtime:
 
 
 _SPINS: Final = "5000"  # looks at what is waited for: 0.2 ms
-_SAID_BY: Final = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+_SPIN_VARIABLES: Final = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
-def _loaded(name: str) -> ctypes.CDLL:
+def _load_library(name: str) -> ctypes.CDLL:
     """A runtime; GNU's spins for a short while only, unless somebody has said for how long."""
-    if any(variable in os.environ for variable in _SAID_BY):
+    if any(variable in os.environ for variable in _SPIN_VARIABLES):
         return ctypes.CDLL(name)
     os.environ["GOMP_SPINCOUNT"] = _SPINS  # read while the library is loaded, and never again
     try:
@@ -63,7 +63,7 @@ def find_runtime() -> Runtime | None:
     """The OpenMP runtime of this machine, if there is one."""
     for name in _NAMES.get(sys.platform, ()):
         try:
-            library = _loaded(name)
+            library = _load_library(name)
             entry = ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
         except (OSError, AttributeError):
             continue

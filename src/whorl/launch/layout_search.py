@@ -1,8 +1,8 @@
 """The memory of known objects in, offsets out: where CPython and NumPy keep what a launch reads.
 
 Every offset is looked for in objects whose content is known, never taken from a header. What is
-not found where it should be makes the native way unavailable, with the reason; calls then go
-the plain way, which needs none of this.
+not found where it should be turns native launches off, with the reason; calls are then launched in
+Python, which needs none of this.
 """
 
 from __future__ import annotations
@@ -10,74 +10,26 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from whorl.late import dataclass
-from whorl.lazy import importing
-
 from .canary import check_layout
 from .class_layout import Marked, NotKnown, class_layout, offset_of, words_of
+from .instances import descriptor_layout, dict_layout, instance_layout
+from .object_layout import INT_DIGIT, INT_SIZE, ObjectLayout
 
-if TYPE_CHECKING:
-    from .instances import DictLayout, InstanceLayout
-
-__all__ = ["Layout", "layout"]
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Offsets in bytes, from the beginning of an object."""
-
-    type: int  # of every object
-    float_value: int
-    array_data: int
-    array_ndim: int
-    array_shape: int
-    array_strides: int
-    array_dtype: int
-    array_flags: int
-    function_code: int
-    function_defaults: int
-    type_flags: int
-    type_version: int  # of a class: another number, or 0, once it was changed
-    list_size: int
-    tuple_size: int
-    tuple_items: int
-    descriptor: int  # of a slot's descriptor, what defines it; 0: not known
-    inside: DictLayout
-    instance: InstanceLayout
-    ints: str  # how a small int says its size: "sized", "tagged", or "" for not known
-    none: str  # a new reference to None: "for ever", "counted" in its first word, or "call"
-    base_size: int  # of an object without anything
-
-    @property
-    def name(self) -> str:
-        """What stands for this layout in a key."""
-        version = "{}.{}".format(*sys.version_info[:2])
-        offsets = ",".join(_flat(getattr(self, field)) for field in self.__slots__)
-        return f"cpython-{version}-{offsets}"
-
-
-def _flat(value: Any) -> str:
-    fields = getattr(value, "__slots__", None)
-    if fields is None:
-        return str(value).replace(" ", "-")
-    return ",".join(_flat(getattr(value, field)) for field in fields)
+__all__ = ["object_layout"]
 
 
 @cache
-def layout() -> Layout:
+def object_layout() -> ObjectLayout:
     """Where things are in this process; `NotKnown` if something is not where it should be."""
-    with importing:
-        from .instances import descriptor_layout, dict_layout, instance_layout
-
     of_classes = class_layout()
     inside = dict_layout()
     if inside is None:
         raise NotKnown("a dict is not laid out as expected")
-    found = Layout(
+    found = ObjectLayout(
         type=offset_of(Marked(), id(Marked), "the class of an object"),
         float_value=offset_of(1.2345e67, _bits(1.2345e67), "a float's value"),
         array_data=_array_offset("data"),
@@ -88,6 +40,9 @@ def layout() -> Layout:
         array_flags=_array_offset("flags"),
         function_code=offset_of(_function, id(_function.__code__), "a function's code"),
         function_defaults=offset_of(_function, id(_function.__defaults__), "a function's defaults"),
+        function_keyword_defaults=offset_of(
+            _function, id(_function.__kwdefaults__), "a function's keyword defaults"
+        ),
         type_flags=of_classes.type_flags,
         type_version=_version_offset(),
         list_size=offset_of([None] * 54321, 54321, "the length of a list"),
@@ -105,7 +60,6 @@ def layout() -> Layout:
 
 
 _INTS: Final = (0, 1, -1, 5, -7, 2**15, 2**30 - 1, 1 - 2**30, 2**30, -(2**30), 2**62, -(2**63))
-INT_SIZE, INT_DIGIT = 16, 24
 
 
 def _ints() -> str:
@@ -140,7 +94,7 @@ def _none() -> str:
     return "call" if hasattr(sys, "gettotalrefcount") or not is_first else "counted"
 
 
-def _function(known: str = "by default") -> None: ...
+def _function(known: str = "by default", *, other: str = "by keyword") -> None: ...
 
 
 def _bits(number: float) -> int:

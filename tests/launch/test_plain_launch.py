@@ -1,6 +1,6 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # Kernels take their types from the arguments.
-"""Calls that are checked in Python are launched by a builtin, with the same results and errors."""
+"""Calls that are not native are launched in Python, with the same results and errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import logging
 import math
 import sys
 import threading
-import types
 import weakref
 from types import SimpleNamespace
 from typing import Any
@@ -19,25 +18,16 @@ import pytest
 
 import whorl
 from tests.kernels.native_calls import needs_native
-from whorl.kernels import native
-from whorl.launch import failure, mapped, routine, status
+from whorl.launch import failure, mapped, native_tables, routine, status
 from whorl.launch.class_layout import NotKnown
 
 pytestmark = needs_native
 
 
-def loaded(kernel: Any, which: int = -1) -> Any:
-    """What a specialization of a kernel is launched by."""
-    return kernel.specializations()[which].loaded["cpu"]
-
-
-def packed(kernel: Any, *args: Any) -> Any:
-    """What a kernel returns on the way through Python, once a builtin launches it."""
+def plainly(kernel: Any, *args: Any) -> Any:
+    """What a kernel returns when it is launched in Python, time and again."""
     for _ in range(4):
         result = kernel.call_in_python(*args)
-    made = loaded(kernel)
-    inner = made if isinstance(made, types.BuiltinFunctionType) else made.__globals__["launch"]
-    assert isinstance(inner, types.BuiltinFunctionType)
     return result
 
 
@@ -63,12 +53,12 @@ ARRAYS: list[Any] = [
 
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}{a.strides}")
-def test_arrays_of_any_layout_are_packed(array: Any) -> None:
+def test_arrays_of_any_layout_are_plainly(array: Any) -> None:
     kernel: Any = whorl.kernel(total.function)
-    assert packed(kernel, array) == kernel.interpret(array)
+    assert plainly(kernel, array) == kernel.interpret(array)
     read_only = array.view()
     read_only.flags.writeable = False
-    assert packed(kernel, read_only) == kernel.interpret(array)
+    assert plainly(kernel, read_only) == kernel.interpret(array)
 
 
 @whorl.kernel
@@ -84,9 +74,9 @@ NUMBERS: list[Any] = [
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=repr)
-def test_numbers_of_any_kind_are_packed(number: Any) -> None:
+def test_numbers_of_any_kind_are_plainly(number: Any) -> None:
     kernel: Any = whorl.kernel(mixed.function)
-    found = packed(kernel, number, number, number)
+    found = plainly(kernel, number, number, number)
     assert [str(each) for each in found] == [str(each) for each in kernel.interpret(*[number] * 3)]
     assert list(map(type, found)) == list(map(type, kernel.interpret(*[number] * 3)))
 
@@ -122,23 +112,23 @@ def nested(n):
     return n, (n, n)
 
 
-def test_members_errors_and_no_results_are_packed_too() -> None:
+def test_members_errors_and_no_results_are_launched_in_python() -> None:
     thing = SimpleNamespace(inner=SimpleNamespace(x=np.ones(2)), n=3)
-    assert packed(of_parts, thing, 2.0) == 5.0
+    assert plainly(of_parts, thing, 2.0) == 5.0
     thing.n = 4.5
     assert of_parts.call_in_python(thing, 2.0) == 6.5
-    assert packed(checked, np.arange(3.0), -1) == 2.0
+    assert plainly(checked, np.arange(3.0), -1) == 2.0
     with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 of arg:x"):
         checked.call_in_python(np.arange(3.0), 3)
-    assert packed(nothing) is None
+    assert plainly(nothing) is None
     for _ in range(5):
         assert nested.call_in_python(3) == (3, (3, 3))
 
 
-def test_calls_by_keyword_are_launched_by_it() -> None:
+def test_calls_by_keyword_come_to_the_same() -> None:
     kernel: Any = whorl.kernel(total.function)
     x = np.ones((2, 2))
-    packed(kernel, x)
+    plainly(kernel, x)
     assert kernel(x=x) == (6.0, 2, 2)
     with pytest.raises(TypeError):
         kernel(y=x)
@@ -162,9 +152,9 @@ def other(x, y):
     return x[0] + y
 
 
-def test_what_changes_is_noticed_on_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_changes_is_noticed_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones(2)
-    assert packed(scaled, x) == 2.0
+    assert plainly(scaled, x) == 2.0
     monkeypatch.setattr(sys.modules[__name__], "SCALE", 3.0)
     assert scaled.call_in_python(x) == 3.0
     monkeypatch.undo()
@@ -185,12 +175,12 @@ def test_what_changes_is_noticed_on_this_way(monkeypatch: pytest.MonkeyPatch) ->
     assert scaled.call_in_python(x) == 2.0
 
 
-def test_nothing_leaks_on_this_way() -> None:
+def test_nothing_leaks_in_python() -> None:
     kernel: Any = whorl.kernel(mixed.function)
     values: list[Any] = [np.uint64(7), np.float32(0.5), 10**9]
-    packed(kernel, *values)
+    plainly(kernel, *values)
     x = np.ones((3, 2))
-    packed(total, x)
+    plainly(total, x)
     counts = [sys.getrefcount(each) for each in (*values, x, None)]
     for _ in range(10_000):
         kernel.call_in_python(*values)
@@ -205,9 +195,9 @@ def test_nothing_leaks_on_this_way() -> None:
     assert gone() is None
 
 
-def test_threads_may_launch_at_once_on_this_way() -> None:
+def test_threads_may_launch_at_once_in_python() -> None:
     kernel: Any = whorl.kernel(nogil=True)(total.function)
-    packed(kernel, np.ones((2, 2)))
+    plainly(kernel, np.ones((2, 2)))
     right: list[bool] = []
 
     def work(n: int) -> None:
@@ -225,26 +215,26 @@ def test_threads_may_launch_at_once_on_this_way() -> None:
 @pytest.fixture
 def begun_anew(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Routines and classes as in a new process."""
-    monkeypatch.setattr(routine, "_found", {})
+    monkeypatch.setattr(routine, "_addresses", {})
     monkeypatch.setattr(failure, "_reasons", {})
-    monkeypatch.setattr(native, "_classes", {})
+    monkeypatch.setattr(native_tables, "_classes", {})
     return monkeypatch
 
 
-def test_where_layouts_are_unknown_kernels_are_still_launched_by_it(
+def test_where_layouts_are_unknown_kernels_are_launched_in_python(
     begun_anew: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def unknown() -> Any:
         raise NotKnown("an array is not laid out as others are")
 
-    begun_anew.setattr(routine, "layout", unknown)
-    begun_anew.setattr(native, "native_base", unknown)
+    begun_anew.setattr(routine, "object_layout", unknown)
+    begun_anew.setattr(native_tables, "native_base", unknown)
     assert status() == (False, "an array is not laid out as others are")
     with caplog.at_level(logging.WARNING, "whorl.launch"):
         for function in (total.function, mixed.function):
             kernel: Any = whorl.kernel(function)
             args = (np.ones((2, 2)),) if function is total.function else (1, 2, 3)
-            assert packed(kernel, *args) == kernel.interpret(*args)
+            assert plainly(kernel, *args) == kernel.interpret(*args)
             assert kernel(*args) == kernel.interpret(*args)
             assert type(kernel) is whorl.NumericKernel
     said = [record.message for record in caplog.records if "in Python" in record.message]
@@ -256,12 +246,12 @@ def test_where_no_memory_may_run_images_are_loaded_through_llvm(begun_anew: Any)
         raise mapped.Unmappable("this system lets no memory run that was written to")
 
     begun_anew.setattr(routine, "map_image", refused)
-    begun_anew.setattr("whorl.kernels.launch.map_image", refused)
+    begun_anew.setattr("whorl.launch.parts.map_image", refused)
     assert not status().on
     kernel: Any = whorl.kernel(total.function)
     x = np.ones((2, 3))
-    assert packed(kernel, x) == kernel.interpret(x) == kernel(x)
-    assert len(kernel.tables._tables) == 1  # native, through LLVM
+    assert plainly(kernel, x) == kernel.interpret(x) == kernel(x)
+    assert len(kernel.tables) == 1  # native, through LLVM
     assert status().on
 
 
@@ -269,12 +259,12 @@ def test_where_nothing_can_be_loaded_kernels_are_launched_in_python(begun_anew: 
     def refused(*args: Any) -> Any:
         raise mapped.Unmappable("no")
 
-    begun_anew.setattr(routine, "_obtained", refused)
+    begun_anew.setattr(routine, "_obtain", refused)
     kernel: Any = whorl.kernel(total.function)
     for array in ARRAYS:
         for _ in range(4):
             assert kernel(array) == kernel.interpret(array)
-    assert not isinstance(loaded(kernel), types.BuiltinFunctionType)
+    assert not len(kernel.tables)
     assert status() == (False, "the launcher could not be loaded: no")
 
 

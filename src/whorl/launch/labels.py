@@ -1,10 +1,10 @@
-"""Labels as an artifact keeps them in, the objects that the live source names out; and back."""
+"""The labels of checkpoints: from plain data to the objects that the source names, and back."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from whorl.lazy import importing
 from whorl.reads import Path, Step, World
@@ -12,11 +12,7 @@ from whorl.reads.item import key_of
 from whorl.reads.trace import Plain
 from whorl.reads.world import ABSENT
 
-from .graph import GraphStatus
-
-__all__ = ["ENDED", "is_same_label", "label_of", "labels_of", "number_of", "status_of"]
-
-ENDED: Final = GraphStatus(yielded=False)
+__all__ = ["is_same_label", "label_of", "labels_of", "number_of"]
 
 
 def label_of(plain: Plain, world: World) -> Any:
@@ -36,11 +32,6 @@ def label_of(plain: Plain, world: World) -> Any:
 def labels_of(plain: Plain, world: World) -> tuple[Any, ...]:
     """The objects that all labels are, in order."""
     return tuple(label_of(each, world) for each in plain)
-
-
-def status_of(plain: Plain, number: int, world: World) -> GraphStatus:
-    """How a launch ended: at the checkpoint of a number, counted from one, or not at all."""
-    return GraphStatus(True, label_of(plain[number - 1], world)) if number else ENDED
 
 
 def number_of(wanted: object, labels: Sequence[Any], kernel: str) -> int:

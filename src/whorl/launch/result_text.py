@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["RESULTS", "counted_text", "none_text"]
+__all__ = ["RESULTS", "none_text", "object_text"]
 
 
 def none_text(none: str) -> str:
@@ -34,89 +34,6 @@ def object_text(none: str) -> str:
   %counted_by = zext i1 %is_mortal to i32
   %object_more = add i32 %object_counted, %counted_by
   store i32 %object_more, ptr %object"""
-
-
-def counted_text(none: str) -> str:
-    """How references to anything are counted, where a layout says this of None.
-
-    The last one is left to Python, which knows what follows.
-    """
-    return _COUNTED.get(none, _COUNTED_BY_CALLS)
-
-
-_COUNTED: Final = {
-    "counted": """
-define internal void @counted_more(ptr %object) alwaysinline {{
-  %count = load i64, ptr %object
-  %more = add i64 %count, 1
-  store i64 %more, ptr %object
-  ret void
-}}
-
-define internal void @counted_less(ptr %object) alwaysinline {{
-entry:
-  %count = load i64, ptr %object
-  %is_last = icmp eq i64 %count, 1
-  br i1 %is_last, label %last, label %others
-others:
-  %less = sub i64 %count, 1
-  store i64 %less, ptr %object
-  ret void
-last:
-  %drop = call ptr @recorded(i64 {r_Py_DecRef})
-  call void %drop(ptr %object)
-  ret void
-}}
-""",
-    # The lower half says so of what lives for ever, by its sign.
-    "for ever": """
-define internal void @counted_more(ptr %object) alwaysinline {{
-entry:
-  %count = load i32, ptr %object
-  %is_mortal = icmp sge i32 %count, 0
-  br i1 %is_mortal, label %mortal, label %end
-mortal:
-  %more = add i32 %count, 1
-  store i32 %more, ptr %object
-  ret void
-end:
-  ret void
-}}
-
-define internal void @counted_less(ptr %object) alwaysinline {{
-entry:
-  %count = load i32, ptr %object
-  %is_many = icmp sgt i32 %count, 1
-  br i1 %is_many, label %others, label %few
-others:
-  %less = sub i32 %count, 1
-  store i32 %less, ptr %object
-  ret void
-few:
-  %is_last = icmp eq i32 %count, 1
-  br i1 %is_last, label %last, label %end
-last:
-  %drop = call ptr @recorded(i64 {r_Py_DecRef})
-  call void %drop(ptr %object)
-  ret void
-end:
-  ret void
-}}
-""",
-}
-_COUNTED_BY_CALLS: Final = """
-define internal void @counted_more(ptr %object) alwaysinline {{
-  %add = call ptr @recorded(i64 {r_Py_IncRef})
-  call void %add(ptr %object)
-  ret void
-}}
-
-define internal void @counted_less(ptr %object) alwaysinline {{
-  %drop = call ptr @recorded(i64 {r_Py_DecRef})
-  call void %drop(ptr %object)
-  ret void
-}}
-"""
 
 
 RESULTS: Final = """

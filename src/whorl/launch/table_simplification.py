@@ -1,4 +1,4 @@
-"""The operations of a table in, the same checks out with less to load.
+"""The simplification of a table: its operations in, the same checks out with less to load.
 
 A global that has to be the very object it was needs no register: it is enough to see that its name
 still leads there. What else is checked of such an object is checked where it lies, and all such
@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 from typing import Final, TypeAlias
 
-from .layout import layout
+from .layout_search import object_layout
 from .native import KINDS, OP_WORDS
 
-__all__ = ["ALL_BITS", "Fixed", "without_detours"]
+__all__ = ["ALL_BITS", "Fixed", "Row", "simplify"]
 
 ALL_BITS: Final = (1 << 64) - 1
 HALF: Final = (1 << 32) - 1
@@ -28,9 +28,7 @@ Row: TypeAlias = list[int]
 _SAME, _CLASS, _TYPE, _CODE = (KINDS[name] for name in ("SAME", "CLASS", "TYPE", "CODE"))
 
 
-def without_detours(
-    first: list[Row], then: list[Row], fixed: Fixed, loaded: AbstractSet[int]
-) -> None:
+def simplify(first: list[Row], then: list[Row], fixed: Fixed, loaded: AbstractSet[int]) -> None:
     """Let globals that have to be the same object not be loaded; what they need else is fixed.
 
     `loaded` are registers that others than these operations look into.
@@ -62,7 +60,7 @@ def without_detours(
 
 def _fix(check: Row, found: int, words: Fixed) -> bool:
     """Say a check of an object in words of its own; whether that can be."""
-    at = layout()
+    at = object_layout()
     kind, _, _, a, b, *_ = check
     if kind == _SAME:
         return True

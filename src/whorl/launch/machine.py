@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from whorl.launch.mapped import REFUSED, is_executable
 from whorl.lazy import importing
 from whorl.locks import RLock
 
 from .level import host_level
+from .mapped import REFUSED, is_executable
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm

@@ -1,4 +1,4 @@
-"""A loaded kernel and the facts of a call in, what launches calls like it out.
+"""A loaded kernel and the facts of a call in, the table that launches calls like it out.
 
 Everything here is for kernels that are called more than a few times, and imported when the first
 one is: a process that calls each kernel once or twice needs none of it.
@@ -12,58 +12,41 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from whorl.launch.members import BARE
-from whorl.launch.routine import Routines, api_table, routines
-from whorl.launch.selector import Marks, header_of
-from whorl.launch.table import Chosen, Launch, NotNative, SlotWords, Table, table_of
-from whorl.lazy import importing
 from whorl.reads import Aspect, Path, Read, Shape, World
 from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
+from whorl.reads.signals import is_of_signal_handler
 
-from .graph import GraphStatus
-from .labels import ENDED, labels_of
-from .launch import Parts
+from .graph_status import ENDED, GraphStatus
+from .labels import labels_of
+from .launch_record import CHECKPOINT, offsets
 from .level import host_level
-from .machine import load_functions, machine_code
-from .packing import packed_launch, result_plan
-from .record import CHECKPOINT, offsets
+from .members import BARE
+from .routine import api_table, launcher_at
 from .runtime import parallel_address, thread_count
-from .types import ArrayType, Scalar
+from .selector import NO_PARAMETERS, Marks, Parameters, header_of
+from .slot_types import ArrayType, Scalar
+from .table import Choice, Launch, NotNative, SlotWords, Table, table_of
 
 if TYPE_CHECKING:
-    from .kernel import NumericKernel
-    from .native import Called
+    from whorl.store import Cache
+
+    from .native_call import NativeCall
 
 __all__ = [
-    "NO_MARKS", "NotNative", "Once", "api_of_all", "header_of", "is_reached", "live_facts",
-    "packed_for",
-    "routines_for", "table_for",
+    "NO_MARKS", "NO_PARAMETERS", "NotNative", "api_of_all", "header_of", "is_reached", "launcher",
+    "table_for",
 ]  # fmt: skip
 
 NO_MARKS: Final = Marks({})
+_LABEL: Final = "from_checkpoint"
 _PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
+_ANY_NUMBER: Final = 0x04 | 0x08  # flags of code: *args, **kwargs
 
 
-def routines_for(kernel: Called) -> Routines | None:
-    """The launcher and the packer, from where the kernel keeps what it compiles."""
-    level = host_level()
-    return routines(
-        kernel._cache,
-        level,
-        lambda text: machine_code(text, level, effort=2),  # as quick, made sooner
-        lambda code, names: load_functions(code, names, level),
-    )
-
-
-def packed_for(
-    kernel: NumericKernel, parts: Parts, python: Callable[..., Any]
-) -> Callable[..., Any]:
-    """A builtin that launches like a generated function; that one, where there is none."""
-    found = routines_for(kernel)
-    if found is None:
-        return python
-    return packed_launch(parts, kernel.function, python, found.packed, api_of_all())
+def launcher(cache: Cache) -> int | None:
+    """The address of the launcher, from where a kernel keeps what it compiles."""
+    return launcher_at(cache, host_level())
 
 
 @cache
@@ -72,12 +55,10 @@ def api_of_all() -> Any:
     return api_table()
 
 
-def table_for(shape: Shape, world: Once, parts: Parts, number: int, given: int) -> Table:
-    """The table for calls that read the same as this one; `NotNative` if there is none.
-
-    With a number it is for calls that resume from the checkpoint of that number. So many
-    arguments are given; the others are those of the function's defaults.
-    """
+def table_for(call: NativeCall) -> Table:
+    """The table for calls that read the same as this one; `NotNative` if there is none."""
+    world = Once(call.world)
+    parts, number = call.parts, call.number
     first, results = offsets([type for _, type in parts.slots])
     slots = {
         path: _slot_words(type, word, is_lean=place in parts.lean)
@@ -89,11 +70,11 @@ def table_for(shape: Shape, world: Once, parts: Parts, number: int, given: int) 
         parts.printer,
     )
     template[CHECKPOINT] = number
-    count, plan = result_plan(parts.result, results)
+    count, plan = _result_plan(parts.result, results)
     labels: tuple[Any, ...] = ()
     if parts.checkpoints is not None:
         labels = labels_of(parts.checkpoints, cast("World", world))
-        plan = Chosen(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
+        plan = Choice(CHECKPOINT, (ENDED, *(GraphStatus(True, label) for label in labels)))
     launch = Launch(
         parts.address,
         ctypes.addressof(template),
@@ -103,20 +84,29 @@ def table_for(shape: Shape, world: Once, parts: Parts, number: int, given: int) 
         parts.releases,
         keeps=parts.releases or parts.polls,
     )
-    resumed = (labels[number - 1],) if number else ()
-    names = list(world.arguments)
-    table = table_of(shape, slots, world, names, launch, *resumed, given=given)
-    table.kept.append(template)
+    label = (labels[number - 1],) if number else ()
+    parameters = _parameters(world, is_labelled=bool(number))
+    table = table_of(call.known.shape, slots, world, parameters, launch, *label, given=call.given)
+    table.references.append(template)
+    table.owner = parts
+    table.facts = live_facts(call.known.shape, cast("World", world))
     return table
 
 
+def _parameters(world: Once, *, is_labelled: bool) -> Parameters:
+    """The parameters of a function, and that of its `resume`, which is by keyword alone."""
+    code = world.function.__code__
+    if code.co_flags & _ANY_NUMBER:
+        raise NotNative("it takes any number of arguments")
+    names: list[str | None] = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    names[: code.co_posonlyargcount] = [None] * code.co_posonlyargcount
+    if is_labelled:
+        names = [None if name == _LABEL else name for name in names] + [_LABEL]
+    return Parameters(tuple(names), code.co_argcount)
+
+
 def is_reached(
-    called: Any,
-    table: Table,
-    register: int,
-    error: Exception,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    table: Table, register: int, error: Exception, world_of: Callable[[], World]
 ) -> bool:
     """Whether a call comes to what is read into a register of a table, and raises this there.
 
@@ -124,19 +114,13 @@ def is_reached(
     absent is not raised: that is for the compiler to judge. A handler of a signal can raise
     anywhere, and what it raises is always the caller's.
     """
-    with importing:
-        from whorl.reads.signals import is_of_signal_handler
-
     path = table.paths.get(register)
     if path is None or is_of_signal_handler(error):
         return True
     absent = LookupError if path.steps[-1].operation == "item" else AttributeError
     if isinstance(error, absent):
         return False
-    kernel: NumericKernel = getattr(called, "kernel", called)
-    given = {name: value for name, value in kwargs.items() if name != "from_checkpoint"}
-    values = kernel._binding.bind(*args, **given)
-    world = Once(kernel.world(values, kernel.compiler.target()))
+    world = Once(world_of())
     before = tuple(takewhile(lambda read: not _leads_through(read, path), table.shape.reads))
     count = sum(3 if read.aspect is Aspect.ARRAY else 1 for read in before)
     facts = live_facts(Shape(before), cast("World", world))
@@ -144,7 +128,7 @@ def is_reached(
 
 
 def _leads_through(read: Read, path: Path) -> bool:
-    """Whether something is on the way to what is read."""
+    """Whether a read passes a path."""
     return any(
         (each.root, each.name, each.steps[: len(path.steps)]) == (path.root, path.name, path.steps)
         for each in (read.path, *read.beside)
@@ -155,3 +139,19 @@ def _slot_words(type: Scalar | ArrayType, word: int, *, is_lean: bool) -> SlotWo
     if isinstance(type, ArrayType):
         return SlotWords("array", word, BARE if is_lean else int(type.has_strides))
     return SlotWords(_PYTHON[type.kind] if type.weak else "scalar", word)
+
+
+def _result_plan(result: Any, word: int) -> tuple[int, Any]:
+    """How many words the results take, and what each is; `NotNative` for what is not made so."""
+    if result is None:
+        return 0, None
+    if result[0] == "number":
+        return 1, (result[1], result[2], word)
+    plan = []
+    for i, part in enumerate(result[1]):
+        if part is None or part[0] != "number":
+            raise NotNative("it returns tuples in tuples")
+        plan.append((part[1], part[2], word + i))
+    if not plan:
+        raise NotNative("it returns an empty tuple")
+    return len(plan), tuple(plan)

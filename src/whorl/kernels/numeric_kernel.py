@@ -1,0 +1,206 @@
+"""The decorator of the kernel language, and what a kernel offers beside being called."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any, Literal, cast, overload
+
+import numpy as np
+
+from whorl.jit import Kernel
+from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
+from whorl.launch import machine
+from whorl.launch.launched_kernel import LaunchedKernel
+from whorl.launch.level import check_level
+from whorl.launch.native_tables import native_classes
+from whorl.launch.parts import unpacked
+from whorl.lazy import importing
+from whorl.store import Cache
+
+from .compiler import KernelCompiler
+
+__all__ = ["NumericKernel", "kernel"]
+
+Form = Literal["ir", "llvm", "optimised", "asm"]
+
+
+class NumericKernel(LaunchedKernel):
+    """A kernel of whorl's own language. Made by `whorl.kernel`."""
+
+    compiler: KernelCompiler
+    _can_say_otherwise = False  # it is whorl's own
+
+    def reaches_checkpoints(self, instance: object) -> bool:
+        """Whether the code could come to a checkpoint when it is a method of an object."""
+        with importing:
+            from .reach import reached
+
+        return reached(self.function, (instance,)).has_checkpoints
+
+    def _again(self, choices: Choices) -> Kernel:
+        return _new_kernel(self.function, self.compiler, choices, self._own_cache)
+
+    def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the function as plain Python, with the same results: for pdb, and for tests.
+
+        >>> import whorl
+        >>> @whorl.kernel
+        ... def double(n: int):
+        ...     return 2 * n
+        >>> double.interpret(21)
+        42
+        """
+        with importing:
+            from .reach import reached
+
+        with np.errstate(all="ignore"):
+            found = reached(self.function, (*args, *kwargs.values()))
+            if not found.graph:
+                return _as_python(self.function(*args, **kwargs))
+            with importing:
+                from .interpreter import interpreted  # graphs are walked
+
+            return _as_python(interpreted(self.function, args, kwargs, found, self._name))
+
+    def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+        """What `resume` does, as plain Python."""
+        with importing:
+            from .interpreter import interpreted
+            from .reach import reached
+
+        with np.errstate(all="ignore"):
+            found = reached(self.function, (*args, *kwargs.values()))
+            return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
+
+    def inspect(self, form: Form = "ir", which: int = -1) -> str:
+        """The program of a specialization: as "ir", "llvm", "optimised" LLVM, or "asm".
+
+        `which` counts the specializations that are in memory, the last one by default.
+        """
+        if form not in ("ir", "llvm", "optimised", "asm"):
+            raise ValueError(f"the forms are ir, llvm, optimised and asm, not {form!r}")
+        made = self.specializations()
+        if not made:
+            raise LookupError(f"{self._name} has not been called yet: nothing is compiled")
+        artifact = made[which].artifact
+        if form in ("ir", "llvm"):
+            return unpacked(artifact, form).decode()
+        show = machine.assembly if form == "asm" else machine.optimised_text
+        return show(unpacked(artifact, "llvm").decode(), artifact.metadata["level"])
+
+    def with_options(self, **options: Any) -> NumericKernel:
+        """The same function with some options of `whorl.kernel` as given.
+
+        It is a new kernel; this one stays as it is.
+
+        >>> import numpy as np, whorl
+        >>> @whorl.kernel
+        ... def pick(x, i):
+        ...     return x[i]
+        >>> pick.with_options(debug=True)(np.zeros(4), 9)
+        Traceback (most recent call last):
+        ...
+        IndexError: ...index 9 is out of bounds for axis 0 of arg:x, of size 4...
+        """
+        said = {**self._said(), "store": self._own_cache}
+        unknown = options.keys() - said.keys()
+        if unknown:
+            raise TypeError(
+                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(sorted(said))}"
+            )
+        return kernel(**cast("Any", said | options))(self.function)
+
+    def _is_variant_of(self, other: Kernel) -> bool:
+        return (
+            isinstance(other, NumericKernel)
+            and other.function is self.function
+            and other._own_cache is self._own_cache
+        )
+
+    def _said(self) -> dict[str, Any]:
+        compiler, choices = self.compiler, self.choices
+        return {
+            "cache": choices.cache,
+            "debug": compiler.debug,
+            "nogil": compiler.nogil,
+            "on_drift": choices.on_drift,
+            "target": compiler.level,
+        }
+
+    def _before_compile(self) -> None:
+        machine.binding()
+
+
+NumericKernel.family = NumericKernel
+
+
+def _new_kernel(
+    function: types.FunctionType, compiler: KernelCompiler, choices: Choices, store: Cache | None
+) -> NumericKernel:
+    """A kernel that can become native, where there are native launches."""
+    classes = native_classes(NumericKernel)
+    cls = NumericKernel if classes is None else classes.python
+    return cast("NumericKernel", cls(function, compiler, choices, store))
+
+
+def _as_python(value: Any) -> Any:
+    """Numbers as Python has them, as compiled kernels return them."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return value.item()
+    if isinstance(value, tuple):
+        return tuple(map(_as_python, value))
+    return value
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> NumericKernel: ...
+@overload
+def kernel(
+    *,
+    debug: bool | None = None,
+    target: str | None = None,
+    nogil: bool = False,
+    on_drift: OnDrift = "recompile",
+    cache: CacheMode = "disk",
+    store: Cache | None = None,
+) -> Callable[[Callable[..., Any]], NumericKernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    debug: bool | None = None,
+    target: str | None = None,
+    nogil: bool = False,
+    on_drift: OnDrift = "recompile",
+    cache: CacheMode = "disk",
+    store: Cache | None = None,
+) -> NumericKernel | Callable[[Callable[..., Any]], NumericKernel]:
+    """Compile a function over NumPy arrays and numbers when it is called, and keep the result.
+
+    `debug` checks indices, integer divisors and powers; `target` is a level such as "x86-64-v3";
+    `nogil` lets other threads run meanwhile. `on_drift`, `cache` and `store` are as for
+    `whorl.jit`.
+
+    >>> import numpy as np, whorl
+    >>> @whorl.kernel
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in range(x.size):
+    ...         s += x[i]
+    ...     return s
+    >>> total(np.arange(4.0))
+    6.0
+    """
+    check_choices(on_drift, cache, store)
+    if target is not None:
+        check_level(target)
+
+    def decorate(function: Callable[..., Any]) -> NumericKernel:
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"whorl.kernel compiles functions, not {type(function).__name__}")
+        compiler = KernelCompiler(target, debug, nogil)
+        choices = Choices({}, on_drift, cache, False)
+        return _new_kernel(function, compiler, choices, store)
+
+    return decorate if function is None else decorate(function)

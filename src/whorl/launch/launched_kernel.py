@@ -1,0 +1,213 @@
+"""A kernel as it is called: in Python at first, natively once it was called a few times."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from whorl.calls.events import audits, listeners
+from whorl.fingerprint.lookup import uncounted
+from whorl.jit import Kernel, Target
+from whorl.jit.compiler import target_of
+from whorl.jit.key import function_name
+from whorl.lazy import importing, load
+from whorl.settings import current
+
+from .bound_kernel import BoundKernel
+from .launch_errors import Changed, never_the_same
+from .native_call import NativeCall
+from .native_tables import NativeTables, alive
+from .plain_launch import PlainLaunch
+
+if TYPE_CHECKING:
+    from whorl.jit.specialization import Specialization
+    from whorl.reads import World
+
+__all__ = ["LaunchedKernel"]
+
+TRIES: Final = 20  # of a call, while what it reads changes
+Start = Callable[[PlainLaunch, Sequence[Any]], int]
+
+
+@uncounted("_has_checkpoints", "_reaching", "python_calls", "resume", "tables")
+class LaunchedKernel(Kernel):
+    """A kernel whose specializations are machine code with a launch record."""
+
+    family: type[LaunchedKernel]  # the public class, whichever kind of it an object is
+    interpret: Callable[..., Any]
+    interpret_resumed: Callable[..., Any]
+
+    def __init__(self, function: types.FunctionType, *rest: Any) -> None:
+        self.tables = NativeTables(function_name(function))
+        self.python_calls = 0
+        self._reaching: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+        self._has_checkpoints = False  # one of the specializations that were loaded
+        super().__init__(function, *rest)
+        alive.add(self)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        if self._has_checkpoints or self._may_have_checkpoints(instance):
+            return BoundKernel(self, instance)
+        return types.MethodType(self, instance)
+
+    def _may_have_checkpoints(self, instance: object) -> bool:
+        """Whether the code could come to a checkpoint: worked out once for each class."""
+        cls = type(instance)
+        found = self._reaching.get(cls)
+        if found is None:
+            found = self._reaching[cls] = self.reaches_checkpoints(instance)
+        return found
+
+    def reaches_checkpoints(self, instance: object) -> bool:
+        """Whether the code could come to a checkpoint when it is a method of an object."""
+        raise NotImplementedError
+
+    # -- calling ------------------------------------------------------------------------
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Compile if need be, and run."""
+        try:
+            return self.call_in_python(*args, **kwargs)
+        except Exception as error:
+            load("whorl.frames").show_users_frames(error)
+            raise
+
+    def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
+        """A call that is not, or not yet, launched natively."""
+        if current().interpret.value:
+            return self.interpret(*args, **kwargs)
+        result = self.launch_in_python(args, kwargs)
+        self.make_native(self, args, kwargs)
+        return result
+
+    def launch_in_python(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: Start | None = None
+    ) -> Any:
+        """Find or compile the specialization of a call, and launch it in Python.
+
+        What was checked is what is launched with: a member that is of another type by the time
+        its slot is read makes the call begin again. `start` works out the checkpoint to begin at.
+        """
+        for _ in range(TRIES):
+            launch, values, _, target = self._prepared(*args, **kwargs)
+            assert isinstance(launch, PlainLaunch)
+            try:
+                slots = launch.read(values)
+            except Changed as changed:
+                path = changed.path
+                found = self._read_once(values, target)
+                if found is None:
+                    continue
+                launch, slots = found
+            number = 0 if start is None else start(launch, values)
+            return launch.enter(slots, values, number)
+        raise never_the_same(self._name, path)
+
+    def _read_once(
+        self, values: tuple[Any, ...], target: Target
+    ) -> tuple[PlainLaunch, Sequence[Any]] | None:
+        """What to launch with which slots, by reading each member once and for all; None if no
+        specialization in memory is for that."""
+        with importing:
+            from whorl.reads.once import Once
+            from whorl.reads.replay import live_facts
+
+        for known in self._shapes.young.get(target.architecture, ()):
+            once = cast("World", Once(self.world(values, target)))
+            facts = live_facts(known.shape, once, by_identity=self._by_identity)
+            found = known.by_facts.get(facts)
+            if found is not None:
+                launch = cast("PlainLaunch", self._load(found[0], target))
+                return launch, [once.find(path) for path, _ in launch.parts.slots]
+        return None
+
+    def world_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> World:
+        """The world of a call."""
+        return self.world(self._binding.bind(*args, **kwargs), target_of(self.compiler))
+
+    def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+        """Launch it from a checkpoint on: its block, and all that follows.
+
+        Nothing before the block runs. It is as valid in another process as in this one.
+
+        >>> import numpy as np, whorl
+        >>> @whorl.kernel
+        ... def steps(x, stop):
+        ...     x[0] += 1
+        ...     with whorl.checkpoint(7, yield_on=stop):
+        ...         x[1] += 1
+        ...     x[2] += 1
+        >>> x, stop = np.zeros(3), np.ones((), np.int32)
+        >>> status = steps(x, stop)
+        >>> stop[()] = 0
+        >>> steps.resume(x, stop, from_checkpoint=status.checkpoint)
+        GraphStatus(yielded=False, checkpoint=None)
+        >>> x.tolist()
+        [1.0, 2.0, 1.0]
+        """
+        with importing:
+            from .resumption import resumption_of
+
+        # From now on the attribute is an object that can become native.
+        resumption = self.__dict__.setdefault("resume", resumption_of(self))
+        try:
+            return resumption(*args, from_checkpoint=from_checkpoint, **kwargs)
+        except Exception as error:
+            load("whorl.frames").show_users_frames(error)
+            raise
+
+    # -- native launches ----------------------------------------------------------------
+
+    def make_native(
+        self, called: Any, args: tuple[Any, ...], kwargs: dict[str, Any], number: int = 0
+    ) -> None:
+        """Let calls like this one enter natively from now on, if it is time to try.
+
+        With a number they are calls of `resume` from the checkpoint of that number.
+        """
+        tables: NativeTables = called.tables
+        called.python_calls += 1
+        if called.python_calls < tables.try_at or listeners or audits:
+            return
+        is_made = self._add_table_for(called, args, kwargs, number)
+        tables.note_try(called.python_calls, is_made=is_made)
+
+    def _add_table_for(
+        self, called: Any, args: tuple[Any, ...], kwargs: dict[str, Any], number: int
+    ) -> bool:
+        tables: NativeTables = called.tables
+        epoch = tables.epoch
+        if self.choices.cache == "process" or tables.is_off:
+            return False
+        values, target = self._binding.bind(*args, **kwargs), target_of(self.compiler)
+        for known in self._shapes.young.get(target.architecture, ()):
+            found = known.by_facts.get(known.replay(values, target.properties))
+            launch = None if found is None else found[0].loaded.get(target.device)
+            if isinstance(launch, PlainLaunch):
+                world, given = self.world(values, target), (len(args), frozenset(kwargs))
+                call = NativeCall(known, found, world, launch.parts, given, number)
+                return tables.add(called, call, epoch, self._cache)
+        return False
+
+    @property
+    def recipe(self) -> tuple[Any, ...]:
+        """How to make another one."""
+        return (self.family, self.function, self.compiler, self.choices, self._own_cache)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.tables.drop(self)
+        resumption = self.__dict__.get("resume")
+        tables = getattr(resumption, "tables", None)
+        if isinstance(tables, NativeTables):  # and not what somebody has put in its place
+            tables.drop(cast("Any", resumption))
+
+    def _made_callable(self, specialization: Specialization, target: Target) -> Any:
+        launch = super()._made_callable(specialization, target)
+        launch.function = self.function
+        self._has_checkpoints |= launch.parts.checkpoints is not None
+        return launch

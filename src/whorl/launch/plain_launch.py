@@ -1,0 +1,226 @@
+"""The plain launch: a loaded kernel in, a callable out that packs its record in Python.
+
+This is the reference for the native launch, and launches the calls that are not native. What does
+not change from call to call is worked out once: the order of the arguments, and how each slot is
+read, checked and put down. Measured by `bench/launch.py`: 3 µs with three arrays and an int.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import types
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.late import NamedTuple
+from whorl.lazy import importing
+from whorl.reads.array_flags import flags_of
+from whorl.reads.trace import Path, Plain
+from whorl.reads.world import World, walk
+
+from .graph_status import ENDED, GraphStatus
+from .launch_errors import Changed, not_packed
+from .launch_record import CHECKPOINT, RESULTS, STATUS, format_of, offsets, words_of
+from .parts import Parts
+from .runtime import parallel_address, thread_count
+from .slot_types import ArrayType, Scalar, is_scalar_value, scalar_of_value
+
+__all__ = ["PlainLaunch"]
+
+_PYTHON: Final = {"b": bool, "i": int, "f": float}
+_record: Final = lru_cache(256)(struct.Struct)  # many kernels are called alike
+_start_of: Final = (ctypes.c_char * 0).from_buffer
+_address_of: Final = ctypes.addressof
+_number_at: Final = struct.Struct("<q").unpack_from
+
+
+class _Kind(NamedTuple):
+    """How an array is put down."""
+
+    is_buffer: bool  # its buffer says where it is
+    has_extents: bool
+    has_strides: bool
+
+
+_NUMBER: Final = _Kind(False, False, False)
+
+
+class _Member:
+    """A slot that is not an argument itself, but read from one, or from the function's world."""
+
+    def __init__(self, path: Path, wanted: Scalar | ArrayType, argument: int) -> None:
+        self._path = path
+        self._wanted = wanted
+        self._argument = argument  # -1: a global, or something of the function
+        self._mask = self._bits = self._ndim = 0
+        if isinstance(wanted, Scalar):
+            self._class: Any = _PYTHON[wanted.kind] if wanted.weak else wanted.dtype.type
+            self._dtype = None
+        else:
+            self._class, self._dtype, self._ndim = np.ndarray, wanted.element.dtype, wanted.ndim
+            self._mask, self._bits = flags_of(wanted.layout, writeable=wanted.writeable)
+
+    def read(self, launch: PlainLaunch, values: Sequence[Any]) -> Any:
+        """What is there now; `Changed` if it is not of the type that the code is for."""
+        if self._argument < 0:
+            value: Any = launch.world(values).find(self._path)
+        else:
+            value = values[self._argument]
+            for step in self._path.steps:
+                value = walk(value, step)
+        if type(value) is self._class and (
+            self._dtype is None
+            or (
+                value.dtype is self._dtype
+                and value.ndim == self._ndim
+                and value.flags.num & self._mask == self._bits
+            )
+        ):
+            return value
+        if not _fits(value, self._wanted):  # which knows what is unusual, too
+            raise Changed(self._path)
+        return value
+
+
+class PlainLaunch:
+    """Launches a kernel with the values of its parameters, in their order."""
+
+    def __init__(self, parts: Parts, function: types.FunctionType | None = None) -> None:
+        self.parts = parts
+        self.function = function  # for globals and closures among the slots, and for labels
+        types_of_slots = [type for _, type in parts.slots]
+        self._slots = [_source(path, type, parts.parameters) for path, type in parts.slots]
+        self._is_direct = self._slots == list(range(len(parts.parameters)))
+        self._kinds = [
+            _kind(type, is_lean=number in parts.lean) for number, type in enumerate(types_of_slots)
+        ]
+        formats = list(_formats(parts.result))
+        words = [
+            "q" + "8x" * (words_of(type) - 1) if number in parts.lean else format_of(type)
+            for number, type in enumerate(types_of_slots)
+        ]
+        record = _record("<8q" + "".join(words) + "8x" * len(formats))
+        self._pack = record.pack
+        self._copy = (ctypes.c_char * record.size).from_buffer_copy
+        self._unpack = _record("<" + "".join(formats)).unpack_from
+        self._results = 8 * offsets(types_of_slots)[1]
+        self._entry: Callable[[Any], None] = _prototype(parts.releases)(parts.address)
+        self._is_parallel, self._can_fail = parts.is_parallel, parts.can_fail
+        self._printer, self._result = parts.printer, parts.result
+        self._checkpoints = parts.checkpoints
+
+    def __call__(self, /, *values: Any) -> Any:
+        """The kernel's result."""
+        return self.enter(self.read(values), values)
+
+    def world(self, values: Sequence[Any]) -> World:
+        """Where labels, globals and variables of closures are looked up."""
+        if self.function is None:
+            raise TypeError("the kernel reads globals: it is loaded together with its function")
+        return World(self.function, dict(zip(self.parts.parameters, values, strict=True)))
+
+    def read(self, values: tuple[Any, ...]) -> Sequence[Any]:
+        """The values of all slots: each path is walked once. `Changed` if one is of another type
+        than when its facts were taken."""
+        if self._is_direct:
+            return values
+        return [
+            values[slot] if type(slot) is int else slot.read(self, values)  # type: ignore[union-attr]
+            for slot in self._slots
+        ]
+
+    def enter(self, slots: Sequence[Any], values: Sequence[Any], start: int = 0) -> Any:
+        """Pack the record of these slots, run the machine code, and make the result.
+
+        `start` is the number of the checkpoint to resume from. `values` are those of the
+        parameters: labels may be found there.
+        """
+        words: list[Any] = []
+        for value, kind in zip(slots, self._kinds):  # noqa: B905  # as many as there are slots
+            if kind is _NUMBER:
+                words.append(value)
+                continue
+            words.append(_address_of(_start_of(value)) if kind.is_buffer else value.ctypes.data)
+            if kind.has_extents:
+                words += value.shape
+                if kind.has_strides:
+                    words += value.strides
+        head = (thread_count(), parallel_address()) if self._is_parallel else (1, 0)
+        try:
+            record = self._copy(self._pack(*head, self._printer, 0, 0, 0, 0, start, *words))
+        except struct.error as error:
+            not_packed(self.parts.slots, error, slots)
+        self._entry(record)
+        if self._can_fail and _number_at(record, 8 * STATUS)[0]:
+            self.parts.failed(record.raw[8 * STATUS : 8 * STATUS + 32])
+        if self._checkpoints is not None:
+            number = _number_at(record, 8 * CHECKPOINT)[0]
+            return self._yielded(number, values) if number else ENDED
+        if self._result is None:
+            return None
+        return _build(self._result, iter(self._unpack(record, self._results)))
+
+    def _yielded(self, number: int, values: Sequence[Any]) -> GraphStatus:
+        with importing:
+            from .labels import label_of
+
+        return GraphStatus(True, label_of(self._checkpoints[number - 1], self.world(values)))
+
+
+@cache
+def _prototype(releases: bool) -> Any:
+    """The class of functions of a record. `ctypes` would make another one each time."""
+    return (ctypes.CFUNCTYPE if releases else ctypes.PYFUNCTYPE)(None, ctypes.c_void_p)
+
+
+def _source(path: Path, type: Scalar | ArrayType, parameters: tuple[str, ...]) -> int | _Member:
+    """Where the value of a slot comes from: the number of an argument, or a member."""
+    argument = parameters.index(path.name) if path.root == "arg" else -1
+    return argument if argument >= 0 and not path.steps else _Member(path, type, argument)
+
+
+def _kind(type: Scalar | ArrayType, *, is_lean: bool) -> _Kind:
+    """How a slot is put down. Only a writeable buffer says where it is, at a fifth of the cost."""
+    if isinstance(type, Scalar):
+        return _NUMBER
+    is_buffer = type.layout == "C" and type.writeable
+    return _Kind(is_buffer, not is_lean and type.ndim > 0, type.has_strides)
+
+
+def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
+    """Whether a value is of a slot's type."""
+    with importing:
+        from whorl.reads.signature import NoSignature, array_signature
+
+    if isinstance(wanted, Scalar):
+        return is_scalar_value(value) and scalar_of_value(value) == wanted
+    access = "rw" if wanted.writeable else "r"
+    signature = ("array", wanted.element.dtype.str, wanted.ndim, wanted.layout, access)
+    try:
+        return bool(array_signature(value) == signature)
+    except NoSignature:
+        return False
+
+
+def _formats(result: Plain) -> Iterator[str]:
+    """How each number of a result is unpacked."""
+    if result is None:
+        return
+    if result[0] == "tuple":
+        for part in result[1]:
+            yield from _formats(part)
+    else:
+        yield RESULTS[result[1], result[2]]
+
+
+def _build(result: Plain, numbers: Iterator[Any]) -> Any:
+    """A result of its numbers, in order."""
+    if result is None:
+        return None
+    if result[0] == "tuple":
+        return tuple(_build(part, numbers) for part in result[1])
+    return next(numbers)

@@ -1,0 +1,126 @@
+"""Types of what a kernel is launched with: numbers and arrays, as a compile may know them.
+
+A Python number is weak: it takes the type of what it meets (`1.5` times a float32 is a
+float32). Numbers that come from arrays and NumPy scalars are strong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from whorl.late import dataclass, replace
+
+__all__ = [
+    "WEAK_BOOL",
+    "WEAK_FLOAT",
+    "WEAK_INT",
+    "ArrayType",
+    "Scalar",
+    "is_scalar_value",
+    "scalar_of_dtype",
+    "scalar_of_value",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number: its kind as in a dtype ("b", "i", "u" or "f"), its bits, and whether it is weak.
+
+    >>> str(Scalar("f", 32)), str(Scalar("i", 64, weak=True))
+    ('f32', 'int')
+    """
+
+    kind: str
+    bits: int
+    weak: bool = False
+
+    def __str__(self) -> str:
+        if self.weak:
+            return {"b": "bool", "i": "int", "f": "float"}[self.kind]
+        return "bool" if self.kind == "b" else f"{self.kind}{self.bits}"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point number."""
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer, signed or not. A bool is none."""
+        return self.kind in "iu"
+
+    @property
+    def strong(self) -> Scalar:
+        """The type that an array of it has."""
+        return replace(self, weak=False) if self.weak else self
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of such numbers in memory."""
+        return np.dtype("?" if self.kind == "b" else f"{self.kind}{self.bits // 8}")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """An array by what a compile may know of it: its elements, dimensions, layout and access.
+
+    >>> str(ArrayType(Scalar("f", 32), 2, "C", writeable=True))
+    'f32[:, :]'
+    """
+
+    element: Scalar
+    ndim: int
+    layout: str  # "C", "F" or "strided"
+    writeable: bool
+
+    def __str__(self) -> str:
+        return f"{self.element}[{', '.join(':' * self.ndim)}]"
+
+    @property
+    def has_strides(self) -> bool:
+        """Whether strides travel with it: the layout does not say them."""
+        return self.layout not in ("C", "F")
+
+
+WEAK_BOOL: Final = Scalar("b", 8, weak=True)
+WEAK_INT: Final = Scalar("i", 64, weak=True)
+WEAK_FLOAT: Final = Scalar("f", 64, weak=True)
+
+_PYTHON: Final[dict[type, Scalar]] = {bool: WEAK_BOOL, int: WEAK_INT, float: WEAK_FLOAT}
+
+
+def scalar_of_dtype(dtype: np.dtype[Any]) -> Scalar | None:
+    """The type of an array's elements; None if a kernel has no such type.
+
+    >>> str(scalar_of_dtype(np.dtype("int16"))), scalar_of_dtype(np.dtype("complex64"))
+    ('i16', None)
+    """
+    if not dtype.isnative or dtype.kind not in "biuf" or dtype.itemsize > 8:
+        return None
+    if dtype.kind == "f" and dtype.itemsize < 4:
+        return None
+    return Scalar(dtype.kind, dtype.itemsize * 8)
+
+
+def is_scalar_value(value: object) -> bool:
+    """Whether a Python value is a number that a kernel can compute with."""
+    return type(value) in _PYTHON or (
+        isinstance(value, np.generic) and scalar_of_dtype(value.dtype) is not None
+    )
+
+
+def scalar_of_value(value: object) -> Scalar:
+    """The type of a number.
+
+    >>> str(scalar_of_value(3)), str(scalar_of_value(np.float32(3)))
+    ('int', 'f32')
+    """
+    known = _PYTHON.get(type(value))
+    if known is not None:
+        return known
+    assert isinstance(value, np.generic)
+    found = scalar_of_dtype(value.dtype)
+    assert found is not None
+    return found
