@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from whorl.fingerprint.source import raw_bytes
+from whorl.fingerprint.bytecode import raw_bytes
 
 TEXT = """
 def f(a, b=(1, 2), *c, d: int = 3, **k):
@@ -69,7 +69,7 @@ def test_they_are_the_same_in_every_process(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\nfrom tests.fingerprint.test_code_bytes import TEXT, code_of\n"
-        "from whorl.fingerprint.source import raw_bytes\n"
+        "from whorl.fingerprint.bytecode import raw_bytes\n"
         "print(raw_bytes(code_of(TEXT)).hex())\n"
     )
     root = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ def test_they_are_the_same_in_every_process(tmp_path: Path) -> None:
 def test_a_module_from_its_bytecode_has_the_same(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(TEXT)
     program = (
-        "import kept\nfrom whorl.fingerprint.source import raw_bytes\n"
+        "import kept\nfrom whorl.fingerprint.bytecode import raw_bytes\n"
         "print(kept.__spec__.loader is not None, raw_bytes(kept.f.__code__).hex())\n"
     )
     said = {

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import whorl
-from whorl.fingerprint.asked import Mode
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.lookup import ABSENT
+from whorl.fingerprint.modes import Mode
 from whorl.fingerprint.policy import Policy
-from whorl.fingerprint.rules.library import put, put_into_class
+from whorl.fingerprint.rules.libraries import put, put_into_class
 
 
 def root(x: float) -> float:

@@ -12,7 +12,7 @@ import pytest
 import whorl
 from tests.fingerprint.programs import Programs
 from whorl.fingerprint.describe import Describer
-from whorl.fingerprint.graph import Graph
+from whorl.fingerprint.value_graph import Graph
 
 
 def test_a_registry_of_functions_that_read_it_is_walked_once(

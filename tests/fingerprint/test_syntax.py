@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from whorl.fingerprint import syntax, tree
+from whorl.fingerprint import source_index, syntax
 from whorl.fingerprint.syntax import syntax_tree
 
 TEXT = "def f(a):\n" + "    a = [a, (a + 1) * (a - 2), {a: a}]\n" * 60
@@ -72,12 +72,12 @@ def test_threads_get_their_trees_all_at_once() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # which is the point
-@pytest.mark.parametrize("locks", [syntax._lock, tree._compiling])
-def test_a_child_has_its_own_locks(locks: list[Any]) -> None:
+@pytest.mark.parametrize("lock", [syntax._lock, source_index._compiling])
+def test_a_child_has_its_own_locks(lock: Any) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with locks[0]:
+        with lock:
             held.set()
             done.wait()
 
@@ -87,7 +87,7 @@ def test_a_child_has_its_own_locks(locks: list[Any]) -> None:
     try:
         child = os.fork()
         if child == 0:
-            os._exit(0 if locks[0].acquire(timeout=5) else 1)
+            os._exit(0 if lock.acquire(timeout=5) else 1)
         status = os.waitpid(child, 0)[1]
     finally:  # or the tests that come later would wait for the lock
         done.set()

@@ -31,8 +31,10 @@ def total(x, n: int):
 WARM = """
     whorl whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
-    whorl.fingerprint whorl.fingerprint.definition whorl.fingerprint.digest
-    whorl.fingerprint.lookup whorl.fingerprint.names whorl.fingerprint.source
+    whorl.errors whorl.frames whorl.fingerprint whorl.fingerprint.bytecode
+    whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.lookup
+    whorl.fingerprint.names whorl.fingerprint.notebooks whorl.fingerprint.refusal
+    whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
     whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
     whorl.jit whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
     whorl.jit.specialization whorl.jit.target

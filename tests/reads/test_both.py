@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from whorl.fingerprint.class_table import ClassTable
+from whorl.fingerprint.lookup import ClassTable
 from whorl.reads import Aspect, Path, Read, Shape, World, signature
 from whorl.reads.aspects import durable
 from whorl.reads.both import both_facts

@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 import whorl
-from whorl.fingerprint.place import Place
+from whorl.fingerprint.watch import Place
 from whorl.steps import concurrent_writes
 
 LIMIT = 1

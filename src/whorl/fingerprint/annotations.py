@@ -1,14 +1,13 @@
-"""A function or class in, what its annotations say out, without running any of the user's code.
+"""The annotations of functions and classes, evaluated as far as that runs no code of the user.
 
-Until Python 3.13 annotations are values: they were evaluated when the function or class was made.
-From 3.14 on they are expressions that are evaluated when somebody asks for them (PEP 649). Asking
-would run the user's code, and fail where a name is not defined. So the code of the expressions is
-run over `Term`s in place of the names, which is what PEP 649 has it for: each operation on a term
-only makes another term. The terms are then evaluated as far as that runs nothing of the user's:
-names, attributes of modules and classes, `list[int]`, `int | None`. What is left is an
-`Unevaluated`: the operation, and what it is done with.
+Until Python 3.13 annotations are values, evaluated when the function or class is defined. From 3.14
+on they are expressions that are evaluated on demand (PEP 649). That would run the user's code, and
+fail if a name is not defined. So the code of the expressions is run over `Term`s in place of the
+names, which is what PEP 649 has it for: each operation on a term only makes another term. The terms
+are then evaluated as far as that runs nothing of the user: names, attributes of modules and
+classes, `list[int]`, `int | None`. The rest is an `Unevaluated`: the operation and its operands.
 
-It makes no difference whether somebody has evaluated the annotations before, unless they have been
+It makes no difference whether the annotations have been evaluated before, unless they have been
 changed since then.
 """
 
@@ -24,9 +23,12 @@ from typing import Any, Final, cast
 
 from whorl.lazy import importing
 
+from .boundary import DEFAULT_BOUNDARY
+from .bytecode import nested_codes
 from .digest import LEAVES
 from .lookup import (
     ABSENT,
+    captured,
     class_vars,
     derives,
     find,
@@ -42,7 +44,7 @@ __all__ = ["Unevaluated", "annotations_of", "names_in_annotations"]
 
 
 class Unevaluated:
-    """An operation that would run code of the user's, and its operands, evaluated as far as can be.
+    """An operation that would run code of the user, and its operands, evaluated if possible.
 
     >>> Unevaluated("getitem", list, Unevaluated("undefined", "Node"))
     list[Node]
@@ -55,7 +57,7 @@ class Unevaluated:
         self.operands = operands
 
     def __repr__(self) -> str:
-        """The expression for people, as it may have been written."""
+        """The expression for people."""
         if self.operation == "undefined":
             return str(self.operands[0])
         if self.operation == ".":
@@ -74,7 +76,7 @@ class Unevaluated:
 
 
 def _shown(value: Any) -> str:
-    """An operand in words, without running any code of its class."""
+    """An operand as text, without running any code of its class."""
     kind = type(value)
     if kind in LEAVES or kind is bytes or kind is Unevaluated:
         return repr(value)
@@ -104,10 +106,10 @@ def annotations_of(owner: types.FunctionType | type) -> dict[str, Any]:
     written = _written(annotate)
     if evaluated is None or _WHOLE in written:
         return written
-    # What an expression gave when it was evaluated is what others see; it may have been changed.
+    # Others see the evaluated value, which may have been changed since.
     return {
-        name: said if type(said := written.get(name, held)) is Unevaluated else held
-        for name, held in evaluated.items()
+        name: part if type(part := written.get(name, value)) is Unevaluated else value
+        for name, value in evaluated.items()
     }
 
 
@@ -120,12 +122,12 @@ def names_in_annotations(function: types.FunctionType) -> tuple[str, ...]:
 def _stored(
     owner: types.FunctionType | type,
 ) -> tuple[types.FunctionType | None, dict[str, Any] | None]:
-    """What evaluates the annotations, if they are deferred, and what that has given so far."""
+    """The function that evaluates deferred annotations, and those that are evaluated already."""
     if type(owner) is types.FunctionType:
         function = cast("Any", owner)
         annotate = function.__annotate__ if sys.version_info >= (3, 14) else None
         if type(annotate) is types.FunctionType:
-            return annotate, _given_before(owner)
+            return annotate, _evaluated_before(owner)
         return None, owner.__annotations__
     stored = class_vars(owner)
     evaluated = stored.get("__annotations_cache__", stored.get("__annotations__"))
@@ -135,10 +137,10 @@ def _stored(
     return annotate, evaluated if type(evaluated) is dict else None
 
 
-def _given_before(function: types.FunctionType) -> dict[str, Any] | None:
-    """The annotations that a function keeps; asking for them would evaluate those that it has not.
+def _evaluated_before(function: types.FunctionType) -> dict[str, Any] | None:
+    """The evaluated annotations of a function; its attribute would evaluate the others.
 
-    They are the one dict that it refers to beside those that can be asked for.
+    They are the one dict that it refers to beside those that its other attributes give.
     """
     others = (
         function.__dict__,
@@ -147,9 +149,9 @@ def _given_before(function: types.FunctionType) -> dict[str, Any] | None:
         function.__kwdefaults__,
         function.__doc__,
     )
-    for held in gc.get_referents(function):
-        if type(held) is dict and not any(held is other for other in others):
-            return held
+    for referent in gc.get_referents(function):
+        if type(referent) is dict and not any(referent is other for other in others):
+            return referent
     return None
 
 
@@ -157,7 +159,7 @@ def _given_before(function: types.FunctionType) -> dict[str, Any] | None:
 
 
 class Term:
-    """An expression, made by the operations that are done on it. It has no attributes."""
+    """An expression that records the operations on it. It has no attributes."""
 
     __slots__ = ("operands", "operation")
 
@@ -182,7 +184,7 @@ class Term:
 
 
 class _Undecided(Exception):
-    """What would have to be known is what an expression stands for."""
+    """The value of an expression would have to be known."""
 
 
 _set_operation: Final = Term.operation.__set__  # type: ignore[attr-defined]  # a slot
@@ -199,7 +201,7 @@ _COMPARING: Final = ("eq", "ne", "lt", "le", "gt", "ge", "getitem")
 
 
 def _operations() -> None:
-    """Give terms their operators, which are all alike."""
+    """Add the operators of terms, which are all alike."""
 
     def forwards(name: str) -> Callable[..., Term]:
         return lambda *operands: Term(name, *operands)
@@ -217,7 +219,7 @@ _operations()
 
 
 class _Names(dict[str, object]):
-    """A scope in which every name is there, and is a term."""
+    """A scope in which every name is defined, as a term."""
 
     def __missing__(self, name: str) -> Term:
         return Term("name", name)
@@ -230,7 +232,7 @@ _WHOLE: Final = "__annotate__"  # the name of what stands for all annotations to
 
 
 def _written(annotate: types.FunctionType) -> dict[str, Any]:
-    """What the expressions behind deferred annotations say."""
+    """The annotations of deferred expressions."""
     code, scope = annotate.__code__, _Scope(annotate)
     terms = _terms(annotate)
     if terms is not None:
@@ -238,30 +240,32 @@ def _written(annotate: types.FunctionType) -> dict[str, Any]:
             return {name: scope.value(term) for name, term in terms.items()}
         except _Undecided:
             pass
-    # They branch, loop or hold functions: their code counts, and what it names.
-    names = {name for inner in _codes(code) for name in (*inner.co_names, *inner.co_freevars)}
-    held = {name: scope.find(name) for name in sorted(names - {_CLASS, _CONDITIONS, "format"})}
-    return {_WHOLE: Unevaluated("code", code, held)}
+    # They branch, loop or have functions in them: their code counts, and the values of its names.
+    names = {name for inner in nested_codes(code) for name in (*inner.co_names, *inner.co_freevars)}
+    values = {name: scope.find(name) for name in sorted(names - {_CLASS, _CONDITIONS, "format"})}
+    return {_WHOLE: Unevaluated("code", code, values)}
 
 
 def _is_compiled(code: types.CodeType) -> bool:
-    """Whether the compiler has made this of annotations, rather than somebody by hand."""
+    """Whether code was compiled from annotations, rather than written as a function."""
     around, _, name = code.co_qualname.rpartition(".")
     return name == "__annotate__" and around[-8:] != "<locals>" and code.co_argcount == 1
 
 
 def _in_library(annotate: types.FunctionType) -> dict[str, Any]:
-    """Those of a typed dict, named tuple or dataclass: what the library keeps to make them from."""
-    held = [_content(cell) for cell in annotate.__closure__ or ()]
-    found: dict[str, Any] = {}
-    for each in held:
+    """The annotations of a typed dict, named tuple or dataclass, which the library has captured."""
+    contents = [*captured(annotate).values()]
+    annotations: dict[str, Any] = {}
+    for each in contents:
         if type(each) is types.FunctionType and _is_compiled(each.__code__):
-            found |= _written(each)
-    if not found:
-        for each in held:
+            annotations |= _written(each)
+    if not annotations:
+        for each in contents:
             if type(each) is dict:
-                found |= {name: said for name, said in each.items() if type(name) is str}
-    return found
+                annotations |= {
+                    name: annotation for name, annotation in each.items() if type(name) is str
+                }
+    return annotations
 
 
 def _terms(annotate: types.FunctionType) -> dict[str, object] | None:
@@ -277,12 +281,12 @@ def _terms(annotate: types.FunctionType) -> dict[str, object] | None:
             cells.append(types.CellType(names if name == _CLASS else names[name]))
     if _CONDITIONS in annotate.__globals__:  # of a module
         names[_CONDITIONS] = annotate.__globals__[_CONDITIONS]
-    made = types.FunctionType(code, names, closure=tuple(cells))
+    function = types.FunctionType(code, names, closure=tuple(cells))
     try:
-        return cast("dict[str, object]", made(_FAKE_GLOBALS))
+        return cast("dict[str, object]", function(_FAKE_GLOBALS))
     except (RecursionError, MemoryError):
         raise
-    except Exception:  # a term that is compared, written out, counted
+    except Exception:  # a term is compared, formatted, counted
         return None
 
 
@@ -292,48 +296,33 @@ def _loops(code: types.CodeType) -> bool:
     return opcode.opmap["FOR_ITER"] in code.co_code[::2]
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for each in code.co_consts:
-        if type(each) is types.CodeType:
-            yield from _codes(each)
-
-
-def _content(cell: types.CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not set yet
-        return ABSENT
-
-
 # -- values -----------------------------------------------------------------------------
 
 
 class _Scope:
-    """Where the names of an expression are looked up, and terms are evaluated."""
+    """The scope of an expression: finds its names and evaluates its terms."""
 
     def __init__(self, annotate: types.FunctionType) -> None:
-        cells = zip(annotate.__code__.co_freevars, annotate.__closure__ or (), strict=True)
-        held = {name: _content(cell) for name, cell in cells}
-        around = held.pop(_CLASS, None)
+        variables = captured(annotate)
+        around = variables.pop(_CLASS, None)
         self._places: tuple[Mapping[str, object], ...] = (
             cast("Mapping[str, object]", around)
             if type(around) in (dict, types.MappingProxyType)
             else {},
-            {name: value for name, value in held.items() if value is not ABSENT},
+            {name: value for name, value in variables.items() if value is not ABSENT},
             annotate.__globals__,
             cast("Any", annotate).__builtins__,
         )
 
     def find(self, name: str) -> object:
-        """What a name stands for."""
+        """The value of a name."""
         for place in self._places:
             if name in place:
                 return reified(place[name])
         return Unevaluated("undefined", name)
 
     def value(self, part: object) -> object:
-        """A part of an expression, evaluated where that runs nothing of the user's."""
+        """A part of an expression, evaluated if that runs nothing of the user."""
         kind = type(part)
         if kind in LEAVES or kind is bytes:
             return part
@@ -344,13 +333,13 @@ class _Scope:
                 return self.find(operands[0])
             return _evaluated(operation, *map(self.value, operands))
         if kind is tuple or kind is list:
-            held = [self.value(each) for each in cast("Any", part)]
-            return _together(kind.__name__, tuple(held) if kind is tuple else held, held)
+            parts = [self.value(each) for each in cast("Any", part)]
+            return _together(kind.__name__, tuple(parts) if kind is tuple else parts, parts)
         if kind is dict:
             pairs = cast("dict[Any, object]", part)
             if all(type(key) in LEAVES for key in pairs):
-                made = {key: self.value(each) for key, each in pairs.items()}
-                return _together("dict", made, [*made.values()])
+                entries = {key: self.value(each) for key, each in pairs.items()}
+                return _together("dict", entries, [*entries.values()])
         if kind is slice:
             bounds = cast("slice[Any, Any, Any]", part)
             ends = [self.value(each) for each in (bounds.start, bounds.stop, bounds.step)]
@@ -360,43 +349,40 @@ class _Scope:
         raise _Undecided
 
 
-def _together(name: str, made: object, parts: list[object]) -> object:
-    return Unevaluated(name, *parts) if any(type(each) is Unevaluated for each in parts) else made
+def _together(name: str, value: object, parts: list[object]) -> object:
+    return Unevaluated(name, *parts) if any(type(each) is Unevaluated for each in parts) else value
 
 
 def _evaluated(operation: str, *operands: Any) -> object:
     if not any(type(each) is Unevaluated for each in operands):
         evaluate = _EVALUATED.get(operation)
-        found = ABSENT if evaluate is None else evaluate(*operands)
-        if found is not ABSENT:
-            return found
+        value = ABSENT if evaluate is None else evaluate(*operands)
+        if value is not ABSENT:
+            return value
     return Unevaluated(operation, *operands)
 
 
 def _attribute(holder: object, name: str) -> object:
-    """What a module or class holds, or ABSENT where finding that out would run code."""
+    """An attribute of a module or class, or ABSENT if the access would run code."""
     if derives(type(holder), types.ModuleType):
         module = cast("types.ModuleType", holder)
-        found = reified(module_attribute(module, name))
-        if found is ABSENT:
-            found = lazy_submodule(module_vars(module), name)
-        if found is ABSENT and _is_library(module):
-            found = getattr(holder, name, ABSENT)  # many load a part of theirs when it is needed
-        return found
+        value = reified(module_attribute(module, name))
+        if value is ABSENT:
+            value = lazy_submodule(module_vars(module), name)
+        if value is ABSENT and _is_library(module):
+            value = getattr(holder, name, ABSENT)  # many load their parts on demand
+        return value
     if derives(type(holder), type):
         cls = cast("type", holder)
         if derives(type(cls), enum.EnumMeta):
             return class_vars(cls).get("_member_map_", {}).get(name, ABSENT)
-        found = find(cls, name)
-        if type(found) in LEAVES or derives(type(found), type):
-            return found
+        value = find(cls, name)
+        if type(value) in LEAVES or derives(type(value), type):
+            return value
     return ABSENT
 
 
 def _is_library(module: types.ModuleType) -> bool:
-    with importing:
-        from .boundary import DEFAULT_BOUNDARY
-
     stored = module_vars(module)
     name, file = stored.get("__name__"), stored.get("__file__")
     if type(name) is not str:
@@ -406,7 +392,7 @@ def _is_library(module: types.ModuleType) -> bool:
 
 
 def _item(generic: object, key: object) -> object:
-    """`list[int]`, or ABSENT for what has a `__class_getitem__` of the user's."""
+    """`list[int]`, or ABSENT for a class with a `__class_getitem__` of the user."""
     parts = key if type(key) is tuple else (key,)
     if not _is_generic(generic) or not all(map(_is_inert, parts)):
         return ABSENT
@@ -435,10 +421,10 @@ def _is_generic(value: object) -> bool:
     if not derives(type(value), type):
         return type(value).__module__ in _TYPING
     cls = cast("type", value)
-    found = find(cls, "__class_getitem__")
+    getitem = find(cls, "__class_getitem__")
     if find(type(cls), "__getitem__") is not ABSENT:
         return False
-    inner = found.__func__ if type(found) is classmethod else found
+    inner = getitem.__func__ if type(getitem) is classmethod else getitem
     if type(inner) is types.FunctionType:
         return inner.__globals__.get("__name__") == "typing"
     return inner is types.GenericAlias or type(inner) in _BUILTIN
@@ -449,7 +435,7 @@ _BUILTIN: Final = (types.ClassMethodDescriptorType, types.BuiltinFunctionType)
 
 
 def _is_inert(value: object) -> bool:
-    """Whether comparing, hashing and joining a value with others is Python's own code."""
+    """Whether comparison, hash and `|` of a value are Python's own code."""
     kind = type(value)
     if kind in LEAVES or kind is bytes:
         return True
@@ -458,12 +444,13 @@ def _is_inert(value: object) -> bool:
     if derives(kind, type):
         plain = class_vars(type)
         return all(
-            find(kind, name) is plain.get(name, class_vars(object).get(name)) for name in _ASKED
+            find(kind, name) is plain.get(name, class_vars(object).get(name))
+            for name in _METHODS_USED
         )
     return kind.__module__ in _TYPING or kind.__module__.partition(".")[0] == "whorl"
 
 
-_ASKED: Final = ("__hash__", "__eq__", "__or__", "__ror__")
+_METHODS_USED: Final = ("__hash__", "__eq__", "__or__", "__ror__")
 _EVALUATED: Final[dict[str, Callable[..., object]]] = {
     ".": _attribute,
     "getitem": _item,

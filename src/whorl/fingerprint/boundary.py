@@ -1,4 +1,4 @@
-"""A module in, whose code it is out: the user's, an installed distribution's, Python's own.
+"""Whose code a module is: the user's, an installed distribution's, or Python's own.
 
 The user's code counts by content, an installed distribution by name and version, the
 standard library by the version of Python. A module belongs to a distribution when a
@@ -85,7 +85,7 @@ DEFAULT_BOUNDARY: Final = Boundary()
 
 @functools.cache
 def _whorl() -> Home:
-    """whorl counts by its version however it is installed: nearly everything here reads it."""
+    """whorl counts by its version, however it is installed: nearly all code here uses it."""
     return Home("installed", "whorl", __version__)
 
 
@@ -126,8 +126,7 @@ def _is_standard(path: Path) -> bool:
 def _standard_folders() -> tuple[Path, ...]:
     """Where Python has its own modules, and where an environment would have them.
 
-    As `sysconfig` says. That stays half made for good if it is asked for the first time where the
-    stack ends, from Python 3.13 on.
+    Not from `sysconfig`: from Python 3.13 on, its first use at the end of the stack breaks it.
     """
     own = Path(os.__file__).parent
     folders = {own}
@@ -148,7 +147,7 @@ def _distributions(root: Path) -> dict[str, tuple[Path, ...]]:
 
 @functools.cache
 def _files(info: Path) -> frozenset[str]:
-    """The files that a distribution has put in place, as RECORD lists them."""
+    """The files of a distribution, as RECORD lists them."""
     try:
         record = (info / "RECORD").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -174,7 +173,7 @@ def _installed(info: Path) -> Home:
 
 
 def _build(info: Path) -> str:
-    """What a local build put in place: the digests of its files, without paths of this machine."""
+    """The digests of the files of a local build, without paths of this machine."""
     try:
         lines = (info / "RECORD").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

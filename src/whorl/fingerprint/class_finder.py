@@ -1,7 +1,7 @@
-"""A value in, the user's classes that it is made of out.
+"""Finds the user's classes in values.
 
-A function may call the methods of what it is given, so the code of these classes is part of what
-it reads. The walk follows what a fingerprint counts: excluded fields are not entered.
+A function may call the methods of its arguments, so the code of their classes is part of what it
+reads. The walk follows what a fingerprint counts: excluded fields are not entered.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _LEAF_IDS: Final = frozenset(map(id, (*LEAVES, bytes)))
 
 
 class _Row(NamedTuple):
-    """What is known of a class: how to get on from an instance, and whether it counts."""
+    """A class: how to get from an instance to its parts, and whether the class counts."""
 
-    cls: type  # kept alive: it is known by its address
+    cls: type  # kept alive: the table has its address
     children: Children
     counts: bool
 
 
 class ClassFinder:
-    """The classes in values, by the rules of one describer; what is known of a class is kept.
+    """The classes in values, by the rules of one describer.
 
-    `also` says which classes of libraries are told as well.
+    `also` tells which classes of libraries are listed as well.
 
     >>> from whorl.fingerprint.policy import Policy
     >>> find = ClassFinder(Describer(Policy()))
-    >>> find([1, {"a": [2.0]}])  # no class of the user's
+    >>> find([1, {"a": [2.0]}])  # no class of the user
     ()
     """
 
@@ -54,7 +54,7 @@ class ClassFinder:
 
     def __call__(self, values: Iterable[object]) -> tuple[type, ...]:
         """The user's classes in some values, in an order that is the same in every process."""
-        found: dict[int, type] = {}
+        classes: dict[int, type] = {}
         met: dict[int, object] = {}
         pending: list[object] = list(values)
         known = self._known
@@ -67,23 +67,23 @@ class ClassFinder:
                 met[id(value)] = value
                 row = known.get(id(cls)) or self._learn(cls)
                 if row.counts:
-                    found[id(cls)] = cls
+                    classes[id(cls)] = cls
                 pending += row.children(value)
         finally:
             walk.forget()
-        return tuple(sorted(found.values(), key=_order))
+        return tuple(sorted(classes.values(), key=_order))
 
     def _learn(self, cls: type) -> _Row:
         describer = self._describer
-        said = describer._said(cls)
+        rule = describer.class_rule(cls)
         is_users = describer.home(module_name(cls)).kind == "user"
-        counts = (is_users or self._also(cls)) and not isinstance(said, Marker)
-        layout = None if said is not None else describer.plain_layout(cls)
+        counts = (is_users or self._also(cls)) and not isinstance(rule, Marker)
+        layout = None if rule is not None else describer.plain_layout(cls)
         children: Children = self._described
         if layout is not None and not layout.markers:
             children = _plain(layout)
         row = _Row(cls, children, counts)
-        if len(self._known) > 10_000:  # classes that are made and dropped must not pile up
+        if len(self._known) > 10_000:  # short-lived classes must not pile up
             self._known.clear()
             self._known.update(_CONTAINERS)
         self._known[id(cls)] = row
@@ -98,13 +98,13 @@ def _plain(layout: Layout) -> Children:
         return lambda value: state_of(layout, value).values()
     getters = [slot.__get__ for _, slot in layout.slots]
 
-    def held(value: object) -> list[object]:
+    def objects(value: object) -> list[object]:
         try:
             return [x for get in getters if id(type(x := get(value))) not in _LEAF_IDS]
         except AttributeError:  # one is not set
             return list(state_of(layout, value).values())
 
-    return held
+    return objects
 
 
 def _parts(node: Node) -> list[object]:

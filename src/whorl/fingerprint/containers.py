@@ -17,7 +17,7 @@ from itertools import chain
 from operator import countOf, itemgetter
 from typing import Any, Final
 
-from .generated import Generated
+from .emitter_factory import Generated
 from .plan import value_hints, values_plan
 from .rules.builtin import keys_tag, sortable
 from .run import Emit, Learn, Run, Table, collapse, spend

@@ -1,27 +1,30 @@
-"""A function in, the text of its file when the function was made out.
+"""The text of a function's file as it was when the function was made.
 
-Until a function is compiled, its file may be another. Who is going to compile it asks for its
-definition when it is made, and keeps it: for as long as it is kept, all code objects of the same
-execution of that file are known to be in that text, whoever asks for them. Code objects are known
-by identity, so those of another execution, even from a file of the same name, are never taken for
-these.
+The file may be edited before the function is compiled. So whoever is going to compile a function
+takes its definition when the function is made, and keeps it. As long as it is kept, all code
+objects of the same execution of that file are known to be from that text. Code objects are known by
+identity, so those of another execution, even of a file of the same name, are never taken for these.
+
+Functions whose source is no readable file have theirs from a fallback: notebooks and `exec` from
+`linecache`, modules in archives from their loader.
 """
 
 from __future__ import annotations
 
+import linecache
 import os
 import stat
 import sys
 import types
 import weakref
-from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Final
 
 from whorl.late import NamedTuple
-from whorl.lazy import load
-from whorl.locks import RLock
+from whorl.locks import ForkSafeLock
 
+from .bytecode import nested_codes
 from .digest import hash_bytes
+from .lookup import module_vars
 
 __all__ = ["Definition", "Text", "definition_of", "text_at_definition"]
 
@@ -29,10 +32,10 @@ _READ: Final = (
     os.O_RDONLY
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # what is no file must not hold us up
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe must not block
 )
-_FILES_KEPT: Final = 1024  # before those are forgotten of which nothing is kept
-_OF_A_FUNCTION: Final = 0x1 | 0x2  # flags of code with locals of its own
+_MANY_FILES: Final = 1024  # from then on, files without a live definition are forgotten
+_FUNCTION_FLAGS: Final = 0x1 | 0x2  # of code with locals of its own
 
 
 class Text(NamedTuple):
@@ -43,14 +46,14 @@ class Text(NamedTuple):
 
     @classmethod
     def of(cls, filename: str) -> Text:
-        """A file as it is now, or what is told of it.
+        """A file as it is now, or its text by a fallback.
 
         >>> Text.of("<nowhere>").content is None
         True
         """
         content = None if filename[:1] == "<" else _read(filename)
         if content is None:
-            content = load("whorl.fingerprint.told").told_of(filename)
+            content = _fallback(filename)
         return cls(content, hash_bytes(content or b""))
 
 
@@ -61,17 +64,16 @@ class Definition:
 
     def __init__(self, roots: tuple[types.CodeType, ...], text: Text) -> None:
         self.roots = roots  # which keep the others
-        self.codes = frozenset(map(id, _codes_in(*roots)))
+        self.codes = frozenset(map(id, nested_codes(*roots)))
         self.text = text
 
 
-_lock = RLock()  # held for moments
+_lock: Final = ForkSafeLock()  # held for moments
 _definitions: Final[dict[str, tuple[weakref.ref[Definition], ...]]] = {}  # by file name
 
 
 def text_at_definition(code: types.CodeType) -> Text | None:
-    """The text that a code object is known to be from; None if nobody keeps its definition, and
-    it is from no cell of a notebook that has a magic at its top.
+    """The text that a code object is known to be from; None if nobody keeps its definition.
 
     >>> text_at_definition(text_at_definition.__code__) is None
     True
@@ -80,17 +82,14 @@ def text_at_definition(code: types.CodeType) -> Text | None:
         definition = reference()
         if definition is not None and id(code) in definition.codes:
             return definition.text
-    if code.co_filename[:1] == "<" and "IPython" in sys.modules:
-        cell = load("whorl.fingerprint.cells").cell_of(code)
-        return None if cell is None else cast("Text | None", cell.text)
     return None
 
 
 def definition_of(function: types.FunctionType) -> Definition | None:
-    """The definition of a function, to be kept; None if it has no text.
+    """The definition of a function, for the caller to keep; None if the function has no text.
 
-    While the file is executed, that of the file; afterwards, if nobody has kept that, one of the
-    function and of those beside it, by the text as it is now.
+    While the file is executed, this is the definition of the whole file. Later, if nobody has kept
+    that, it is one of the function and those beside it, with the text as it is now.
 
     >>> definition_of(eval("lambda: 1")) is None
     True
@@ -104,39 +103,29 @@ def definition_of(function: types.FunctionType) -> Definition | None:
     text = Text.of(filename)
     if text.content is None:
         return None
-    made = Definition(_roots_of(function), text)
-    _register(filename, made)
-    return made
+    definition = Definition(_roots_of(function), text)
+    _register(filename, definition)
+    return definition
 
 
-def _register(filename: str, made: Definition) -> None:
+def _register(filename: str, definition: Definition) -> None:
     with _lock:
-        if len(_definitions) >= _FILES_KEPT:
+        if len(_definitions) >= _MANY_FILES:
             for name, references in [*_definitions.items()]:
                 if not any(map(_alive, references)):
                     del _definitions[name]
         others = [each for each in _definitions.get(filename, ()) if _alive(each)]
-        _definitions[filename] = (*others, weakref.ref(made))
+        _definitions[filename] = (*others, weakref.ref(definition))
 
 
 def _alive(reference: weakref.ref[Definition]) -> Definition | None:
     return reference()
 
 
-def _after_fork() -> None:
-    global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
-    _lock = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
 def _has_text(filename: str) -> bool:
-    """Whether there is a text to be had without looking for it in every module."""
+    """Whether there may be a text, as far as can be told without a search in every module."""
     if filename[:1] == "<":
-        told: Any = sys.modules.get("linecache")  # where notebooks put what they run
-        return told is not None and filename in told.cache
+        return filename in linecache.cache  # where notebooks put what they run
     try:
         return stat.S_ISREG(os.stat(filename).st_mode)  # noqa: PTH116  # a text is sooner
     except OSError:
@@ -153,9 +142,9 @@ def _roots_of(function: types.FunctionType) -> tuple[types.CodeType, ...]:
         code = frame.f_code
         if (
             frame.f_globals is function.__globals__
-            and not code.co_flags & _OF_A_FUNCTION
+            and not code.co_flags & _FUNCTION_FLAGS
             and frame.f_locals is frame.f_globals
-            and any(each is function.__code__ for each in _codes_in(code))
+            and any(each is function.__code__ for each in nested_codes(code))
         ):
             return (code,)
         frame = frame.f_back
@@ -168,17 +157,8 @@ def _roots_of(function: types.FunctionType) -> tuple[types.CodeType, ...]:
     return (own, *(code for code in beside if code.co_filename == own.co_filename))
 
 
-def _codes_in(*codes: types.CodeType) -> Iterator[types.CodeType]:
-    """Code objects and all that are nested in them."""
-    pending = [*codes]
-    while pending:
-        code = pending.pop()
-        yield code
-        pending += [each for each in code.co_consts if type(each) is types.CodeType]
-
-
 def _read(filename: str) -> bytes | None:
-    """All of a file. By its number: a buffered file takes as long to make as this does."""
+    """All of a file. Unbuffered: to make a buffered file takes as long as all of this."""
     try:
         file = os.open(filename, _READ)
     except (OSError, ValueError):
@@ -187,13 +167,36 @@ def _read(filename: str) -> bytes | None:
         size = os.lseek(file, 0, os.SEEK_END)  # which takes less time than a status
         os.lseek(file, 0, os.SEEK_SET)
         text = os.read(file, size)
-        while len(text) != size or not size:  # not all of it, or nobody knows how much there is
+        while len(text) != size or not size:  # the rest, or a file without a size
             part = os.read(file, 1 << 16)
             if not part:
                 break
             text += part
         return text
-    except (OSError, OverflowError, MemoryError):  # a directory, or nothing that ends
+    except (OSError, OverflowError, MemoryError):  # a directory, or an endless file
         return None
     finally:
         os.close(file)
+
+
+def _fallback(filename: str) -> bytes | None:
+    """The text of what is no readable file; None if nobody has it."""
+    try:
+        is_file = os.path.isfile(filename) or not os.path.exists(filename)  # noqa: PTH110, PTH113
+        lines = linecache.getlines(filename) if is_file else []  # it would read a pipe
+    except ValueError:  # no file has such a name
+        return None
+    return "".join(lines).encode("utf-8", "surrogatepass") if lines else _from_loader(filename)
+
+
+def _from_loader(filename: str) -> bytes | None:
+    """The text of a module that its loader has: from an archive, for example."""
+    for module in list(sys.modules.values()):
+        stored = module_vars(module) if type(module) is types.ModuleType else {}
+        get = getattr(getattr(stored.get("__spec__"), "loader", None), "get_data", None)
+        if get is not None and stored.get("__file__") == filename:
+            try:
+                return bytes(get(filename))
+            except Exception:  # the loader is somebody else's
+                return None
+    return None

@@ -1,8 +1,8 @@
-"""Two values in, every path at which they differ out, with both sides.
+"""The paths at which two values differ, with both sides.
 
-Both values are walked side by side. Parts with equal tokens are equal and are passed over
-whole; what remains is matched by its place: fields and attributes by name, elements by
-index, entries by key, members of sets by content.
+Both values are walked side by side. Parts with equal tokens are equal and are skipped whole; the
+rest is matched by its place: fields and attributes by name, elements by index, entries by key,
+members of sets by content.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from typing import Any, Final, cast
 from whorl.late import NamedTuple, dataclass
 
 from .annotations import Unevaluated, annotations_of
-from .asked import Mode
 from .describe import Describer
-from .graph import Graph
 from .lookup import ABSENT, derives, module_name, qualname
+from .modes import Mode
 from .names import known_by_name
 from .rules.builtin import short, shortened
-from .source import code_digest
+from .source import code_digest, source_of
 from .tokens import Node, bytes_tokens, is_flat, is_leaf, marshalled
-from .tree import source_of
+from .value_graph import Graph
 
 __all__ = ["NOTHING", "Code", "Difference", "differences"]
 
@@ -72,8 +71,8 @@ class Difference:
     """One path at which two values differ.
 
     >>> import whorl
-    >>> (found,) = whorl.diff({"a": [1, 2]}, {"a": [1, 3]})
-    >>> found.path, found.left, found.right
+    >>> (difference,) = whorl.diff({"a": [1, 2]}, {"a": [1, 3]})
+    >>> difference.path, difference.left, difference.right
     ("value['a'][1]", 2, 3)
     """
 
@@ -157,7 +156,7 @@ def differences(left: object, right: object, describer: Describer) -> list[Diffe
     Inside a cycle a pair of objects is compared once; where many paths lead to one pair, the
     first few of them are listed.
     """
-    found: list[Difference] = []
+    listed: list[Difference] = []
     on_path: set[tuple[int, int, Mode]] = set()
     visits: Counter[tuple[int, int, Mode]] = Counter()
     pending: list[_Pair | tuple[int, int, Mode]] = [
@@ -182,8 +181,8 @@ def differences(left: object, right: object, describer: Describer) -> list[Diffe
         if inside:
             pending += reversed(inside)
         else:
-            found.append(Difference(pair.path, *_apart(pair.left, pair.right)))
-    return found
+            listed.append(Difference(pair.path, *_apart(pair.left, pair.right)))
+    return listed
 
 
 def _graphs(left: object, right: object, describer: Describer) -> _Graphs:
@@ -309,15 +308,15 @@ def _text(owner: object) -> Code:
 
 def _annotations(owner: object) -> Code:
     """The annotations of a function or class as text."""
-    said = annotations_of(cast("types.FunctionType | type", owner))
-    return Code(", ".join(f"{name}: {words(kind)}" for name, kind in said.items()))
+    annotations = annotations_of(cast("types.FunctionType | type", owner))
+    return Code(", ".join(f"{name}: {words(kind)}" for name, kind in annotations.items()))
 
 
 def _inside_arrays(pair: _Pair) -> list[_Pair]:
     """Type and shape; if both are the same, the elements that differ, unless they are many."""
     numpy = sys.modules["numpy"]
     a, b = numpy.asarray(pair.left), numpy.asarray(pair.right)
-    found = [
+    pairs = [
         pair._replace(
             path=f"{pair.path}.{name}",
             left=getattr(a, name),
@@ -327,8 +326,8 @@ def _inside_arrays(pair: _Pair) -> list[_Pair]:
         for name in ("dtype", "shape")
         if repr(getattr(a, name)) != repr(getattr(b, name))
     ]
-    if found or a.dtype.fields is not None or a.dtype.itemsize == 0:
-        return found
+    if pairs or a.dtype.fields is not None or a.dtype.itemsize == 0:
+        return pairs
     raw = [
         numpy.ascontiguousarray(side).reshape(-1).view("u1").reshape(-1, a.dtype.itemsize)
         for side in (a, b)

@@ -27,7 +27,7 @@ from typing import Any, Final, cast
 
 from .containers import container_emitters, write_items
 from .describe import WRAPPERS, Describer, shape_tag
-from .generated import Generated, forget_sources
+from .emitter_factory import Generated, forget_sources
 from .layout import Layout
 from .lookup import find, type_name
 from .names import known_by_name
@@ -80,14 +80,15 @@ def remembering(emit: Emit, *, always: bool = False) -> Emit:
 class Emitters:
     """The emitters of one describer."""
 
-    def __init__(self, describer: Describer) -> None:
+    def __init__(self, describer: Describer, head: tuple[object, ...] = ()) -> None:
         self.describer = describer
+        self.head = head  # of all tokens: what stands for the policy
         self.quick: Table = {}
         self.memo: Table = {}
         self.quick.update(container_emitters(self.quick, self.learn_quick, inline=True))
         for cls, emit in container_emitters(self.memo, self.learn_memo, inline=False).items():
             self.memo[cls] = emit if cls in LEAVES or cls is bytes else remembering(emit)
-        self._walks: Final = (
+        self.walks: Final = (
             (self.quick, self.learn_quick, BUDGET),
             (self.memo, self.learn_memo, inf),
         )
@@ -120,25 +121,25 @@ class Emitters:
             forget_sources()
         table[cls] = emit
 
-    def written(self, value: object, head: object) -> bytes:
-        """The tokens of a value after a head as bytes, by the cheapest walk that can do it.
+    def written(self, value: object) -> bytes:
+        """The tokens of a value after the head as bytes, by the cheapest walk that can do it.
 
         The walks before the last may fail on what only the last can do, or say better: a value
         too deep or refused, a class whose metaclass does not let it be looked up in a table.
         """
         cls = type(value)
-        for table, learn, budget in self._walks:
+        for table, learn, budget in self.walks:
             out: list[object] = []
             try:
                 (table.get(cls) or learn(cls))(value, out, Run(budget))
-                return dumps((head, out), 2)
+                return dumps((self.head, out), 2)
             except Overrun:
                 continue
             except MemoryError:
                 raise
             except Exception:
                 break
-        return dumps((head, self.describer.graph(value).tokens), 2)
+        return dumps((self.head, self.describer.graph(value).tokens), 2)
 
     def _make(self, sample: object, table: Table, learn: Learn, *, inline: bool) -> Emit:
         cls = type(sample)

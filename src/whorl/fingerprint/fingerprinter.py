@@ -1,11 +1,10 @@
-"""A value and a policy in, a digest out: the door to this package."""
+"""A value and a policy in, a digest out: the public interface of this package."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, cast
 
-from .asked import ByIdentity, ByType
 from .boundary import DEFAULT_BOUNDARY, Boundary
 from .describe import Describer
 from .difference import Difference, differences
@@ -13,14 +12,15 @@ from .digest import Digest, ProcessDigest, StableDigest, hash_hex
 from .emit import Emitters
 from .lookup import type_name
 from .markers import FieldDecorator, FieldRule, Marker, ordered
+from .modes import ByIdentity, ByType
 from .policy import ClassRule, Policy
 from .tokens import FORMAT, LEAVES, marshalled
 from .walk import walk
 
-__all__ = ["By", "Fingerprinter", "diff", "fingerprint"]
+__all__ = ["By", "Fingerprinter", "diff", "emitters_of", "fingerprint", "key_orders"]
 
 
-_new: Final = str.__new__  # what was just hashed need not be checked to be 32 hex digits
+_new: Final = str.__new__  # a fresh hash need not be checked to be 32 hex digits
 _STRUCTURE: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset, object, type}
 
 
@@ -79,13 +79,11 @@ class Fingerprinter:
                     "whorl.fields(...) or a marker such as whorl.exclude"
                 )
             if rule is ordered:
-                raise TypeError("whorl.ordered says something about a field, not about a class")
-        self._policy = Policy(rules, functions, boundary)
-        self._describer = Describer(self._policy)
-        self._emitters = Emitters(self._describer)
+                raise TypeError("whorl.ordered is for a field, not for a class")
+        policy = Policy(rules, functions, boundary)
         before = walk.identities
         try:
-            self._head = self._identity()
+            self._emitters = Emitters(Describer(policy), _policy_tokens(policy))
         finally:
             walk.forget()
         self._is_stable = walk.identities == before
@@ -98,7 +96,7 @@ class Fingerprinter:
         """
         before = walk.identities
         try:
-            text = hash_hex(self._emitters.written(value, self._head))
+            text = hash_hex(self._emitters.written(value))
         finally:
             walk.forget()
         stable = self._is_stable and walk.identities == before
@@ -125,21 +123,26 @@ class Fingerprinter:
         ["value['a']: 1 -> 2"]
         """
         try:
-            return differences(left, right, self._describer)
+            return differences(left, right, self._emitters.describer)
         finally:
             walk.forget()
 
-    def _identity(self) -> tuple[object, ...]:
-        """What of the policy is part of every digest."""
-        policy = self._policy
-        if not policy.rules and policy.functions == "code" and policy.boundary == DEFAULT_BOUNDARY:
-            return (FORMAT,)
-        plain = Describer(Policy(boundary=policy.boundary))
-        said = sorted(
-            marshalled((plain.class_parts(cls), _rule_parts(cls, rule, plain)))
-            for cls, rule in policy.rules.items()
-        )
-        return (FORMAT, policy.functions, policy.boundary.parts(), said)
+
+def emitters_of(fingerprinter: Fingerprinter) -> Emitters:
+    """The walks behind a fingerprinter, and through them its describer and policy."""
+    return fingerprinter._emitters
+
+
+def _policy_tokens(policy: Policy) -> tuple[object, ...]:
+    """The part of every digest that stands for the policy."""
+    if not policy.rules and policy.functions == "code" and policy.boundary == DEFAULT_BOUNDARY:
+        return (FORMAT,)
+    plain = Describer(Policy(boundary=policy.boundary))
+    rules = sorted(
+        marshalled((plain.class_parts(cls), _rule_parts(cls, rule, plain)))
+        for cls, rule in policy.rules.items()
+    )
+    return (FORMAT, policy.functions, policy.boundary.parts(), rules)
 
 
 def _rule_parts(cls: type, rule: ClassRule, plain: Describer) -> object:
@@ -175,34 +178,34 @@ def fingerprint(value: object, *, by: By = "value") -> Digest:
     >>> fingerprint([1, 2], by="type") == fingerprint([3, 4], by="type")
     True
     """
-    policy, wrap = _asked_by(by)
+    policy, wrap = _policy_and_wrapper(by)
     return policy(value if wrap is None else wrap(value))
 
 
 def key_orders(value: object) -> list[list[object]]:
-    """The keys of every dict in a value in the order they have: what a fingerprint leaves out.
+    """The keys of every dict in a value, in their order, which a fingerprint leaves out.
 
     >>> key_orders([{"b": 1, "a": 2}, {"c": 3}])
     [['b', 'a']]
     """
     try:
-        reached = _DEFAULT._describer.graph(value).derived(dict)
+        reached = _DEFAULT._emitters.describer.graph(value).derived(dict)
     finally:
         walk.forget()
-    orders = [list(dict.__iter__(cast("dict[object, object]", found))) for found in reached]
+    orders = [list(dict.__iter__(cast("dict[object, object]", each))) for each in reached]
     return [order for order in orders if len(order) > 1]
 
 
-def _asked_by(by: By) -> tuple[Fingerprinter, Callable[[object], object] | None]:
+def _policy_and_wrapper(by: By) -> tuple[Fingerprinter, Callable[[object], object] | None]:
     """The policy and the wrapper that `by=` stands for."""
     if isinstance(by, Fingerprinter):
         return by, None
-    found = _BY.get(by) if type(by) is str else None
-    if found is None:
+    choice = _BY.get(by) if type(by) is str else None
+    if choice is None:
         raise ValueError(
             f"by= is 'value', 'type', 'name', 'identity' or a Fingerprinter, not {by!r}"
         )
-    return found
+    return choice
 
 
 def diff(left: object, right: object, *, by: By = "value") -> list[Difference]:
@@ -215,5 +218,5 @@ def diff(left: object, right: object, *, by: By = "value") -> list[Difference]:
     value['opt'][2]: nothing -> 3
     value['tile']: 64 -> 32
     """
-    policy, wrap = _asked_by(by)
+    policy, wrap = _policy_and_wrapper(by)
     return policy.diff(left, right) if wrap is None else policy.diff(wrap(left), wrap(right))

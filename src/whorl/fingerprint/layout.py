@@ -1,10 +1,9 @@
-"""A class in, the places where its instances keep their state out.
+"""Where the instances of a class keep their state.
 
-State lives in slots along the MRO, in the instance dictionary, and in the content of a
-builtin base. Fields that a dataclass, attrs or pydantic class declares live in one of
-these; what is set beside them counts too, and so does which fields of a pydantic model were
-given. Not counted: fields marked `exclude`, values that a cached property left behind, the hash
-that attrs keeps.
+State is in slots along the MRO, in the instance dictionary, and in the content of a builtin base.
+The fields of a dataclass, attrs or pydantic class are in one of these; attributes beside the fields
+count too, and so does which fields of a pydantic model were given. Not counted: fields marked
+`exclude`, values that a cached property has stored, the hash that attrs stores.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _GIVEN: Final = "__pydantic_fields_set__"  # the fields of a model that were not
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Where the instances of one class keep what counts."""
+    """Where the instances of one class keep the state that counts."""
 
     cls: type
     slots: tuple[tuple[Name, types.MemberDescriptorType], ...]
@@ -59,28 +58,28 @@ class Layout:
     markers: Mapping[str, Marker]
 
     @property
-    def gives_less(self) -> bool:
-        """Whether a model has fields of which it does not count either if they were given."""
+    def hides_given(self) -> bool:
+        """Whether a model has excluded fields: then it does not count whether they were given."""
         return bool(self.left_out) and any(name == _GIVEN for name, _ in self.slots)
 
     @property
     def straight(self) -> bool:
-        """Whether plain attribute access reads what counts of a field, and runs no code."""
-        return reads_plainly(self.cls) and not self.gives_less
+        """Whether plain attribute access reads the state that counts, and runs no code."""
+        return reads_plainly(self.cls) and not self.hides_given
 
 
 def layout_of(
     cls: type,
     base: type = object,
-    said: Mapping[str, Marker] | None = None,
+    overrides: Mapping[str, Marker] | None = None,
     owned: frozenset[str] | None = frozenset(),
 ) -> Layout:
-    """The layout of a class on top of a base whose content is somebody else's.
+    """The layout of a class on top of a base that has a rule of its own.
 
-    `said` overrides the markers of the class; `owned` are the names in the instance dictionary
+    `overrides` replace markers of the class; `owned` are the names in the instance dictionary
     that belong to the base's content, None for all of them.
     """
-    markers = _as_stored(cls, {**declared_markers(cls), **(said or {})})
+    markers = _as_stored(cls, {**declared_markers(cls), **(overrides or {})})
     covered = {id(c) for c in mro(base)}
     own = [c for c in mro(cls) if id(c) not in covered]
     hidden = {name for name, marker in markers.items() if marker is exclude}
@@ -147,8 +146,8 @@ def _cached_in_slots(stored: Mapping[str, Any]) -> set[str]:
 
 
 def _still_cached(cls: type, name: str) -> bool:
-    found = find(cls, name)
-    return _is_cached_property(found) or type(found) is types.MemberDescriptorType
+    stored = find(cls, name)
+    return _is_cached_property(stored) or type(stored) is types.MemberDescriptorType
 
 
 def _declared(cls: type) -> set[str]:
@@ -171,32 +170,32 @@ def _is_field(info: object) -> bool:
 
 
 def state_of(layout: Layout, value: object) -> dict[Name, object]:
-    """Everything the instance holds, by name: the plain way, correct for every class."""
-    found: dict[Name, object] = {}
+    """The state of an instance by name, correct for every class."""
+    state: dict[Name, object] = {}
     for name, slot in layout.slots:
         try:
-            found[name] = slot.__get__(value)
+            state[name] = slot.__get__(value)
         except AttributeError:
             continue
-    if layout.gives_less and type(given := found.get(_GIVEN)) is set:
-        found[_GIVEN] = given.difference(layout.left_out)
+    if layout.hides_given and type(given := state.get(_GIVEN)) is set:
+        state[_GIVEN] = given.difference(layout.left_out)
     stored = instance_dict(value) if layout.has_dict else None
     if stored is not None:
         odd = []
         slots = {name for name, _ in layout.slots}
-        for key, held in dict.items(stored):
+        for key, content in dict.items(stored):
             if type(key) is not str:
-                odd.append((key, held))
+                odd.append((key, content))
             elif key not in layout.hidden:
-                found[("dict", key) if key in slots else key] = held
+                state[("dict", key) if key in slots else key] = content
         if odd:
-            found["keys",] = Node(b"M", (), lambda i: "", items=odd)
+            state["keys",] = Node(b"M", (), lambda i: "", items=odd)
     for name in layout.declared:
-        if name not in found:
+        if name not in state:
             default = find(layout.cls, name)
             if default is not ABSENT and not _is_place(default):
-                found["class", name] = default
-    return found
+                state["class", name] = default
+    return state
 
 
 def _is_place(stored: object) -> bool:
@@ -205,7 +204,7 @@ def _is_place(stored: object) -> bool:
 
 
 def has_hidden_state(cls: type, base: type = object) -> bool:
-    """Whether instances have room for state that neither slots, a dictionary nor the base show."""
+    """Whether instances have space for state that slots, dictionary and base do not show."""
     covered = {id(c) for c in mro(base)}
     own = [c for c in mro(cls) if id(c) not in covered]
     known = _type_field("__basicsize__", base) + _POINTER * sum(1 for _ in _slots(own, set()))

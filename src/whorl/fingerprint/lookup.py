@@ -1,8 +1,7 @@
-"""A class or an object in, what is stored in it out, without running any of its code.
+"""What is stored in a class, an object or a module, without running any of its code.
 
-Ordinary attribute access may run a metaclass's `__getattr__`, a property or an
-overridden `__class__`. Everything here goes through the descriptors of `type` and
-`object` themselves.
+Ordinary attribute access may run a metaclass's `__getattr__`, a property or an overridden
+`__class__`. Everything here goes through the descriptors of `type` and `object` themselves.
 """
 
 from __future__ import annotations
@@ -10,19 +9,20 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from whorl.late import Described
 from whorl.lazy import importing
-
-if TYPE_CHECKING:
-    C = TypeVar("C", bound=type)
 
 __all__ = [
     "ABSENT",
     "FIELDS",
     "LAZY_IMPORT",
+    "ClassTable",
+    "add_markers",
     "bound",
+    "captured",
+    "cell_content",
     "class_name",
     "class_vars",
     "derives",
@@ -41,13 +41,15 @@ __all__ = [
     "uncounted",
 ]
 
+C = TypeVar("C", bound=type)
+T = TypeVar("T")
 
 FIELDS: Final = "__whorl_fields__"
-"""Where a class holds what was said above it about its fields: see `markers`."""
+"""The attribute of a class with the markers from its decorators: see `markers`."""
 
 
 class _Absent:
-    """Nothing there: the one value that no lookup can return."""
+    """The result of a lookup that finds nothing."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -55,7 +57,7 @@ class _Absent:
 
 ABSENT: Final = _Absent()
 
-# What each returns is known; a `cast` around every call would take longer than the call.
+# Typed here: a `cast` around every call would take longer than the call.
 _vars_of: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
@@ -66,12 +68,12 @@ _module_dict_of = vars(types.ModuleType)["__dict__"].__get__
 
 
 def class_vars(cls: type) -> Mapping[str, Any]:
-    """What is stored in the class itself."""
+    """The attributes in the class itself."""
     return _vars_of(cls)
 
 
 def uncounted(*names: str) -> Callable[[C], C]:
-    """What `whorl.exclude(*names)` is, above classes of whorl's own: without importing the markers.
+    """`whorl.exclude(*names)` for whorl's own classes, without an import of the markers.
 
     >>> from whorl.fingerprint.markers import declared_markers
     >>> @uncounted("hits")
@@ -80,12 +82,16 @@ def uncounted(*names: str) -> Callable[[C], C]:
     {'hits': whorl.exclude}
     """
 
-    def say(cls: C) -> C:
-        said = dict.fromkeys(names, "exclude")
-        type.__setattr__(cls, FIELDS, {**class_vars(cls).get(FIELDS, {}), **said})
+    def decorate(cls: C) -> C:
+        add_markers(cls, dict.fromkeys(names, "exclude"))
         return cls
 
-    return say
+    return decorate
+
+
+def add_markers(cls: type, markers: Mapping[str, str]) -> None:
+    """Store names of markers, by field, in a class."""
+    type.__setattr__(cls, FIELDS, {**class_vars(cls).get(FIELDS, {}), **markers})
 
 
 def mro(cls: type) -> tuple[type, ...]:
@@ -99,7 +105,7 @@ def qualname(cls: type) -> str:
 
 
 def module_name(cls: type) -> str:
-    """The name of the module that the class says it is from; empty where it says nothing."""
+    """The name of the class's module; empty if it has none."""
     try:
         name = _module_of(cls)
     except AttributeError:
@@ -128,7 +134,7 @@ def class_name(cls: type) -> str:
 
 
 def find(cls: type, name: str) -> object:
-    """What the class and its bases hold under the name, unbound, or ABSENT."""
+    """The attribute of the class or a base, unbound, or ABSENT."""
     for c in mro(cls):
         stored = class_vars(c)
         if name in stored:
@@ -137,22 +143,22 @@ def find(cls: type, name: str) -> object:
 
 
 def dataclass_fields(cls: type) -> object:
-    """The table that a dataclass keeps of its own fields; whorl's own make theirs when asked."""
+    """The table of a dataclass's own fields; whorl's own dataclasses make it on demand."""
     table = class_vars(cls).get("__dataclass_fields__")
     return table.__get__(None, cls) if type(table) is Described else table
 
 
 def module_attribute(module: types.ModuleType, name: str) -> object:
-    """What a module holds under a name, or ABSENT. whorl's own packages import it when asked."""
+    """An attribute of a module, or ABSENT. whorl's own packages import theirs on demand."""
     stored = module_vars(module)
-    found = stored.get(name, ABSENT)
-    if found is ABSENT and str(stored.get("__name__", "")).partition(".")[0] == "whorl":
-        found = getattr(module, name, ABSENT)
-    return found
+    value = stored.get(name, ABSENT)
+    if value is ABSENT and str(stored.get("__name__", "")).partition(".")[0] == "whorl":
+        value = getattr(module, name, ABSENT)
+    return value
 
 
 def is_special(name: object) -> bool:
-    """Whether a name begins like those of the interpreter; one that is no text does not."""
+    """Whether a name begins with two underscores; false for a name that is no text."""
     return isinstance(name, str) and name.startswith("__")
 
 
@@ -165,9 +171,7 @@ LAZY_IMPORT: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 
 
 
 def reified(value: Any) -> Any:
-    """What a lazy import stands for, which is imported for it; ABSENT if it cannot be found.
-
-    Anything else is as it is.
+    """The value of a lazy import, which is done now; ABSENT if it fails. Any other value as it is.
 
     >>> reified(3)
     3
@@ -181,24 +185,24 @@ def reified(value: Any) -> Any:
 
 
 def bound(scope: Any, name: str) -> Any:
-    """What a name of a module is bound to: a lazy import is done now, as Python does it.
+    """The value of a global name; a lazy import is done now, as Python does it.
 
     >>> bound({"n": 3}, "n")
     3
     """
-    found = scope[name]
-    if LAZY_IMPORT is not None and type(found) is LAZY_IMPORT:
-        imported = found.resolve()
-        if scope.get(name) is found:
+    value = scope[name]
+    if LAZY_IMPORT is not None and type(value) is LAZY_IMPORT:
+        imported = value.resolve()
+        if scope.get(name) is value:
             scope[name] = imported
         return imported
-    return found
+    return value
 
 
 def lazy_submodule(stored: Mapping[str, Any], name: str) -> object:
-    """A module that `lazy import package.name` has promised, loaded now; ABSENT if none has.
+    """The module of a `lazy import package.name`, loaded now; ABSENT if there was none.
 
-    Python looks for it when the attribute of the package is asked for.
+    Python loads it when the attribute of the package is used.
 
     >>> import email
     >>> lazy_submodule(vars(email), "nothing")
@@ -216,12 +220,12 @@ def lazy_submodule(stored: Mapping[str, Any], name: str) -> object:
 
 
 def instance_dict(value: object) -> dict[str, Any] | None:
-    """The dictionary of the object's own attributes, or None where it has none."""
+    """The dictionary of the object's own attributes, or None if it has none."""
     for c in mro(type(value)):
         stored = dict_place(c)
         if stored is not None:
-            found = stored.__get__(value)
-            return found if derives(type(found), dict) else None
+            attributes = stored.__get__(value)
+            return attributes if derives(type(attributes), dict) else None
     return None
 
 
@@ -234,8 +238,22 @@ def dict_place(cls: type) -> types.GetSetDescriptorType | types.MemberDescriptor
     return None
 
 
+def cell_content(cell: types.CellType) -> Any:
+    """The value of a captured variable, or ABSENT if it is not set."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ABSENT
+
+
+def captured(function: types.FunctionType) -> dict[str, Any]:
+    """The captured variables of a function by name, ABSENT for those that are not set."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell_content(cell) for name, cell in cells}
+
+
 def reads_plainly(cls: type) -> bool:
-    """Whether `value.name` on an instance runs no code of the class for a name that is set."""
+    """Whether `value.name` runs no code of the class if the attribute is set."""
     return find(cls, "__getattribute__") is object.__getattribute__ and all(
         type(stored) is types.GetSetDescriptorType for stored in _every(cls, "__dict__")
     )
@@ -246,3 +264,38 @@ def _every(cls: type, name: str) -> Iterator[object]:
         stored = class_vars(c)
         if name in stored and c is not type:
             yield stored[name]
+
+
+class ClassTable(Generic[T]):
+    """Class -> value, by identity: a metaclass may redefine equality."""
+
+    def __init__(self, entries: Mapping[type, T] | None = None) -> None:
+        self._entries: dict[int, tuple[type, T]] = {}
+        self.update(entries or {})
+
+    def __setitem__(self, cls: type, value: T) -> None:
+        self._entries[id(cls)] = (cls, value)
+
+    def __contains__(self, cls: type) -> bool:
+        return id(cls) in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, cls: type) -> T | None:
+        """The value of exactly this class."""
+        entry = self._entries.get(id(cls))
+        return None if entry is None else entry[1]
+
+    def nearest(self, cls: type) -> type | None:
+        """The first class along the MRO that has a value."""
+        return next((c for c in mro(cls) if id(c) in self._entries), None)
+
+    def update(self, entries: Mapping[type, T]) -> None:
+        """Add entries."""
+        for cls, value in entries.items():
+            self[cls] = value
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._entries.clear()

@@ -1,7 +1,7 @@
-"""A class in, what its author said about its fields out.
+"""Markers: how the fields of a class count, as its author or a `Fingerprinter` states.
 
-A marker says how a field counts. It can be written in an annotation, as the metadata of
-a field, above a class, or handed to a `Fingerprinter` where the class cannot be edited:
+A marker states how a field counts. It can be written in an annotation, as the metadata of a field,
+above a class, or given to a `Fingerprinter` if the class cannot be edited:
 
     uid: Annotated[UUID, whorl.exclude]                  dataclass, attrs, pydantic, plain class
     uid: UUID = field(metadata=whorl.exclude)            dataclass, attrs
@@ -24,6 +24,7 @@ from .annotations import Unevaluated, annotations_of
 from .lookup import (
     ABSENT,
     FIELDS,
+    add_markers,
     class_vars,
     dataclass_fields,
     derives,
@@ -114,8 +115,7 @@ class FieldDecorator:
 
     def __call__(self, cls: C) -> C:
         """The class, with the marker on it."""
-        said = dict.fromkeys(self.names, self.marker.name)
-        type.__setattr__(cls, FIELDS, {**class_vars(cls).get(FIELDS, {}), **said})
+        add_markers(cls, dict.fromkeys(self.names, self.marker.name))
         return cls
 
 
@@ -134,7 +134,7 @@ by_identity: Final = Marker("by_identity")
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """What a `Fingerprinter` says about the fields of one class; made by `fields`.
+    """How the fields of one class count for a `Fingerprinter`; made by `fields`.
 
     >>> fields(exclude=["uid"], ordered=["passes"]).parts()
     (('passes', 'ordered'), ('uid', 'exclude'))
@@ -163,9 +163,9 @@ def fields(
     >>> own(Point(1, "a")) == own(Point(1, "b"))
     True
     """
-    said = {"exclude": exclude, "ordered": ordered, "by_type": by_type, "by_identity": by_identity}
+    given = {"exclude": exclude, "ordered": ordered, "by_type": by_type, "by_identity": by_identity}
     markers: dict[str, Marker] = {}
-    for kind, names in said.items():
+    for kind, names in given.items():
         if isinstance(names, str):
             raise TypeError(f"{kind}= takes a collection of field names, not the text {names!r}")
         for name in names:
@@ -182,59 +182,60 @@ _MARKERS: Final = {marker.name: marker for marker in (exclude, ordered, by_type,
 
 def declared_markers(cls: type) -> dict[str, Marker]:
     """The markers of a class by field name, those of its bases included."""
-    found: dict[str, Marker] = {}
+    markers: dict[str, Marker] = {}
     for c in reversed(mro(cls)):
         if c is object:
             continue
-        found.update(_in_annotations(c))
-        found.update(_in_metadata(c))
-        said: dict[str, str] = class_vars(c).get(FIELDS, {})
-        found.update({name: _MARKERS[marker] for name, marker in said.items()})
-    return found
+        markers.update(_in_annotations(c))
+        markers.update(_in_metadata(c))
+        decorated: dict[str, str] = class_vars(c).get(FIELDS, {})
+        markers.update({name: _MARKERS[marker] for name, marker in decorated.items()})
+    return markers
 
 
 def _in_annotations(cls: type) -> Iterator[tuple[str, Marker]]:
     for name, annotation in annotations_of(cls).items():
-        marker = _said_in(annotation, cls)
+        marker = _marker_in_annotation(annotation, cls)
         if type(marker) is Marker:
             yield name, marker
 
 
 def unreadable_markers(cls: type) -> list[tuple[str, str]]:
-    """Annotations kept as text that may hold a marker and whose names cannot be found."""
+    """Annotations as text that may have a marker and whose names are not defined."""
     return [
         (name, str(annotation))
         for c in mro(cls)
         for name, annotation in annotations_of(c).items()
-        if type(annotation) in (str, Unevaluated) and _said_in(annotation, c) is _UNKNOWN
+        if type(annotation) in (str, Unevaluated)
+        and _marker_in_annotation(annotation, c) is _UNKNOWN
     ]
 
 
 class _Unknown:
-    """A name in an annotation that cannot be found."""
+    """A name in an annotation that is not defined."""
 
 
 _UNKNOWN: Final = _Unknown()
 
 
-def _said_in(annotation: object, cls: type) -> Marker | _Unknown | None:
-    """The marker in an annotation. Text is read, never run: names are looked up, no calls made."""
+def _marker_in_annotation(annotation: object, cls: type) -> Marker | _Unknown | None:
+    """The marker in an annotation. Text is parsed, never run; only names are looked up."""
     if type(annotation) is Unevaluated:
-        return _said_in_unevaluated(annotation, cls)
+        return _marker_in_unevaluated(annotation, cls)
     if type(annotation) is not str:
-        return _marker_in(annotation)
+        return _marker_in_type(annotation)
     try:
         tree = syntax_tree(annotation.strip(), "eval").body
     except SyntaxError:
         return None
-    return _said_in_tree(tree, cls)
+    return _marker_in_tree(tree, cls)
 
 
-def _said_in_unevaluated(annotation: Unevaluated, cls: type) -> Marker | _Unknown | None:
-    """The same where the type beside a marker is not defined, or is made by a call."""
+def _marker_in_unevaluated(annotation: Unevaluated, cls: type) -> Marker | _Unknown | None:
+    """The same if the type beside a marker is not defined, or is made by a call."""
     match annotation.operation, annotation.operands:
         case "or", (left, right):
-            return _said_in(left, cls) or _said_in(right, cls)
+            return _marker_in_annotation(left, cls) or _marker_in_annotation(right, cls)
         case "getitem", (around, inside):
             parts = _parts_of(inside)
             if around is typing.Annotated:
@@ -243,12 +244,12 @@ def _said_in_unevaluated(annotation: Unevaluated, cls: type) -> Marker | _Unknow
                         return part
                     if type(part) is Unevaluated and part.operation in ("undefined", "."):
                         return _UNKNOWN
-                return _said_in(parts[0], cls)
+                return _marker_in_annotation(parts[0], cls)
             if type(around) is Unevaluated:
                 return _UNKNOWN if "Annotated" in repr(around) else None
             if any(around is form for form in (*_FORMS, typing.Optional)):
-                found = (_said_in(part, cls) for part in parts)
-                return next((said for said in found if said is not None), None)
+                markers = (_marker_in_annotation(part, cls) for part in parts)
+                return next((marker for marker in markers if marker is not None), None)
     return None
 
 
@@ -258,20 +259,20 @@ def _parts_of(inside: object) -> tuple[object, ...]:
     return inside if type(inside) is tuple else (inside,)
 
 
-def _said_in_tree(tree: ast.expr, cls: type) -> Marker | _Unknown | None:
+def _marker_in_tree(tree: ast.expr, cls: type) -> Marker | _Unknown | None:
     match tree:
         case ast.Constant(value=str(text)):
-            return _said_in(text, cls)
+            return _marker_in_annotation(text, cls)
         case ast.Name() | ast.Attribute():
-            return _marker_in(_named(tree, cls))
+            return _marker_in_type(_named(tree, cls))
         case ast.BinOp(left=left, right=right):
-            return _said_in_tree(left, cls) or _said_in_tree(right, cls)
+            return _marker_in_tree(left, cls) or _marker_in_tree(right, cls)
         case ast.Subscript(value=around, slice=inside):
-            return _said_in_subscript(around, inside, cls)
+            return _marker_in_subscript(around, inside, cls)
     return None
 
 
-def _said_in_subscript(around: ast.expr, inside: ast.expr, cls: type) -> Marker | _Unknown | None:
+def _marker_in_subscript(around: ast.expr, inside: ast.expr, cls: type) -> Marker | _Unknown | None:
     parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     known = _named(around, cls)
     if known is typing.Annotated:
@@ -281,17 +282,17 @@ def _said_in_subscript(around: ast.expr, inside: ast.expr, cls: type) -> Marker 
                 return extra
             if extra is ABSENT and not isinstance(part, ast.Constant | ast.Call):
                 return _UNKNOWN
-        return _said_in_tree(parts[0], cls)
+        return _marker_in_tree(parts[0], cls)
     if known is ABSENT:
         return _UNKNOWN if "Annotated" in ast.unparse(around) else None
     if any(known is form for form in (*_FORMS, typing.Optional)):
-        found = (_said_in_tree(part, cls) for part in parts)
-        return next((said for said in found if said is not None), None)
+        markers = (_marker_in_tree(part, cls) for part in parts)
+        return next((marker for marker in markers if marker is not None), None)
     return None
 
 
 def _named(tree: ast.expr, cls: type) -> object:
-    """What a dotted name stands for where the class was written, or ABSENT."""
+    """The value of a dotted name in the scope of the class, or ABSENT."""
     match tree:
         case ast.Name(id=name):
             module = sys.modules.get(module_name(cls))
@@ -304,19 +305,19 @@ def _named(tree: ast.expr, cls: type) -> object:
     return ABSENT
 
 
-def _marker_in(annotation: object) -> Marker | None:
-    """The marker of a field's annotation; Final, ClassVar and Optional may stand around it."""
+def _marker_in_type(annotation: object) -> Marker | None:
+    """The marker in an evaluated annotation, also inside of Final, ClassVar and Optional."""
     kind = type(annotation)
     if kind is _ANNOTATED:
         for extra in cast("Any", annotation).__metadata__:
             if type(extra) is Marker:
                 return extra
-        return _marker_in(cast("Any", annotation).__origin__)
+        return _marker_in_type(cast("Any", annotation).__origin__)
     if kind is types.UnionType or (
         any(kind is around for around in _AROUND) and _is_around(annotation)
     ):
-        found = (_marker_in(inner) for inner in cast("Any", annotation).__args__)
-        return next((marker for marker in found if marker is not None), None)
+        markers = (_marker_in_type(inner) for inner in cast("Any", annotation).__args__)
+        return next((marker for marker in markers if marker is not None), None)
     return None
 
 
@@ -339,7 +340,7 @@ def _in_metadata(cls: type) -> Iterator[tuple[str, Marker]]:
     if derives(type(attributes), tuple):
         described += [(a.name, a.metadata) for a in attributes if hasattr(a, "metadata")]
     for name, metadata in described:
-        held = metadata.values() if hasattr(metadata, "values") else metadata
-        for extra in held:
+        extras = metadata.values() if hasattr(metadata, "values") else metadata
+        for extra in extras:
             if type(extra) is Marker:
                 yield name, extra

@@ -1,4 +1,4 @@
-"""A class, function, module or dtype in, the name it is known by in every process out.
+"""Names of classes, modules and dtypes that are the same in every process.
 
 The module that was started as a program calls itself `__main__`; here it has the name
 under which another process would import it.
@@ -56,7 +56,7 @@ def known_module_name(name: str) -> str:
 
 
 def is_started(name: str) -> bool:
-    """Whether this is what the program that was started calls itself."""
+    """Whether this is the `__name__` of the program that was started."""
     return name in _STARTED
 
 
@@ -71,7 +71,7 @@ def import_name(stored: Mapping[str, object]) -> str:
 
 @functools.lru_cache(maxsize=16)
 def _name_of_file(file: str) -> str:
-    """The name of a program that was started; asked for with every instance of its classes."""
+    """The name of a program that was started; cached: used for each instance of its classes."""
     directory, name = os.path.split(file)
     parts = [os.path.splitext(name)[0]]
     while os.path.isfile(os.path.join(directory, "__init__.py")):
@@ -81,16 +81,16 @@ def _name_of_file(file: str) -> str:
 
 
 def resolve(module: str, dotted: str) -> object:
-    """What `module.dotted` is bound to, found without running any code, or ABSENT."""
-    found: Any = sys.modules.get(module, ABSENT)
+    """The value of `module.dotted`, looked up without running any code, or ABSENT."""
+    value: Any = sys.modules.get(module, ABSENT)
     for part in dotted.split("."):
-        if derives(type(found), types.ModuleType):
-            found = module_attribute(found, part)
-        elif derives(type(found), type):
-            found = class_vars(found).get(part, ABSENT)
+        if derives(type(value), types.ModuleType):
+            value = module_attribute(value, part)
+        elif derives(type(value), type):
+            value = class_vars(value).get(part, ABSENT)
         else:
             return ABSENT
-    return found
+    return value
 
 
 def importable(cls: type) -> bool:
@@ -126,16 +126,16 @@ def known_by_name(cls: type) -> bool:
 
 
 def is_heap_class(cls: type) -> bool:
-    """Whether a class was made at run time, so that attributes of it can be set."""
+    """Whether a class was created at run time, so that its attributes can be set."""
     return bool(type.__dict__["__flags__"].__get__(cls) & _HEAP_CLASS)
 
 
 def class_label(cls: type) -> str:
-    """The name of a class in every process. Local classes of one name are not told apart."""
-    if type(cls) is type:  # most are found where they say, and have no metaclass to be asked
+    """The name of a class in every process. Local classes of one name have the same label."""
+    if type(cls) is type:  # the usual case, without a metaclass
         module, name = cls.__module__, cls.__qualname__
-        found = sys.modules.get(module) if type(module) is str else None
-        if type(found) is types.ModuleType and found.__dict__.get(name) is cls:
+        loaded = sys.modules.get(module) if type(module) is str else None
+        if type(loaded) is types.ModuleType and loaded.__dict__.get(name) is cls:
             return f"{known_module_name(module)}:{name}"
     if not known_by_name(cls):
         return f"local {module_name(cls)}:{qualname(cls)}"
@@ -143,7 +143,7 @@ def class_label(cls: type) -> str:
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
-    """A dtype in words that no other layout has."""
+    """A text for a dtype that no other layout has."""
     if dtype.isbuiltin == 1:  # one of NumPy's own, as most are
         return dtype.str
     if dtype.names is not None:

@@ -1,10 +1,9 @@
-"""Code in, the digest of it and of all that it reads out, with a check that it is still so.
+"""The digest of code and of all that it reads, with a check whether it has changed.
 
-The digest is made of normalized syntax trees, defaults, captured values, globals and attributes
-of modules, followed through every call as far as the user's own code goes; installed
-distributions count by version. What was met on the way is watched (`watch`) and listed by path,
-for whoever asks why. Cached functions (`steps.world`) and compilers (`jit.compiler_code`) count
-in this way.
+The digest is made of normalized syntax trees, defaults, captured values, globals and attributes of
+modules, followed through every call as far as the user's own code goes; installed distributions
+count by version. The objects on the way are watched (`watch`) and listed by path, for explanations.
+Cached functions (`steps.world`) and compilers (`jit.compiler_code`) count in this way.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from typing import Final, TypeVar, cast
 
 from whorl.errors import UnsupportedFunction, UnsupportedValue
 
-from .asked import Mode, Sight
 from .boundary import DEFAULT_BOUNDARY, Boundary
 from .bytecode import reads_of
 from .describe import Describer
 from .digest import StableDigest, hash_hex
-from .graph import Graph
+from .introspection import introspection_in
 from .lookup import (
     class_name,
     derives,
@@ -30,16 +28,17 @@ from .lookup import (
     qualname,
     type_name,
 )
+from .modes import Introspection, Mode
 from .names import known_module_name
 from .policy import Policy
 from .refusal import DEFAULT_REMEDY, Refused
 from .rules.builtin import dict_node
-from .sights import sights_of
 from .tokens import FORMAT, Node, is_flat, marshalled
+from .value_graph import Graph
 from .walk import walk
 from .watch import Check, Watch
 
-__all__ = ["LOCKS", "Survey", "module_of", "readable", "surveyed"]
+__all__ = ["LOCKS", "Survey", "module_of", "readable", "survey_code"]
 
 LOCKS: Final = ("_thread.lock", "_thread.RLock")
 _ATTEMPTS: Final = 5
@@ -47,36 +46,38 @@ _ATTEMPTS: Final = 5
 S = TypeVar("S", bound="Survey")
 
 
-def surveyed(
-    make: Callable[[frozenset[Sight]], S], roots: tuple[object, ...], named: Iterable[type] = ()
+def survey_code(
+    make: Callable[[frozenset[Introspection]], S],
+    roots: tuple[object, ...],
+    named: Iterable[type] = (),
 ) -> tuple[StableDigest, Check, S] | None:
-    """The digest of code, a check that it is still so, and the walk that found both.
+    """The digest of code, a check whether it has changed, and the walk that both are from.
 
-    `make` makes a walk that sees so much. `named` are classes whose names have to lead to them.
-    None where what is read does not rest for as long as a walk takes.
+    `make` makes a walk for code that inspects so much. `named` are classes whose names have to lead
+    to them. None if what is read changes during every walk.
     """
     for _ in range(_ATTEMPTS):
         survey = make(frozenset())
         try:
             digest = survey.digest(roots)
-            while not survey.sights <= survey.sees:  # it looks at more than was shown to it
-                survey = make(survey.sees | survey.sights)
+            while not survey.inspected <= survey.introspection:
+                survey = make(survey.introspection | survey.inspected)
                 digest = survey.digest(roots)
         finally:
             walk.forget()
         for cls in named:
             survey.watch.is_named(cls)
         holds = survey.watch.check()
-        if holds():  # otherwise another thread has changed something on the way
+        if holds():  # otherwise another thread has changed something meanwhile
             return digest, holds, survey
     return None
 
 
 class Survey:
-    """One walk over code: what it says, what it met, and what has to stay as it is.
+    """One walk over code: its digest, the objects that it met, and a watch over them.
 
-    `name` is whose code it is, for errors. `ignores` are names that do not count (`LOCK`,
-    `solver.LOCK`, `Model.lock`), `objects` things that do not.
+    `name` is the owner of the code, for errors. `ignores` are names that do not count (`LOCK`,
+    `solver.LOCK`, `Model.lock`), `objects` are objects that do not.
     """
 
     counting = "Pass what counts of it as an argument (numbers, texts, arrays), "
@@ -88,14 +89,14 @@ class Survey:
         ignores: frozenset[str] = frozenset(),
         objects: Iterable[object] = (),
         boundary: Boundary = DEFAULT_BOUNDARY,
-        sees: frozenset[Sight] = frozenset(),
+        introspection: frozenset[Introspection] = frozenset(),
     ) -> None:
         self.name = name
         self.ignores = ignores
         self.boundary = boundary
-        self.sees = sees
-        self.sights: frozenset[Sight] = frozenset()
-        self.describer = Describer(Policy(boundary=boundary), Mode.CODE, sees)
+        self.introspection = introspection
+        self.inspected: frozenset[Introspection] = frozenset()
+        self.describer = Describer(Policy(boundary=boundary), Mode.CODE, introspection)
         self._ignored = {id(value): value for value in objects}
         self.watch = Watch(self.describer, self.is_ignored)
         self.met: dict[str, object] = {}
@@ -104,14 +105,14 @@ class Survey:
         self.ignores_of: dict[int, frozenset[str]] = {}  # by the addresses of functions
 
     def leaving_out(self, name: str) -> str:
-        """What to write so that a name does not count."""
+        """The option by which a name does not count, for messages."""
         return f"whorl.cached(ignores=[{name!r}])"
 
     def digest(self, roots: tuple[object, ...]) -> StableDigest:
-        """The digest of these, and of all that their code reads."""
+        """The digest of the roots and of all that their code reads."""
         self.roots = roots
         graph = Graph(roots, self._describe, self._blame)
-        self.sights = sights_of(graph)
+        self.inspected = introspection_in(graph)
         names: dict[str, None] = {}
         for function in self.called(graph):
             if graph.node_of(function).tag == b"function":
@@ -122,17 +123,17 @@ class Survey:
         return StableDigest(hash_hex(marshalled(parts)))
 
     def called(self, graph: Graph) -> Iterable[types.FunctionType]:
-        """The functions that a call can come to."""
+        """The functions that a call can reach."""
         return cast("list[types.FunctionType]", graph.reached(types.FunctionType))
 
     def beside(self, graph: Graph) -> list[str]:
-        """What else counts for such code, in words of digests."""
+        """Digests of what else counts for such code."""
         return []
 
     def _describe(self, value: object) -> Node:
         if id(value) in self._ignored:
             return Node(b"ignored")
-        seen = self.watch.sees_at_once(value)
+        seen = self.watch.see_directly(value)
         if type(value) is types.FunctionType:
             node = self._function(value)
         else:
@@ -150,11 +151,11 @@ class Survey:
         return node
 
     def completed(self, value: object, node: Node) -> Node:
-        """The node of a value, with what it says about itself."""
+        """The node of a value, with additions by a subclass."""
         return node
 
     def _flat(self, child: object) -> None:
-        """A short list of leaves is written down by whoever holds it, and can change like any."""
+        """Watch a short list of leaves: it is written as part of its owner, and can change."""
         if type(child) is Node:
             for inner in child.values:
                 self._flat(inner)
@@ -174,38 +175,38 @@ class Survey:
         for label in (".__globals__", ".__closure__"):
             at = names.index(label)
             values[at] = self._counted(values[at], function)
-        for label, held in zip(names, values, strict=True):
-            self._meet(label, held, function, path)
+        for label, part in zip(names, values, strict=True):
+            self._meet(label, part, function, path)
         return Node(node.tag, values, node.label)
 
     def _counted(self, node: object, function: types.FunctionType) -> object:
-        """The globals or captured values of a function, less those that do not count."""
+        """The globals or captured values of a function, without those that do not count."""
         if type(node) is not Node or node.keys is None:
             return node
         if not self.ignores and not self.ignores_of.get(id(function)):
             return node
         reads = zip(cast("Sequence[str]", node.keys), node.values, strict=True)
         return dict_node(
-            {path: held for path, held in reads if not self.is_ignored(path, function)}
+            {path: value for path, value in reads if not self.is_ignored(path, function)}
         )
 
     def is_ignored(self, path: str, function: types.FunctionType) -> bool:
         """Whether a global or captured variable of a function does not count."""
         module = module_of(function)
         names = self.ignores | self.ignores_of.get(id(function), frozenset())
-        if path == "globals()":  # all that there is, because of one that can read anything
+        if path == "globals()":  # the code may read any global
             return not names.isdisjoint(("globals", "eval", "exec"))
         return path in names or f"{module}.{path}" in names
 
-    def _meet(self, label: str, held: object, function: types.FunctionType, path: str) -> None:
-        if type(held) is not Node:
-            if label in (".__defaults__", ".__kwdefaults__") and held is not None:
-                self._met(f"default:{path}", held)
+    def _meet(self, label: str, part: object, function: types.FunctionType, path: str) -> None:
+        if type(part) is not Node:
+            if label in (".__defaults__", ".__kwdefaults__") and part is not None:
+                self._met(f"default:{path}", part)
             return
         kind = {".__globals__": "global", ".__closure__": "cell"}.get(label)
-        if kind is None or held.keys is None:
+        if kind is None or part.keys is None:
             return
-        for name, value in zip(held.keys, held.values, strict=True):
+        for name, value in zip(part.keys, part.values, strict=True):
             if type(value) is types.FunctionType or derives(type(value), type):
                 continue  # met by itself
             if type(value) is Node:
@@ -219,25 +220,25 @@ class Survey:
                 self.names[place] = str(name)
 
     def _class(self, cls: type, node: Node) -> Node:
-        """A class, less those of its attributes that do not count."""
+        """A class, without those of its attributes that do not count."""
         path = f"{known_module_name(module_name(cls))}.{qualname(cls)}"
         self._met(f"class:{path}", cls)
         *parts, content = node.values
         if not self.ignores or type(content) is not Node or content.keys is None:
             return node
-        held = zip(cast("Sequence[str]", content.keys), content.values, strict=True)
+        attributes = zip(cast("Sequence[str]", content.keys), content.values, strict=True)
         names = self.ignores
         counted = dict_node(
             {
                 name: value
-                for name, value in held
+                for name, value in attributes
                 if f"{path}.{name}" not in names and f"{qualname(cls)}.{name}" not in names
             }
         )
         return Node(node.tag, [*parts, counted], node.label)
 
     def _met(self, path: str, value: object) -> str:
-        """Several functions of one name are told apart by number."""
+        """Note an object by its path; several of one path get numbers."""
         number, place = 1, path
         while place in self.met:
             number += 1
@@ -257,22 +258,22 @@ class Survey:
         return UnsupportedFunction(self.name, where, kind, reason, remedy)
 
     def _remedy(self, path: str, inside: UnsupportedValue | None, kind: str) -> str:
-        """What to do about something that was found along a path and has no fingerprint."""
+        """What to do about an object at a path that has no fingerprint."""
         name, rest = _ends(path)
         rest += "" if inside is None else inside.path.removeprefix("value")
         item = rest[2:-2] if rest.startswith("['") and rest.endswith("']") else ""
         cls = self._class_named(name) if item.isidentifier() else None
-        held = next((met for path, met in self.met.items() if path.endswith(f".{name}")), None)
+        owner = next((met for path, met in self.met.items() if path.endswith(f".{name}")), None)
         if cls is not None:
             name, rest = f"{qualname(cls)}.{item}", ""
-        elif module_name(type(held)).partition(".")[0] == "threading":  # a condition, an event
+        elif module_name(type(owner)).partition(".")[0] == "threading":  # a condition, an event
             kind, rest = LOCKS[0], ""
         if name and not rest:
             leave = f"out with {self.leaving_out(name)}."
             if kind in LOCKS:
                 return f"No result depends on a lock: leave it {leave}"
             return f"{self.counting}and leave the thing itself {leave}"
-        marker = self._marker(held, rest)
+        marker = self._marker(owner, rest)
         if marker and kind in LOCKS:
             return f"No result depends on a lock: leave it out with {marker}."
         if marker:
@@ -282,18 +283,18 @@ class Survey:
             f"{self.leaving_out('THAT_GLOBAL')}."
         )
 
-    def _marker(self, held: object, rest: str) -> str:
-        """What to write above a class of the user's so that an attribute does not count."""
-        *way, attribute = rest.removeprefix(".").split(".")
-        for step in way:
-            held = (instance_dict(held) or {}).get(step)
-        cls = type(held)
+    def _marker(self, owner: object, rest: str) -> str:
+        """The marker above a class of the user by which an attribute does not count."""
+        *path, attribute = rest.removeprefix(".").split(".")
+        for step in path:
+            owner = (instance_dict(owner) or {}).get(step)
+        cls = type(owner)
         if not attribute.isidentifier() or self.describer.home(module_name(cls)).kind != "user":
             return ""
         return f"@whorl.exclude({attribute!r}) above class {class_name(cls)}"
 
     def _class_named(self, name: str) -> type | None:
-        """The class that was met under a name, or through modules under a name that ends so."""
+        """The class that was met under a name, or under a dotted name that ends in it."""
         for path, met in self.met.items():
             if path.startswith("class:") and f".{name}".endswith(f".{qualname(cast('type', met))}"):
                 return cast("type", met)
@@ -323,9 +324,9 @@ def readable(path: str) -> str:
 
 
 def _ends(path: str) -> tuple[str, str]:
-    """The global or captured variable that a path comes to at last, and the way on from there."""
-    _, found, after = path.rpartition(".__globals__[")
-    if not found:
+    """The last global or captured variable on a path, and the rest of the path."""
+    _, separator, after = path.rpartition(".__globals__[")
+    if not separator:
         _, _, after = path.rpartition(".__closure__[")
     name, _, rest = after.partition("]")
     return name.strip("'"), rest

@@ -1,20 +1,19 @@
-"""Objects that a function was found to read in, a check that they are still as they were out.
+"""Watches the objects that a function reads: a check in microseconds whether they have changed.
 
 A digest of code and of all that it reads takes milliseconds; a call that is a hit takes
 microseconds. So the objects that were met on the way to the digest are remembered, each with
-what it held, and the next call looks whether each still holds the very same objects:
+its content, and the next call checks whether each still holds the very same objects:
 
-    a function      its code, defaults, closure, attributes, what it is called; each global that
-                    it reads, by name
-    a class         what is stored in it, its bases, what it is called
-    a list, a dict, an instance, a module    what is in it
-    an array and all else that can change    its fingerprint, taken again
+    a function      its code, defaults, closure, attributes and names; each global that it reads
+    a class         its attributes, bases and names
+    a list, a dict, an instance, a module    its content
+    an array and all else that can change    its fingerprint, computed again
 
-What cannot change needs no look. Everything is compared by identity, and what it is compared
+What cannot change needs no check. Everything is compared by identity, and what it is compared
 with is kept alive, so that no other object can have taken its address. An equal object in the
-place of another counts as a change; then the digest is taken again, and comes out the same.
+place of another counts as a change; then the digest is computed again, and comes out the same.
 
-The check is written as one straight-line function, 20 to 40 ns for a look.
+The check is generated as one straight-line function, 20 to 40 ns for a comparison.
 """
 
 from __future__ import annotations
@@ -30,14 +29,16 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
+from whorl.late import NamedTuple
+
 from .annotations import names_in_annotations
-from .asked import Sight
 from .bytecode import writes_globals
 from .describe import Describer
 from .fingerprinter import fingerprint
 from .layout import state_of
 from .lookup import (
     ABSENT,
+    cell_content,
     class_name,
     class_vars,
     derives,
@@ -49,13 +50,13 @@ from .lookup import (
     mro,
     qualname,
 )
+from .modes import Introspection
 from .names import is_heap_class, known_by_name, resolve
-from .place import Place
-from .rules.assigned import NAMES
-from .rules.reached import Reached
+from .rules.assigned_names import NAMES
+from .rules.references import References
 from .tokens import LEAVES
 
-__all__ = ["Check", "Watch", "function_scope"]
+__all__ = ["Check", "Place", "Watch", "function_scope"]
 
 Check = Callable[[], bool]
 
@@ -74,8 +75,8 @@ _CONSTANT: Final = frozenset(
         ),
     )
 )  # fmt: skip
-"""Classes whose instances hold the same objects for ever. What these hold is watched by itself.
-By identity: a metaclass may say what it likes about equality."""
+"""Classes whose instances hold the same objects for ever. These objects are watched by themselves.
+By identity: a metaclass may redefine equality."""
 
 _CONSTANT_IN_LIBRARIES: Final = {
     "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
@@ -91,6 +92,15 @@ _CONSTANT_IN_LIBRARIES: Final = {
 _MUTABLE_SCALARS: Final = ("void", "object_")  # of NumPy
 
 
+class Place(NamedTuple):
+    """A dictionary that is read: these names of it, or all (None)."""
+
+    stored: dict[Any, Any]
+    names: frozenset[str] | None
+    is_instance: bool = False
+    is_own: bool = False  # the code that reads it writes to it as well
+
+
 def _never_changes(cls: type) -> bool:
     if id(cls) in _CONSTANT:
         return True
@@ -98,7 +108,7 @@ def _never_changes(cls: type) -> bool:
     if qualname(cls) in _CONSTANT_IN_LIBRARIES.get(module.partition(".")[0], ()):
         return resolve(module, qualname(cls)) is cls
     if derives(cls, tuple) and all(dict_place(c) is None for c in mro(cls)):
-        return True  # a named tuple, for one: what it holds is watched by itself
+        return True  # a named tuple, for example
     numpy = sys.modules.get("numpy")
     if numpy is None or module.partition(".")[0] != "numpy":
         return False
@@ -113,46 +123,111 @@ def function_scope(function: types.FunctionType) -> tuple[dict[str, Any], Mappin
     return function.__globals__, cast("Mapping[str, Any]", builtins)
 
 
-def same_items(held: Any, items: tuple[object, ...]) -> bool:
+def same_items(now: Any, items: tuple[object, ...]) -> bool:
     """Whether these very objects are in a list, in this order."""
-    return len(held) == len(items) and all(map(_is, held, items))
+    return len(now) == len(items) and all(map(_is, now, items))
 
 
-def same_pairs(held: Any, keys: tuple[object, ...], values: tuple[object, ...]) -> bool:
+def same_pairs(now: Any, keys: tuple[object, ...], values: tuple[object, ...]) -> bool:
     """Whether a mapping leads from these very keys to these very values, in this order."""
     return (
-        len(held) == len(keys)
-        and all(map(_is, held, keys))
-        and all(map(_is, held.values(), values))
+        len(now) == len(keys) and all(map(_is, now, keys)) and all(map(_is, now.values(), values))
     )
 
 
-def same_members(held: Any, members: dict[int, object]) -> bool:
+def same_members(now: Any, members: dict[int, object]) -> bool:
     """Whether a set has these very members."""
-    return len(held) == len(members) and members.keys() == set(map(id, held))
+    return len(now) == len(members) and members.keys() == set(map(id, now))
 
 
-def same_values(held: Any, before: Any) -> bool:
-    """Whether two tables hold the very same under equal names."""
-    return held.keys() == before.keys() and all(map(_is, map(held.get, before), before.values()))
+def same_values(now: Any, before: Any) -> bool:
+    """Whether two tables have the very same values under equal names."""
+    return now.keys() == before.keys() and all(map(_is, map(now.get, before), before.values()))
 
 
-def _cell(cell: types.CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return ABSENT
+class _CheckSource:
+    """The tests of a check, the values in them, and the dictionaries that are read."""
+
+    def __init__(self) -> None:
+        self._tests: dict[str, None] = {}  # each is true as long as nothing has changed
+        self._places: dict[int, Place] = {}
+        self._written: set[int] = set()  # globals that functions write to, by address
+        self._names: dict[int, str] = {}
+        self._scope: dict[str, Any] = {
+            "same_items": same_items,
+            "same_pairs": same_pairs,
+            "same_members": same_members,
+            "same_values": same_values,
+            "content_of": cell_content,
+            "name_of": class_name,
+            "qualname_of": qualname,
+            "fingerprint": fingerprint,
+            "state_of": state_of,
+            "modules": sys.modules,
+            "registrations": abc.get_cache_token,
+        }
+
+    def _name(self, value: object) -> str:
+        """The name of a value in the check, which keeps it alive."""
+        if value is None or value is True or value is False:
+            return repr(value)
+        name = self._names.get(id(value))
+        if name is None:
+            name = self._names[id(value)] = f"v{len(self._names)}"
+            self._scope[name] = value
+        return name
+
+    def _test(self, test: str) -> None:
+        self._tests[test] = None
+
+    def _stored(self, stored: Mapping[str, Any], name: str, value: object) -> None:
+        self._place(stored, name)
+        if value is ABSENT:
+            self._test(f"{name!r} not in {self._name(stored)}")
+        else:
+            self._test(f"{self._name(stored)}[{name!r}] is {self._name(value)}")
+
+    def _place(self, stored: Any, name: str | None, *, is_instance: bool = False) -> None:
+        """Note that a name in a dictionary is read, or all of them (None)."""
+        if type(stored) is types.MappingProxyType:  # of a class
+            stored = next((each for each in gc.get_referents(stored) if type(each) is dict), None)
+        if type(stored) is not dict or stored is sys.modules:  # where modules come and go
+            return
+        known = self._places.get(id(stored))
+        names = frozenset(() if name is None else (name,))
+        is_whole = name is None or (known is not None and known.names is None)
+        if known is not None and known.names is not None:
+            names |= known.names
+        self._places[id(stored)] = Place(stored, None if is_whole else names, is_instance)
+
+    def places(self) -> tuple[Place, ...]:
+        """The dictionaries that were met, with the names that are read in them."""
+        return tuple(
+            Place(place.stored, place.names, place.is_instance, address in self._written)
+            for address, place in self._places.items()
+        )
+
+    def check(self) -> Check:
+        """A function that returns whether nothing has changed."""
+        tests = "".join(f"        if not ({test}): return False\n" for test in self._tests)
+        source = (
+            f"def holds():\n    try:\n{tests}        return True\n"
+            "    except Exception:\n        return False\n"
+        )
+        scope = dict(self._scope)
+        exec(compile(source, "<whorl: what a function reads>", "exec"), scope)
+        return cast("Check", scope["holds"])
 
 
-class Watch:
-    """What was met so far, as the source of a check.
+class Watch(_CheckSource):
+    """The objects that were met so far, and a check of them.
 
     >>> from whorl.fingerprint.policy import Policy
-    >>> watch, held = Watch(Describer(Policy())), [1, 2]
-    >>> watch.see(held)
+    >>> watch, items = Watch(Describer(Policy())), [1, 2]
+    >>> watch.see(items)
     >>> check = watch.check()
     >>> before = check()
-    >>> held.append(3)
+    >>> items.append(3)
     >>> before, check()
     (True, False)
     """
@@ -162,40 +237,22 @@ class Watch:
         describer: Describer,
         is_ignored: Callable[[str, types.FunctionType], bool] = lambda path, function: False,
     ) -> None:
+        super().__init__()
         self._describer = describer
         self._is_ignored = is_ignored
-        self._tests: dict[str, None] = {}  # each is true as long as nothing has changed
-        self._places: dict[int, Place] = {}
-        self._written: set[int] = set()  # globals that functions write to, by address
-        self._of_libraries: dict[int, type] = {}
-        self._names: dict[int, str] = {}
-        self._scope: dict[str, Any] = {
-            "same_items": same_items,
-            "same_pairs": same_pairs,
-            "same_members": same_members,
-            "same_values": same_values,
-            "held_in": _cell,
-            "name_of": class_name,
-            "qualname_of": qualname,
-            "fingerprint": fingerprint,
-            "state_of": state_of,
-            "modules": sys.modules,
-            "registrations": abc.get_cache_token,
-        }
+        self._library_classes: dict[int, type] = {}
 
-    # -- one object -----------------------------------------------------------------------
-
-    def sees_at_once(self, value: object) -> bool:
-        """Watch what needs no description to be watched; whether it was such a thing."""
-        look = _LOOKS.get(id(type(value)))
-        if look is not None:
-            look(self, value)
-        return look is not None
+    def see_directly(self, value: object) -> bool:
+        """Watch an object that needs no description for that; false for other objects."""
+        watcher = _WATCHERS.get(id(type(value)))
+        if watcher is not None:
+            watcher(self, value)
+        return watcher is not None
 
     def see(self, value: object) -> None:
-        """Watch what an object holds; what that holds in turn has to be seen by itself."""
+        """Watch the content of an object; the objects in it have to be seen by themselves."""
         cls = type(value)
-        if self.sees_at_once(value) or _never_changes(cls):
+        if self.see_directly(value) or _never_changes(cls):
             return
         if derives(cls, type):
             self._class(cast("type", value))
@@ -203,7 +260,7 @@ class Watch:
             self._test(f"type({self._name(value)}) is {self._name(cls)}")
             self._pairs(module_vars(cast("types.ModuleType", value)))
         elif derives(type(cls), enum.EnumMeta):
-            self._pairs(instance_dict(value) or {})  # what it is, and what was set on it
+            self._pairs(instance_dict(value) or {})
         elif any(
             find(cls, name) is not ABSENT for name in ("__whorl_function__", "__whorl_constant__")
         ):
@@ -211,12 +268,12 @@ class Watch:
         else:
             self._instance(value)
 
-    def stays(self, ask: Callable[[], object], now: object) -> None:
-        """Watch that a question has the same answer."""
-        self._test(f"{self._name(ask)}() == {self._name(now)}")
+    def stays(self, function: Callable[[], object], now: object) -> None:
+        """Watch that a function returns the same."""
+        self._test(f"{self._name(function)}() == {self._name(now)}")
 
     def is_named(self, cls: type) -> None:
-        """Watch that a class is what its name leads to, if it is."""
+        """Watch that the name of a class leads to it, if it does."""
         module, dotted = module_name(cls), qualname(cls)
         if resolve(module, dotted) is not cls:
             return
@@ -229,17 +286,17 @@ class Watch:
             self._test(f"{self._name(place)}[{part!r}] is {self._name(holder)}")
 
     def names_used(self, names: Iterable[str]) -> None:
-        """Watch what the classes of libraries that were met have under these names.
+        """Watch these attributes of the classes of libraries that were met.
 
-        Anybody can put a method there; what no code that was met names makes no difference.
+        A program can set a method there. It makes no difference unless code that was met names it.
         """
         for name in names:
-            for cls in self._of_libraries.values():
-                self._looked_up(cls, name)
+            for cls in self._library_classes.values():
+                self._attribute(cls, name)
 
-    def _looked_up(self, cls: type, name: str) -> None:
+    def _attribute(self, cls: type, name: str) -> None:
         if find(cls, name) is ABSENT:
-            return  # who takes it raises, and nothing is kept
+            return  # taking it raises, and then no result is stored
         for base in mro(cls):
             stored = class_vars(base)
             if name in stored or is_heap_class(base):
@@ -276,7 +333,7 @@ class Watch:
         self._attributes(value)
 
     def _attributes(self, value: Any) -> None:
-        """Watch what is set on a function or wrapper."""
+        """Watch the attributes of a function or wrapper."""
         if not value.__dict__:
             self._test(f"not {self._name(value)}.__dict__")
         else:
@@ -284,7 +341,7 @@ class Watch:
             self._pairs(value.__dict__)
 
     def _class(self, cls: type) -> None:
-        if self._of_library(cls):
+        if self._is_of_library(cls):
             return
         self._pairs(class_vars(cls))
         self._test(f"type({self._name(cls)}) is {self._name(type(cls))}")
@@ -297,11 +354,11 @@ class Watch:
         if derives(type(cls), abc.ABCMeta):  # a number that grows with every register()
             self._test(f"registrations() == {abc.get_cache_token()}")
 
-    def _of_library(self, cls: type) -> bool:
+    def _is_of_library(self, cls: type) -> bool:
         """Whether a class is known by its name and the version of its library."""
         is_known = self._describer.home(module_name(cls)).kind != "user" and known_by_name(cls)
         if is_known and is_heap_class(cls):  # others cannot be changed
-            self._of_libraries[id(cls)] = cls
+            self._library_classes[id(cls)] = cls
         return is_known
 
     def _instance(self, value: object) -> None:
@@ -318,9 +375,9 @@ class Watch:
             return
         state = state_of(layout, value)
         if not layout.has_dict and [*state] == [slot for slot, _ in layout.slots]:
-            for _, slot in layout.slots:  # each is set: a look takes 40 ns, the whole 900
-                held = slot.__get__(value)
-                self._test(f"{self._name(slot.__get__)}({name}) is {self._name(held)}")
+            for _, slot in layout.slots:  # each is set: a test takes 40 ns, the whole state 900
+                content = slot.__get__(value)
+                self._test(f"{self._name(slot.__get__)}({name}) is {self._name(content)}")
             return
         self._test(f"same_values(state_of({self._name(layout)}, {name}), {self._name(state)})")
 
@@ -339,18 +396,18 @@ class Watch:
         self._test(f"{name}.__kwdefaults__ is {self._name(keywords)}")
         if keywords is not None:
             self._pairs(keywords)
-        if Sight.DOCS in self._describer.sees:
+        if Introspection.DOCS in self._describer.introspection:
             self._test(f"{name}.__doc__ is {self._name(function.__doc__)}")
         self._annotations(function)
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         for free, cell in cells:
             if self._is_ignored(free, function):
                 continue
-            held = _cell(cell)
-            if held is ABSENT:
-                self._test(f"held_in({self._name(cell)}) is {self._name(ABSENT)}")
+            content = cell_content(cell)
+            if content is ABSENT:
+                self._test(f"content_of({self._name(cell)}) is {self._name(ABSENT)}")
             else:
-                self._test(f"{self._name(cell)}.cell_contents is {self._name(held)}")
+                self._test(f"{self._name(cell)}.cell_contents is {self._name(content)}")
         self._attributes(function)
         registry = function.__dict__.get("registry")
         if type(registry) is types.MappingProxyType:  # of singledispatch
@@ -361,12 +418,12 @@ class Watch:
                 self._written.add(id(function.__globals__))
 
     def _annotations(self, function: types.FunctionType) -> None:
-        """Watch annotations; where they are deferred, what evaluates them and the names in it."""
+        """Watch annotations; of deferred ones, the function that evaluates them and its names."""
         annotate: Any = getattr(function, "__annotate__", None)
         if annotate is None:
-            held = function.__annotations__
-            if held:
-                self._test(f"{self._name(function)}.__annotations__ is {self._name(held)}")
+            evaluated = function.__annotations__
+            if evaluated:
+                self._test(f"{self._name(function)}.__annotations__ is {self._name(evaluated)}")
             return
         self._test(f"{self._name(function)}.__annotate__ is {self._name(annotate)}")
         scope, builtins = function_scope(function)
@@ -376,17 +433,17 @@ class Watch:
                 self._stored(builtins, name, builtins.get(name, ABSENT))
 
     def _reads(self, function: types.FunctionType) -> None:
-        """Watch what a function takes from modules: the same steps as its fingerprint makes."""
-        reached = Reached(function, self._describer)
-        for lookup in reached.lookups:
+        """Watch what a function takes from modules, by the same steps as its fingerprint."""
+        references = References(function, self._describer)
+        for lookup in references.lookups:
             if not self._leads_through_ignored(lookup.path, function):
                 self._stored(lookup.holder, lookup.name, lookup.value)
                 if derives(type(lookup.value), type):
-                    self._of_library(cast("type", lookup.value))
-        for path, module in reached.modules.items():
+                    self._is_of_library(cast("type", lookup.value))
+        for path, module in references.modules.items():
             if not self._leads_through_ignored(path, function):
                 self._test(f"type({self._name(module)}) is {self._name(types.ModuleType)}")
-        for scope in reached.scopes:
+        for scope in references.scopes:
             self._pairs(scope)
 
     def _leads_through_ignored(self, path: str, function: types.FunctionType) -> bool:
@@ -394,63 +451,8 @@ class Watch:
         paths = (".".join(names[: i + 1]) for i in range(len(names)))
         return any(self._is_ignored(path, function) for path in paths)
 
-    def _stored(self, stored: Mapping[str, Any], name: str, value: object) -> None:
-        self._place(stored, name)
-        if value is ABSENT:
-            self._test(f"{name!r} not in {self._name(stored)}")
-        else:
-            self._test(f"{self._name(stored)}[{name!r}] is {self._name(value)}")
 
-    # -- places ---------------------------------------------------------------------------
-
-    def _place(self, stored: Any, name: str | None, *, is_instance: bool = False) -> None:
-        """A name in a dictionary is read, or all of them."""
-        if type(stored) is types.MappingProxyType:  # of a class: what it shows
-            stored = next((held for held in gc.get_referents(stored) if type(held) is dict), None)
-        if type(stored) is not dict or stored is sys.modules:  # where modules come and go
-            return
-        known = self._places.get(id(stored))
-        names = frozenset(() if name is None else (name,))
-        is_whole = name is None or (known is not None and known.names is None)
-        if known is not None and known.names is not None:
-            names |= known.names
-        self._places[id(stored)] = Place(stored, None if is_whole else names, is_instance)
-
-    def places(self) -> tuple[Place, ...]:
-        """The dictionaries that were met, with the names that are read in them."""
-        return tuple(
-            Place(place.stored, place.names, place.is_instance, address in self._written)
-            for address, place in self._places.items()
-        )
-
-    # -- the check ------------------------------------------------------------------------
-
-    def _name(self, value: object) -> str:
-        """What a value is called in the check, which keeps it alive."""
-        if value is None or value is True or value is False:
-            return repr(value)
-        name = self._names.get(id(value))
-        if name is None:
-            name = self._names[id(value)] = f"v{len(self._names)}"
-            self._scope[name] = value
-        return name
-
-    def _test(self, test: str) -> None:
-        self._tests[test] = None
-
-    def check(self) -> Check:
-        """A function that says whether all is as it was."""
-        tests = "".join(f"        if not ({test}): return False\n" for test in self._tests)
-        source = (
-            f"def holds():\n    try:\n{tests}        return True\n"
-            "    except Exception:\n        return False\n"
-        )
-        scope = dict(self._scope)
-        exec(compile(source, "<whorl: what a function reads>", "exec"), scope)
-        return cast("Check", scope["holds"])
-
-
-_LOOKS: Final[Mapping[int, Callable[[Watch, Any], None]]] = {
+_WATCHERS: Final[Mapping[int, Callable[[Watch, Any], None]]] = {
     id(list): Watch._items,
     id(dict): Watch._pairs,
     id(set): Watch._members,

@@ -20,7 +20,6 @@ import types
 from typing import Any, Final
 
 from whorl.errors import UnsupportedFunction, UnsupportedRead
-from whorl.fingerprint.asked import Sight
 from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
@@ -33,10 +32,11 @@ from whorl.fingerprint.lookup import (
     mro,
     qualname,
 )
+from whorl.fingerprint.modes import Introspection
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import Refused
-from whorl.fingerprint.survey import Survey, surveyed
+from whorl.fingerprint.survey import Survey, survey_code
 from whorl.reads.settings import PROTOCOL, declared_settings, setting_reads
 
 from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, installed_as
@@ -74,7 +74,7 @@ def _walked(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) -> Co
         # Nothing stands first, where others have a function: paths begin with names of classes.
         # Settings are known by the names of their classes, which have to go on leading to these.
         named = [root for root in roots[1:] if isinstance(root, type)]
-        found = surveyed(lambda sees: _Survey(name, ignores, sees), (None, *roots), named)
+        found = survey_code(lambda sees: _Survey(name, ignores, sees), (None, *roots), named)
     except UnsupportedFunction as error:
         path, kind, reason, remedy = error.path, error.type_name, error.reason, error.remedy
     else:
@@ -92,8 +92,8 @@ class _Survey(Survey):
 
     counting = "Let what counts of it be a setting of the compiler (numbers, texts), "
 
-    def __init__(self, name: str, ignores: frozenset[str], sees: frozenset[Sight]) -> None:
-        super().__init__(name, ignores=ignores, sees=sees)
+    def __init__(self, name: str, ignores: frozenset[str], sees: frozenset[Introspection]) -> None:
+        super().__init__(name, ignores=ignores, introspection=sees)
 
     def leaving_out(self, name: str) -> str:
         """What to write so that a name does not count."""

@@ -14,11 +14,9 @@ from pathlib import Path, PurePath
 from typing import Final, NoReturn
 
 from whorl.errors import KernelError
-from whorl.fingerprint.bytecode import nested_codes
-from whorl.fingerprint.private_names import mangle
-from whorl.fingerprint.source import code_digest, place_of_code, raw_bytes
-from whorl.fingerprint.syntax import syntax_tree
-from whorl.fingerprint.tree import tree_of
+from whorl.fingerprint.bytecode import nested_codes, raw_bytes
+from whorl.fingerprint.source import code_digest, place_of_code, tree_of
+from whorl.fingerprint.syntax import mangle, syntax_tree
 from whorl.late import dataclass, field
 
 __all__ = ["Source", "functions_around", "source_tree"]

@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.errors import UnsupportedValue
-from whorl.fingerprint.asked import Mode
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import ProcessDigest
 from whorl.fingerprint.fingerprinter import fingerprint, key_orders
 from whorl.fingerprint.lookup import derives, module_name, qualname
+from whorl.fingerprint.modes import Mode
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 

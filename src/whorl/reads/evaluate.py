@@ -27,10 +27,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from whorl.errors import NotStatic
-from whorl.fingerprint.private_names import mangle
-from whorl.fingerprint.source import code_digest, place_of_code
-from whorl.fingerprint.syntax import syntax_tree
-from whorl.fingerprint.tree import tree_of
+from whorl.fingerprint.source import code_digest, place_of_code, tree_of
+from whorl.fingerprint.syntax import mangle, syntax_tree
 
 from .implicit import CONVERTED, HASHED, TESTED, WRITTEN, checked, is_pythons, own_items
 from .pure import (

@@ -52,9 +52,9 @@ def _in_order(members: Any) -> list[Any]:
 
 def _written(value: Any, name: object) -> str | None:
     with importing:
-        from whorl.fingerprint.tree import written
+        from whorl.fingerprint.source import undecorated_source
 
-    return written(function_behind(value).__code__)
+    return undecorated_source(function_behind(value).__code__)
 
 
 def _evaluated(value: Any, name: Any) -> Any:

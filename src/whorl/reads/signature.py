@@ -28,9 +28,9 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
-from whorl.fingerprint.class_table import ClassTable
 from whorl.fingerprint.lookup import (
     ABSENT,
+    ClassTable,
     derives,
     find,
     mro,

@@ -13,8 +13,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from whorl.fingerprint.bytecode import nested_codes
-from whorl.fingerprint.source import once_per_code
+from whorl.fingerprint.bytecode import nested_codes, once_per_code
 from whorl.late import NamedTuple
 from whorl.lazy import importing
 

@@ -12,16 +12,15 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Iterable
-from math import inf
 from typing import Any, Final
 
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.digest import hash_bytes
-from whorl.fingerprint.emit import BUDGET
+from whorl.fingerprint.fingerprinter import emitters_of
 from whorl.fingerprint.lookup import derives, module_name, mro, qualname
 from whorl.fingerprint.markers import FieldRule, Marker
-from whorl.fingerprint.run import Overrun, Run, Table
+from whorl.fingerprint.run import Overrun, Run
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
 
@@ -43,13 +42,11 @@ class Arguments:
 
     def __init__(self, policy: Fingerprinter) -> None:
         self.policy = policy
-        self.classes_of = ClassFinder(policy._describer, _has_impure_methods)
-        emitters = policy._emitters
-        self._walks: tuple[tuple[Table, Any, float], ...] = (
-            (emitters.quick, emitters.learn_quick, BUDGET),
-            (emitters.memo, emitters.learn_memo, inf),
-        )
-        self._head = policy._head
+        emitters = emitters_of(policy)
+        self.describer = emitters.describer
+        self.classes_of = ClassFinder(self.describer, _has_impure_methods)
+        self._walks = emitters.walks
+        self._head = emitters.head
         self._by_name: dict[tuple[str, str], weakref.ref[type]] = {}
         self._checked_sizes = (0, 0)
         self._has_homonyms = False
@@ -57,7 +54,7 @@ class Arguments:
     @property
     def rules(self) -> tuple[object, ...]:
         """The functions of the policy that replace values: every result depends on them."""
-        rules = self.policy._policy.rules.values()
+        rules = self.describer.policy.rules.values()
         return tuple(rule for rule in rules if not isinstance(rule, Marker | FieldRule))
 
     def digest(self, value: object) -> Digest:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 
-from whorl.fingerprint.graph import Graph
-from whorl.fingerprint.sights import written_in
+from whorl.fingerprint.bytecode import strings_in
+from whorl.fingerprint.value_graph import Graph
 
 __all__ = ["callees"]
 
@@ -32,7 +32,7 @@ def callees(graph: Graph) -> Iterator[types.FunctionType]:
             return
         for function, _ in reached:
             del waiting[id(function)]
-            names |= written_in(function.__code__)
+            names |= strings_in(function.__code__)
             yield function
 
 

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from whorl.fingerprint.place import Place
+from whorl.fingerprint.watch import Place
 from whorl.locks import ForkSafeLock
 
 __all__ = ["ConcurrentWrites", "watch_writes"]

@@ -17,12 +17,11 @@ from typing import Any, Final, cast
 
 from whorl.artifacts import Part
 from whorl.errors import UnsupportedFunction
-from whorl.fingerprint.asked import Sight
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
-from whorl.fingerprint.bytecode import reads_of
+from whorl.fingerprint.bytecode import reads_of, strings_in
+from whorl.fingerprint.dataflow import SCOPE
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.graph import Graph
 from whorl.fingerprint.lookup import (
     ABSENT,
     class_vars,
@@ -31,13 +30,12 @@ from whorl.fingerprint.lookup import (
     module_name,
     module_vars,
 )
-from whorl.fingerprint.place import Place
-from whorl.fingerprint.rules.reached import Reached
-from whorl.fingerprint.sights import written_in
-from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, surveyed
+from whorl.fingerprint.modes import Introspection
+from whorl.fingerprint.rules.references import References
+from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, survey_code
 from whorl.fingerprint.tokens import Node, marshalled, unlabelled
-from whorl.fingerprint.uses import SCOPE
-from whorl.fingerprint.watch import Check
+from whorl.fingerprint.value_graph import Graph
+from whorl.fingerprint.watch import Check, Place
 from whorl.late import dataclass
 
 from .ambient import ambient_of
@@ -159,7 +157,7 @@ def dependencies_of(
     to them is a dependency too. What cannot be known exactly raises `UnsupportedFunction`;
     `UnstableReads` if it changes each time before it can be read to the end.
     """
-    outcome = surveyed(lambda sees: _Survey(options, name, sees), (root, *extra), named)
+    outcome = survey_code(lambda sees: _Survey(options, name, sees), (root, *extra), named)
     if outcome is None:
         raise UnstableReads(name)
     digest, holds, survey = outcome
@@ -193,8 +191,8 @@ class SerializerKey:
 
     def _find(self, serializer: Serializer) -> tuple[str, Check]:
         options = self._options
-        outcome = surveyed(
-            lambda sees: Survey(self._name, sees=sees, **options.for_survey()),
+        outcome = survey_code(
+            lambda sees: Survey(self._name, introspection=sees, **options.for_survey()),
             (serializer.dumps, serializer.loads),
         )
         if outcome is None:
@@ -207,9 +205,9 @@ class _Survey(Survey):
     """A walk over the code of a function that refuses impure reads which are not declared."""
 
     def __init__(
-        self, options: DependencyOptions, name: str, sees: frozenset[Sight] = frozenset()
+        self, options: DependencyOptions, name: str, sees: frozenset[Introspection] = frozenset()
     ) -> None:
-        super().__init__(name, sees=sees, **options.for_survey())
+        super().__init__(name, introspection=sees, **options.for_survey())
         self._options = options
         self._declarations: list[tuple[object, Declarations]] = []
 
@@ -291,9 +289,9 @@ class _Survey(Survey):
 
     def _unknown_scope(self, function: types.FunctionType) -> tuple[ImpureRead, ...]:
         """The `__globals__` of a function that it takes, if it is not known of which function."""
-        if SCOPE not in written_in(function.__code__):
+        if SCOPE not in strings_in(function.__code__):
             return ()
-        is_taken = Reached(function, self.describer).is_scope_taken
+        is_taken = References(function, self.describer).is_scope_taken
         return (ImpureRead(f".{SCOPE}", SCOPES),) if is_taken else ()
 
     def _refusal(

@@ -25,13 +25,14 @@ from whorl.fingerprint.bytecode import (
     Call,
     GlobalRead,
     ImportRead,
-    Scope,
-    Taken,
+    NameScope,
+    TakenAttribute,
     attributes_taken,
     calls_in,
     captured_reads,
     nested_codes,
     reads_of,
+    strings_in,
 )
 from whorl.fingerprint.lookup import (
     ABSENT,
@@ -42,7 +43,6 @@ from whorl.fingerprint.lookup import (
     mro,
     reified,
 )
-from whorl.fingerprint.sights import written_in
 from whorl.fingerprint.watch import function_scope
 from whorl.late import dataclass
 
@@ -95,7 +95,7 @@ def impure_reads(
     names = tuple(name for inner in nested_codes(code) for name in inner.co_names)
     texts: tuple[str, ...] = ()
     if "getattr" in names:  # the names of attributes may be written as texts
-        texts = tuple(text for text in sorted(written_in(code)) if text.isidentifier())
+        texts = tuple(text for text in sorted(strings_in(code)) if text.isidentifier())
         names += texts
     scope = _Scope(function, with_defaults=with_defaults)
     for read in reads.globals:
@@ -130,7 +130,7 @@ def _prefixes(read: GlobalRead) -> Iterator[str]:
 
 
 def _path_method(
-    taken: Taken,
+    taken: TakenAttribute,
     function: types.FunctionType,
     scope: _Scope,
     classes: Sequence[type],
@@ -153,13 +153,13 @@ def _path_method(
 
 
 def _owners(
-    taken: Taken, source: Any, function: types.FunctionType, classes: Sequence[type]
+    taken: TakenAttribute, source: Any, function: types.FunctionType, classes: Sequence[type]
 ) -> list[type]:
     """The classes that a method can be looked up in, where these are known."""
     if source is not ABSENT:
         return [source if derives(type(source), type) else type(source)]
     read, code = taken.source, function.__code__
-    is_first = taken.scope is Scope.LOCAL and code.co_argcount and read is not None
+    is_first = taken.scope is NameScope.LOCAL and code.co_argcount and read is not None
     if is_first and read == GlobalRead(code.co_varnames[0]):  # `self`, if it is a method
         return [cls for cls in classes if any(each is function for each in _functions_in(cls))]
     return []
@@ -243,12 +243,12 @@ class _Scope:
         value = self.captured.get(name, ABSENT)
         return self.globally(name) if value is ABSENT else value
 
-    def source(self, taken: Taken) -> Any:
+    def source(self, taken: TakenAttribute) -> Any:
         """What an attribute is taken from, if that is known; else ABSENT."""
         read = taken.source
-        if read is None or taken.scope not in (Scope.GLOBAL, Scope.CAPTURED):
+        if read is None or taken.scope not in (NameScope.GLOBAL, NameScope.CAPTURED):
             return ABSENT
-        lookup = self.globally if taken.scope is Scope.GLOBAL else self.captured.get
+        lookup = self.globally if taken.scope is NameScope.GLOBAL else self.captured.get
         value = lookup(read.name)
         return ABSENT if value is None or value is ABSENT else _last(value, read.attributes)
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from whorl.calls.binding import Binding
-from whorl.fingerprint.asked import ByIdentity, ByType, InOrder
 from whorl.fingerprint.markers import exclude
+from whorl.fingerprint.modes import ByIdentity, ByType, InOrder
 
 from .declared_inputs import content_of
 

@@ -130,7 +130,7 @@ class RequestBuilder:
 
     def _remedy(self, name: str, cls: type, rest: str, kind: str) -> str:
         """What to do about an argument of a class: something of a kind in it has no fingerprint."""
-        home = self.arguments.policy._describer.home(module_name(cls)).kind
+        home = self.arguments.describer.home(module_name(cls)).kind
         if kind in LOCKS and (not rest or module_name(cls) == "threading"):
             return f"No result depends on a lock: leave the parameter out with exclude=[{name!r}]."
         if kind in LOCKS and rest[1:].isidentifier() and home == "user":

@@ -332,7 +332,7 @@ def results_of(
     policy = Arguments(key) if isinstance(key, Fingerprinter) else PLAIN
     own_key = () if key is None or policy is not PLAIN else (key,)
     declared = DeclaredInputs(environment, files, folder)
-    boundary = policy.policy._policy.boundary
+    boundary = policy.describer.policy.boundary
     requests = RequestBuilder(
         name,
         root,

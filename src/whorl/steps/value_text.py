@@ -12,7 +12,6 @@ import types
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from whorl.fingerprint.asked import InOrder
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.lookup import (
     class_vars,
@@ -23,6 +22,7 @@ from whorl.fingerprint.lookup import (
     type_name,
 )
 from whorl.fingerprint.markers import declared_markers
+from whorl.fingerprint.modes import InOrder
 from whorl.fingerprint.rules.builtin import short
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import is_flat, is_leaf

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from xxhash import xxh3_128
@@ -19,11 +19,8 @@ from ..digest import hash_bytes
 from ..names import resolve
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
-from .library import named_node
-from .rule import Rule
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .libraries import named_node
+from .rule import Rule, RuleContext
 
 __all__ = ["NAMED_CLASSES", "OWNED_NAMES", "RULES", "TYPE_PARTS"]
 
@@ -38,7 +35,7 @@ def _plain(value: Array) -> Array:
     return value if type(value) is np.ndarray else np.ndarray.view(value, np.ndarray)
 
 
-def _array(value: Array, describer: Describer) -> Node:
+def _array(value: Array, context: RuleContext) -> Node:
     array = _plain(value)
     dtype = array.dtype
     if dtype.hasobject or dtype.kind == "T":
@@ -118,7 +115,7 @@ def _without_padding(array: Array) -> Iterator[Array]:
     yield raw[:, :10]
 
 
-def _scalar(value: np.generic, describer: Describer) -> Node:
+def _scalar(value: np.generic, context: RuleContext) -> Node:
     if value.dtype.hasobject:
         return Node(b"scalar of objects", (value.dtype, value.item()), unlabelled)
     name = "record" if type(value) is np.record else "scalar"
@@ -129,7 +126,7 @@ def _scalar(value: np.generic, describer: Describer) -> Node:
     return Node(b"scalar", (name, value.dtype, content), unlabelled)
 
 
-def _dtype(value: np.dtype[Any], describer: Describer) -> Node:
+def _dtype(value: np.dtype[Any], context: RuleContext) -> Node:
     extra = (dict(value.metadata),) if value.metadata else ()
     if value.subdtype is not None:
         return Node(b"dtype of parts", (*value.subdtype, *extra))
@@ -150,14 +147,14 @@ def _spelled(value: np.dtype[Any]) -> str:
     )
 
 
-def _ufunc(value: np.ufunc, describer: Describer) -> Node:
+def _ufunc(value: np.ufunc, context: RuleContext) -> Node:
     for module in ("numpy", "numpy.linalg._umath_linalg", "scipy.special"):
         if resolve(module, value.__name__) is value:
-            return named_node(describer.home(module), module, value.__name__)
+            return named_node(context.home(module), module, value.__name__)
     raise Refused("it is a ufunc made at run time, whose function cannot be seen")
 
 
-def _mapped(value: Any, describer: Describer) -> Node:
+def _mapped(value: Any, context: RuleContext) -> Node:
     """An array that lies in a file: what it holds, not where."""
     return Node(b"memmap", (np.ndarray.view(value, np.ndarray),), unlabelled)
 

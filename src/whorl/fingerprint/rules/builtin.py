@@ -8,20 +8,16 @@ import gc
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from ..asked import ByIdentity, ByType, InOrder, Mode
 from ..bytecode import bytecode_digest
-from ..class_table import ClassTable
 from ..digest import hash_bytes
-from ..identity import identity_of
-from ..lookup import ABSENT, class_vars, derives, mro, type_name
+from ..lookup import ABSENT, ClassTable, class_vars, derives, mro, type_name
+from ..modes import ByIdentity, ByType, InOrder, Mode
 from ..refusal import Refused
 from ..tokens import Node, is_leaf, is_shape, marshalled, unlabelled
-from .rule import Rule
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from ..walk import identity_of
+from .rule import Rule, RuleContext
 
 __all__ = [
     "ABSENT_NODE",
@@ -70,9 +66,9 @@ def ordered_node(tag: bytes, pairs: Sequence[tuple[object, object]]) -> Node:
     return Node(tag, values, lambda i: f"[{_key(keys[i - 1])}]" if i else ".keys()")
 
 
-def dict_content(stored: dict[Any, object], describer: Describer) -> Node:
+def dict_content(stored: dict[Any, object], context: RuleContext) -> Node:
     """The content of a dict: of data in no order; in code with its order, which a loop can see."""
-    if describer.mode is Mode.DATA:
+    if context.mode is Mode.DATA:
         return dict_node(stored)
     keys = tuple(dict.__iter__(stored))
     values = (keys, *(dict.__getitem__(stored, key) for key in keys))
@@ -115,17 +111,17 @@ def shortened(value: object) -> str:
 
 
 def _leaf_content(tag: bytes, convert: Callable[[Any], object]) -> Callable[..., Node]:
-    return lambda value, describer: Node(tag, (convert(value),), unlabelled, counted=False)
+    return lambda value, context: Node(tag, (convert(value),), unlabelled, counted=False)
 
 
-def _memoryview(value: memoryview, describer: Describer) -> Node:
+def _memoryview(value: memoryview, context: RuleContext) -> Node:
     try:
         return Node(b"memoryview", (value.format, value.shape, value.tobytes()))
     except ValueError as error:
         raise Refused(f"it cannot be read ({error})") from error
 
 
-def _exception(value: BaseException, describer: Describer) -> Node:
+def _exception(value: BaseException, context: RuleContext) -> Node:
     """Arguments, cause, and what the C part of OSError and others keeps."""
     places = {
         name: stored
@@ -145,7 +141,7 @@ def _exception(value: BaseException, describer: Describer) -> Node:
     return Node(b"exception", [*parts.values()], [*parts].__getitem__)
 
 
-def _in_order(value: InOrder, describer: Describer) -> Node:
+def _in_order(value: InOrder, context: RuleContext) -> Node:
     held: Any = value.value
     if not derives(type(held), dict):
         return Node(b"not a dict", (held,), unlabelled)
@@ -155,7 +151,7 @@ def _in_order(value: InOrder, describer: Describer) -> Node:
     return Node(b"in order", (held, list(keys)), lambda i: ("", ".keys()")[i])
 
 
-def _by_identity(value: ByIdentity, describer: Describer) -> Node:
+def _by_identity(value: ByIdentity, context: RuleContext) -> Node:
     return Node(b"identity", (identity_of(value.value),))
 
 
@@ -167,7 +163,7 @@ NAMED_CLASSES: Final[ClassTable[bool]] = ClassTable()
 """Classes that mean the same in every version of their library, such as `numpy.float32`."""
 
 
-def _by_type(value: ByType, describer: Describer) -> Node:
+def _by_type(value: ByType, context: RuleContext) -> Node:
     """Leaves by type; lengths, keys and field names, which are structure, stay."""
     held: Any = value.value
     while type(held) is ByType or type(held) is InOrder or type(held) is ByIdentity:
@@ -182,19 +178,19 @@ def _by_type(value: ByType, describer: Describer) -> Node:
     if array_like is not None:
         parts = cast("Callable[[Any], tuple[object, ...]]", TYPE_PARTS.get(array_like))(held)
         labels = ("", ".dtype", ".shape")
-        return Node(b"type", (describer.class_node(kind), *parts), labels.__getitem__)
+        return Node(b"type", (context.class_node(kind), *parts), labels.__getitem__)
     if not is_leaf(kind):
-        node = _fields_by_type(held, describer)
+        node = _fields_by_type(held, context)
         if node is not None:
             return node
-    return Node(b"type", (describer.class_node(kind),), unlabelled)
+    return Node(b"type", (context.class_node(kind),), unlabelled)
 
 
-def _fields_by_type(held: object, describer: Describer) -> Node | None:
+def _fields_by_type(held: object, context: RuleContext) -> Node | None:
     """An instance by the types of its fields; None for what is no plain instance."""
-    by_type = describer.counts_by_type(type(held))
+    by_type = context.counts_by_type(type(held))
     try:
-        node = describer.structure(held) if by_type else describer(held)
+        node = context.structure(held) if by_type else context(held)
     except Refused:
         return None  # its class is known all the same
     if not is_shape(node.tag) or any(type(part) is Node for part in node.values):
@@ -203,36 +199,36 @@ def _fields_by_type(held: object, describer: Describer) -> Node | None:
     return Node(b"types " + node.tag, typed, node.label, counted=False)
 
 
-def _mappingproxy(value: types.MappingProxyType[Any, Any], describer: Describer) -> Node:
+def _mappingproxy(value: types.MappingProxyType[Any, Any], context: RuleContext) -> Node:
     # The mapping behind the proxy, without asking it anything.
     return Node(b"mappingproxy", gc.get_referents(value), unlabelled)
 
 
-def _cell(value: types.CellType, describer: Describer) -> Node:
+def _cell(value: types.CellType, context: RuleContext) -> Node:
     try:
         return Node(b"cell", (value.cell_contents,), lambda i: ".cell_contents")
     except ValueError:
         return Node(b"empty cell")
 
 
-def _object(value: object, describer: Describer) -> Node:
+def _object(value: object, context: RuleContext) -> Node:
     raise Refused("a plain object() is nothing but its identity")
 
 
-def _deque(value: collections.deque[Any], describer: Describer) -> Node:
+def _deque(value: collections.deque[Any], context: RuleContext) -> Node:
     maxlen = class_vars(collections.deque)["maxlen"].__get__(value)
     items = collections.deque.__iter__(value)
     return Node(b"deque", [maxlen, *items], lambda i: f"[{i - 1}]" if i else ".maxlen")
 
 
-def _ordered_dict(value: collections.OrderedDict[Any, Any], describer: Describer) -> Node:
+def _ordered_dict(value: collections.OrderedDict[Any, Any], context: RuleContext) -> Node:
     keys = list(collections.OrderedDict.__iter__(value))
     return ordered_node(b"OrderedDict", [(key, dict.__getitem__(value, key)) for key in keys])
 
 
-def _default_dict(value: collections.defaultdict[Any, Any], describer: Describer) -> Node:
+def _default_dict(value: collections.defaultdict[Any, Any], context: RuleContext) -> Node:
     factory = class_vars(collections.defaultdict)["default_factory"].__get__(value)
-    content = dict_content(value, describer)
+    content = dict_content(value, context)
     return Node(b"defaultdict", (content, factory), lambda i: ("", ".default_factory")[i])
 
 
@@ -273,9 +269,9 @@ RULES: Final[dict[type, Rule]] = {
 
 if sys.version_info >= (3, 15):
 
-    def _frozen_dict(value: builtins.frozendict[Any, Any], describer: Describer) -> Node:
+    def _frozen_dict(value: builtins.frozendict[Any, Any], context: RuleContext) -> Node:
         content = dict(builtins.frozendict.items(value))
-        return Node(b"frozendict", (dict_content(content, describer),), unlabelled)
+        return Node(b"frozendict", (dict_content(content, context),), unlabelled)
 
     RULES[builtins.frozendict] = _frozen_dict
 

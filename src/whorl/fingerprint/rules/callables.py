@@ -16,40 +16,37 @@ import gc
 import sys
 import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..annotations import annotations_of
-from ..asked import Mode, Sight
 from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
+from ..modes import Introspection, Mode
 from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..source import code_digest
 from ..tokens import Node, unlabelled
-from .assigned import assigned_to, with_names
+from .annotated_classes import named_classes
+from .assigned_names import assigned_to, with_names
 from .builtin import dict_content, dict_node
-from .library import has_code_of_others, named_node
-from .named import named_classes
-from .reached import Reached
-from .rule import Rule
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .libraries import has_code_of_others, named_node
+from .references import References
+from .rule import Rule, RuleContext
 
 __all__ = ["RULES", "annotations_node", "code_leaf", "named_extension"]
 
 
-def code_leaf(value: Any, describer: Describer) -> Node:
+def code_leaf(value: Any, context: RuleContext) -> Node:
     """What code is in data: the digest of a walk over code."""
-    return Node(b"code", (describer.digest_in(Mode.CODE, value),), unlabelled)
+    return Node(b"code", (context.digest_in(Mode.CODE, value),), unlabelled)
 
 
 def by_code(rule: Rule) -> Rule:
     """The rule where code is walked; in data and names, the digest of such a walk."""
 
-    def choose(value: Any, describer: Describer) -> Node:
-        if describer.mode in (Mode.CODE, Mode.OWN_CODE):
-            return rule(value, describer)
-        return code_leaf(value, describer)
+    def choose(value: Any, context: RuleContext) -> Node:
+        if context.mode in (Mode.CODE, Mode.OWN_CODE):
+            return rule(value, context)
+        return code_leaf(value, context)
 
     return choose
 
@@ -57,50 +54,50 @@ def by_code(rule: Rule) -> Rule:
 # -- functions --------------------------------------------------------------------------
 
 
-def _function(function: types.FunctionType, describer: Describer) -> Node:
-    if describer.policy.functions == "name":
-        return _by_name(function, describer)
-    if describer.mode not in (Mode.CODE, Mode.OWN_CODE):
-        return code_leaf(function, describer)
+def _function(function: types.FunctionType, context: RuleContext) -> Node:
+    if context.policy.functions == "name":
+        return _by_name(function, context)
+    if context.mode not in (Mode.CODE, Mode.OWN_CODE):
+        return code_leaf(function, context)
     if _is_dispatcher(function):
-        return _dispatcher(function, describer)
+        return _dispatcher(function, context)
     code = function.__code__
     module = function.__globals__.get("__name__")
     module = module if type(module) is str else ""
-    home = describer.home_of_globals(function.__globals__)
-    reached = None
-    if home.kind == "user" and describer.mode is Mode.CODE:
-        reached = Reached(function, describer)
+    home = context.home_of_globals(function.__globals__)
+    references = None
+    if home.kind == "user" and context.mode is Mode.CODE:
+        references = References(function, context)
     captured = {
         ".__defaults__": function.__defaults__,
         ".__kwdefaults__": function.__kwdefaults__,
-        ".__closure__": _captured(function, reached),
-        ".__dict__": _beside(function, describer),
+        ".__closure__": _captured(function, references),
+        ".__dict__": _beside(function, context),
     }
     if home.kind != "user":
         if resolve(module, code.co_qualname) is function and not has_code_of_others(function):
             return named_node(home, module, code.co_qualname)
-        name = with_names(named_node(home, module, code.co_qualname), function, describer)
+        name = with_names(named_node(home, module, code.co_qualname), function, context)
         own = code_digest(code)
         parts: dict[str, object] = {"": name, ".__code__": own.digest, **captured}
         return Node(b"wrapper", [*parts.values()], [*parts].__getitem__)
     own = code_digest(code)
     parts = {
-        ".__name__": with_names(code.co_name, function, describer),
+        ".__name__": with_names(code.co_name, function, context),
         ".__code__": Node(b"code of", (own.origin, own.digest), unlabelled),
         **captured,
-        ".__annotations__": annotations_node(function, describer),
-        ".__globals__": None if reached is None else dict_node(reached.globals),
+        ".__annotations__": annotations_node(function, context),
+        ".__globals__": None if references is None else dict_node(references.globals),
     }
-    if Sight.DOCS in describer.sees:
+    if Introspection.DOCS in context.introspection:
         parts[".__doc__"] = function.__doc__
-    if Sight.TYPES in describer.sees:
-        named = named_classes(function, function.__globals__, describer)
+    if Introspection.TYPES in context.introspection:
+        named = named_classes(function, function.__globals__, context)
         parts[".__annotations__.values()"] = named
     return Node(b"function", [*parts.values()], [*parts].__getitem__)
 
 
-def _by_name(function: types.FunctionType, describer: Describer) -> Node:
+def _by_name(function: types.FunctionType, context: RuleContext) -> Node:
     module, dotted = function.__module__, function.__qualname__
     if resolve(module, dotted) is not function:
         raise Refused(
@@ -110,7 +107,7 @@ def _by_name(function: types.FunctionType, describer: Describer) -> Node:
     return Node(b"function by name", (known_module_name(module), dotted))
 
 
-def _captured(function: types.FunctionType, reached: Reached | None) -> Node | None:
+def _captured(function: types.FunctionType, references: References | None) -> Node | None:
     cells = function.__closure__
     if not cells:
         return None
@@ -123,9 +120,9 @@ def _captured(function: types.FunctionType, reached: Reached | None) -> Node | N
             held[name] = cell.cell_contents
         except ValueError:
             held[name] = ABSENT
-        if reached is not None and type(held[name]) is types.ModuleType:
+        if references is not None and type(held[name]) is types.ModuleType:
             del held[name]  # of which the names count that are taken from it
-    return dict_node(held if reached is None else {**held, **reached.captured})
+    return dict_node(held if references is None else {**held, **references.captured})
 
 
 def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
@@ -135,12 +132,12 @@ def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
     return frozenset(("dispatch_cache", "cache_token", "method_cache"))
 
 
-def annotations_node(owner: types.FunctionType | type, describer: Describer) -> Node | None:
+def annotations_node(owner: types.FunctionType | type, context: RuleContext) -> Node | None:
     """The annotations of a function or class, with classes by name."""
     annotations = annotations_of(owner)
     if not annotations:
         return None
-    digest = describer.digest_in(Mode.NAMES, annotations, ".__annotations__")
+    digest = context.digest_in(Mode.NAMES, annotations, ".__annotations__")
     return Node(b"annotations", (digest,), unlabelled)
 
 
@@ -152,11 +149,11 @@ def _is_dispatcher(function: types.FunctionType) -> bool:
     )
 
 
-def _dispatcher(function: types.FunctionType, describer: Describer) -> Node:
+def _dispatcher(function: types.FunctionType, context: RuleContext) -> Node:
     """A singledispatch function: its implementations, not the cache of those it has looked up."""
     registry = dict(function.__dict__["registry"])
     items = list(registry.items())
-    name = with_names(None, function, describer)
+    name = with_names(None, function, context)
     if name is None:
         return Node(b"singledispatch", (), lambda i: ".registry", items=items)
     labels = (".__name__", *len(items) * (".registry",))
@@ -166,7 +163,7 @@ def _dispatcher(function: types.FunctionType, describer: Describer) -> Node:
 _SAID_OF_FUNCTIONS: Final = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__type_params__"))
 
 
-def _beside(value: object, describer: Describer, inner: object = None) -> Node | None:
+def _beside(value: object, context: RuleContext, inner: object = None) -> Node | None:
     """Attributes set on a function or wrapper, less the names and texts that wrapping copies.
 
     `inner` is what a wrapper has copied them from.
@@ -175,7 +172,7 @@ def _beside(value: object, describer: Describer, inner: object = None) -> Node |
     held = {name: part for name, part in stored.items() if name not in _SAID_OF_FUNCTIONS}
     if type(value) is not types.FunctionType:
         held |= assigned_to(value, inner)
-    return dict_content(held, describer) if held else None
+    return dict_content(held, context) if held else None
 
 
 # -- wrappers ---------------------------------------------------------------------------
@@ -187,19 +184,19 @@ def _wrapper(tag: bytes, cls: type, *names: str) -> Rule:
     labels = [*(f".{name}" for name in names), ".__dict__"]
     has_names = names[0] == "__func__"  # those of what is inside
 
-    def rule(value: Any, describer: Describer) -> Node:
+    def rule(value: Any, context: RuleContext) -> Node:
         held = [place.__get__(value) for place in places]
         inner = held[0] if has_names else None
-        return Node(tag, [*held, _beside(value, describer, inner)], labels.__getitem__)
+        return Node(tag, [*held, _beside(value, context, inner)], labels.__getitem__)
 
     return by_code(rule)
 
 
-def _method(value: types.MethodType, describer: Describer) -> Node:
+def _method(value: types.MethodType, context: RuleContext) -> Node:
     function: Any = value.__func__
     kind = type(function)
     if kind is types.FunctionType or qualname(kind) == "cython_function_or_method":
-        named = _global_of_library(value, function.__module__, function.__name__, describer)
+        named = _global_of_library(value, function.__module__, function.__name__, context)
         if named is not None:
             return named
     return Node(
@@ -207,10 +204,10 @@ def _method(value: types.MethodType, describer: Describer) -> Node:
     )
 
 
-def _cached_function(value: Any, describer: Describer) -> Node:
+def _cached_function(value: Any, context: RuleContext) -> Node:
     """An lru_cache wrapper: the function and how much it keeps, not what it has kept."""
     stored = instance_dict(value) or {}
-    if describer.policy.functions == "name":
+    if context.policy.functions == "name":
         module, dotted = stored.get("__module__"), stored.get("__qualname__")
         if type(module) is str and type(dotted) is str and resolve(module, dotted) is value:
             return Node(b"function by name", (known_module_name(module), dotted))
@@ -220,34 +217,34 @@ def _cached_function(value: Any, describer: Describer) -> Node:
     inner = inner or [part for part in held if type(part) is types.FunctionType]
     if len(inner) != 1:
         raise Refused("the function behind its cache cannot be told")
-    beside = _beside(value, describer, inner[0])
+    beside = _beside(value, context, inner[0])
     return Node(b"lru_cache", (inner[0], beside), (".__wrapped__", "").__getitem__)
 
 
-def _cached(value: Any, describer: Describer) -> Node:
-    by_name = describer.policy.functions == "name"
-    return (_cached_function if by_name else by_code(_cached_function))(value, describer)
+def _cached(value: Any, context: RuleContext) -> Node:
+    by_name = context.policy.functions == "name"
+    return (_cached_function if by_name else by_code(_cached_function))(value, context)
 
 
-def _cached_property(value: functools.cached_property[Any], describer: Describer) -> Node:
+def _cached_property(value: functools.cached_property[Any], context: RuleContext) -> Node:
     return Node(b"cached_property", (value.func, value.attrname), lambda i: (".func", "")[i])
 
 
-def _partial_method(value: functools.partialmethod[Any], describer: Describer) -> Node:
+def _partial_method(value: functools.partialmethod[Any], context: RuleContext) -> Node:
     return Node(b"partialmethod", (value.func, value.args, value.keywords))
 
 
-def _dispatch_method(value: functools.singledispatchmethod[Any], describer: Describer) -> Node:
+def _dispatch_method(value: functools.singledispatchmethod[Any], context: RuleContext) -> Node:
     return Node(b"singledispatchmethod", (value.dispatcher, value.func))
 
 
 def _global_of_library(
-    value: object, module: object, name: str, describer: Describer
+    value: object, module: object, name: str, context: RuleContext
 ) -> Node | None:
     """A method of an object that an installed module hides behind a function: `random.random`."""
     while type(module) is str and module:
-        if describer.home(module).kind != "user" and resolve(module, name) is value:
-            return named_node(describer.home(module), module, name)
+        if context.home(module).kind != "user" and resolve(module, name) is value:
+            return named_node(context.home(module), module, name)
         module = module.rpartition(".")[0]
     return None
 
@@ -255,20 +252,20 @@ def _global_of_library(
 # -- builtins ---------------------------------------------------------------------------
 
 
-def _builtin(value: types.BuiltinFunctionType, describer: Describer) -> Node:
+def _builtin(value: types.BuiltinFunctionType, context: RuleContext) -> Node:
     owner = value.__self__
     if owner is None or derives(type(owner), types.ModuleType):
         module = value.__module__ or "builtins"
-        return named_extension(module, value.__qualname__, describer)
-    named = _global_of_library(value, module_name(type(owner)), value.__name__, describer)
+        return named_extension(module, value.__qualname__, context)
+    named = _global_of_library(value, module_name(type(owner)), value.__name__, context)
     if named is not None:
         return named
     return Node(b"builtin method", (value.__name__, owner), lambda i: (".__name__", ".__self__")[i])
 
 
-def named_extension(module: str, dotted: str, describer: Describer) -> Node:
+def named_extension(module: str, dotted: str, context: RuleContext) -> Node:
     """A compiled thing that its module's name leads to."""
-    home = describer.home(module)
+    home = context.home(module)
     if home.kind != "user":
         return named_node(home, module, dotted)
     # A compiled module of the user's own has no version: what is in its file counts.
@@ -281,11 +278,11 @@ def named_extension(module: str, dotted: str, describer: Describer) -> Node:
     return Node(b"extension", (known_module_name(module), dotted, content))
 
 
-def _descriptor(value: Any, describer: Describer) -> Node:
+def _descriptor(value: Any, context: RuleContext) -> Node:
     return Node(b"descriptor", (type(value).__name__, value.__objclass__, value.__name__))
 
 
-def _bound_slot(value: Any, describer: Describer) -> Node:
+def _bound_slot(value: Any, context: RuleContext) -> Node:
     return Node(b"method wrapper", (value.__name__, value.__self__))
 
 

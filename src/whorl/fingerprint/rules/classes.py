@@ -11,9 +11,8 @@ import abc
 import enum
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..asked import Mode, Sight
 from ..boundary import Home
 from ..layout import layout_of, state_of
 from ..lookup import (
@@ -26,18 +25,16 @@ from ..lookup import (
     qualname,
     reified,
 )
+from ..modes import Introspection, Mode
 from ..names import importable, known_by_name, known_module_name
 from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
-from .assigned import class_names
+from .annotated_classes import classes_in, home_scope, named_classes
+from .assigned_names import class_names
 from .builtin import NAMED_CLASSES, dict_node
 from .callables import annotations_node, code_leaf
-from .library import named_node, put_into_class
-from .named import classes_in, home_scope, named_classes
-from .rule import Kind
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .libraries import named_node, put_into_class
+from .rule import Kind, RuleContext
 
 __all__ = ["KINDS"]
 
@@ -75,62 +72,62 @@ _MEMBER_BOOKKEEPING: Final = frozenset(
 )
 
 
-def _class(cls: Any, describer: Describer) -> Node:
+def _class(cls: Any, context: RuleContext) -> Node:
     module = module_name(cls)
-    home = describer.home(module)
-    if describer.policy.functions == "name" or describer.mode is Mode.NAMES:
-        return _by_name(cls, describer)
+    home = context.home(module)
+    if context.policy.functions == "name" or context.mode is Mode.NAMES:
+        return _by_name(cls, context)
     if cls in NAMED_CLASSES:
-        return _by_name(cls, describer)
+        return _by_name(cls, context)
     if home.kind != "user" and known_by_name(cls):
-        return _of_library(cls, home, describer)
-    if describer.mode is Mode.OWN_CODE and known_by_name(cls):
-        return _by_name(cls, describer)
-    if describer.mode is Mode.DATA:
-        return code_leaf(cls, describer)
-    content = class_content(cls, describer)
+        return _of_library(cls, home, context)
+    if context.mode is Mode.OWN_CODE and known_by_name(cls):
+        return _by_name(cls, context)
+    if context.mode is Mode.DATA:
+        return code_leaf(cls, context)
+    content = class_content(cls, context)
     parts = {
-        ".__qualname__": class_names(cls, describer),
+        ".__qualname__": class_names(cls, context),
         ".__class__": type(cls),
         ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
-        ".__annotations__": annotations_node(cls, describer),
-        **_looked_at(cls, content, describer),
+        ".__annotations__": annotations_node(cls, context),
+        **_looked_at(cls, content, context),
         "": dict_node(content),
     }
     labels = [*parts]
     return Node(b"class", [*parts.values()], labels.__getitem__)
 
 
-def _of_library(cls: type, home: Home, describer: Describer) -> Node:
+def _of_library(cls: type, home: Home, context: RuleContext) -> Node:
     """A class of a library, and what the user has put into it."""
     named = named_node(home, module_name(cls), qualname(cls))
-    found = put_into_class(cls, describer) if describer.mode is Mode.CODE else {}
+    found = put_into_class(cls, context) if context.mode is Mode.CODE else {}
     if not found:
         return named
     return Node(b"patched", (named, dict_node(found)), unlabelled)
 
 
-def _looked_at(cls: type, content: Mapping[str, object], describer: Describer) -> dict[str, object]:
+def _looked_at(cls: type, content: Mapping[str, object], context: RuleContext) -> dict[str, object]:
     """What counts of a class only where the code that reads it looks."""
     stored = class_vars(cls)
     parts: dict[str, object] = {}
-    if Sight.ORDER in describer.sees:
+    if Introspection.ORDER in context.introspection:
         # Not of special names, which the interpreter and libraries set when they like.
         parts[".__dict__"] = [n for n in stored if n in content and not is_special(n)]
-    if Sight.DOCS in describer.sees:
+    if Introspection.DOCS in context.introspection:
         parts[".__doc__"] = stored.get("__doc__")
-    if Sight.TYPES in describer.sees:
-        parts[".__annotations__.values()"] = named_classes(cls, home_scope(cls), describer)
+    if Introspection.TYPES in context.introspection:
+        parts[".__annotations__.values()"] = named_classes(cls, home_scope(cls), context)
     return parts
 
 
-def _by_name(cls: type, describer: Describer) -> Node:
-    if describer.policy.functions == "name" and not importable(cls):
+def _by_name(cls: type, context: RuleContext) -> Node:
+    if context.policy.functions == "name" and not importable(cls):
         raise Refused(
             f"it is asked for by name, and {module_name(cls)}.{qualname(cls)} is not it",
             "Let classes count by code, or define the class at the top of its module.",
         )
-    return Node(b"class by name", describer.class_parts(cls))
+    return Node(b"class by name", context.class_parts(cls))
 
 
 def _registered(cls: type) -> tuple[type, ...]:
@@ -144,7 +141,7 @@ def _registered(cls: type) -> tuple[type, ...]:
     return tuple(sorted(live, key=lambda known: (module_name(known), qualname(known))))
 
 
-def class_content(cls: type, describer: Describer) -> dict[str, object]:
+def class_content(cls: type, context: RuleContext) -> dict[str, object]:
     """What is stored in a class, less what the interpreter and class decorators keep there."""
     stored = class_vars(cls)
     content = {
@@ -188,7 +185,7 @@ def class_content(cls: type, describer: Describer) -> dict[str, object]:
                 field.default,
                 field.default_factory,
                 list(field.metadata),
-                classes_in(field.annotation, home_scope(cls), describer),
+                classes_in(field.annotation, home_scope(cls), context),
             )
             for name, field in stored["__pydantic_fields__"].items()
         }
@@ -256,7 +253,7 @@ def _beside(cls: type, stored: dict[str, Any]) -> dict[str, Any]:
     return beside
 
 
-def _member(value: Any, describer: Describer) -> Node:
+def _member(value: Any, context: RuleContext) -> Node:
     """A member of an enum: class, name, value, and what was set on it beside."""
     cls = type(value)
     stored = instance_dict(value) or {}
@@ -264,12 +261,12 @@ def _member(value: Any, describer: Describer) -> Node:
     parts: dict[str, object] = {".name": stored.get("_name_"), ".value": _value_of(stored)}
     if beside:
         parts[".__dict__"] = dict_node(beside)
-    own_code = describer.own_code(cls)
+    own_code = context.own_code(cls)
     if own_code is not None:
         parts[".__class__"] = own_code
-    if describer.mode is Mode.CODE:
+    if context.mode is Mode.CODE:
         parts[".__class__.__dict__"] = cls
-    tag = tag_of("enum member", *describer.class_parts(cls), tuple(parts))
+    tag = tag_of("enum member", *context.class_parts(cls), tuple(parts))
     return Node(tag, [*parts.values()], [*parts].__getitem__, counted=False)
 
 
@@ -282,19 +279,23 @@ _MODULE_BOOKKEEPING: Final = frozenset(
 )  # fmt: skip
 
 
-def _module(value: types.ModuleType, describer: Describer) -> Node:
+def _module(value: types.ModuleType, context: RuleContext) -> Node:
     stored = module_vars(value)
     name = stored.get("__name__")
     name = name if type(name) is str else ""
-    home = describer.home(name)
+    home = context.home(name)
     if home.kind != "user":
         return named_node(home, name, "")
-    if describer.mode is not Mode.CODE:
-        return code_leaf(value, describer)
-    left_out = _MODULE_BOOKKEEPING - ({"__doc__"} if Sight.DOCS in describer.sees else set())
+    if context.mode is not Mode.CODE:
+        return code_leaf(value, context)
+    left_out = _MODULE_BOOKKEEPING - (
+        {"__doc__"} if Introspection.DOCS in context.introspection else set()
+    )
     held = {key: reified(inner) for key, inner in stored.items() if key not in left_out}
     parts = [known_module_name(name), type(value), dict_node(held)]
-    if Sight.ORDER in describer.sees:  # less modules, which are put there when they are loaded
+    if (
+        Introspection.ORDER in context.introspection
+    ):  # less modules, which are put there when they are loaded
         parts.append([key for key, inner in held.items() if type(inner) is not types.ModuleType])
     return Node(b"module", parts, ("", ".__class__", "", ".__dict__").__getitem__)
 

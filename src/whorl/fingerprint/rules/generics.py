@@ -5,23 +5,20 @@ from __future__ import annotations
 import sys
 import types
 import typing
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..annotations import Unevaluated
-from ..asked import Mode
 from ..lookup import class_vars, derives, instance_dict, type_name
+from ..modes import Mode
 from ..names import known_module_name
 from ..source import code_digest
 from ..tokens import Node
-from .rule import Rule
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import Rule, RuleContext
 
 __all__ = ["RULES"]
 
 
-def _alias(value: Any, describer: Describer) -> Node:
+def _alias(value: Any, context: RuleContext) -> Node:
     """An alias by what it stores: attributes not found in it would be asked of its origin."""
     stored = instance_dict(value) or {}
     if derives(type(value), types.GenericAlias):
@@ -36,7 +33,7 @@ def _alias(value: Any, describer: Describer) -> Node:
     if origin is typing.Union or origin is typing.Literal:
         # Optional[int], Union[None, int] and int | None are one type.
         tag = b"union" if origin is typing.Union else b"literal"
-        if describer.mode is not Mode.DATA:  # code that asks for the arguments sees their order
+        if context.mode is not Mode.DATA:  # code that asks for the arguments sees their order
             return Node(b"read " + tag, arguments, lambda i: f".__args__[{i}]")
         return Node(tag, (), lambda i: ".__args__", items=[(a,) for a in arguments])
     if "__metadata__" in stored:
@@ -56,31 +53,31 @@ _SAID_OF_VARIABLES: Final = (
 )
 
 
-def _variable(value: Any, describer: Describer) -> Node:
+def _variable(value: Any, context: RuleContext) -> Node:
     said = [getattr(value, name, None) for name in _SAID_OF_VARIABLES]
     return Node(b"type variable", (type_name(type(value)), value.__name__, *said))
 
 
-def _special(value: Any, describer: Describer) -> Node:
+def _special(value: Any, context: RuleContext) -> Node:
     return Node(b"special form", (value._name,))
 
 
-def _forward(value: Any, describer: Describer) -> Node:
+def _forward(value: Any, context: RuleContext) -> Node:
     module = value.__forward_module__
     return Node(b"forward reference", (value.__forward_arg__, module and str(module)))
 
 
-def _new_type(value: Any, describer: Describer) -> Node:
+def _new_type(value: Any, context: RuleContext) -> Node:
     module = known_module_name(value.__module__)
     return Node(b"new type", (module, value.__qualname__, value.__supertype__))
 
 
-def _lazy_alias(value: Any, describer: Describer) -> Node:
+def _lazy_alias(value: Any, context: RuleContext) -> Node:
     """`type Name = ...`, from Python 3.12 on."""
     return Node(b"type alias", (value.__name__, value.__value__, *value.__type_params__))
 
 
-def _unevaluated(value: Unevaluated, describer: Describer) -> Node:
+def _unevaluated(value: Unevaluated, context: RuleContext) -> Node:
     """An annotation that only the user's code could evaluate.
 
     A function in it counts by its own code: its annotations may lead back to it.

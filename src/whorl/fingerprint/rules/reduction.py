@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..layout import layout_of, state_of
 from ..lookup import class_vars, derives, find, instance_dict, module_name, type_name
@@ -17,24 +17,21 @@ from ..names import resolve
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
 from .callables import named_extension
-from .rule import Kind
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import Kind, RuleContext
 
 __all__ = ["KINDS", "by_reduction", "reduced"]
 
 
-def by_reduction(value: Any, describer: Describer) -> Node:
+def by_reduction(value: Any, context: RuleContext) -> Node:
     """The node of an object that copyreg or its own `__reduce_ex__` takes apart."""
     cls = type(value)
     given = reduced(value)
     if type(given) is str:  # it is a global of this name
         module = (instance_dict(value) or {}).get("__module__") or module_name(cls)
         if resolve(module, given) is value:
-            return named_extension(module, given, describer)
+            return named_extension(module, given, context)
     state = state_of(layout_of(cls, object, {}), value)
-    parts = (describer.class_node(cls), given, state)
+    parts = (context.class_node(cls), given, state)
     return Node(b"reduced", parts, unlabelled)
 
 
@@ -70,7 +67,7 @@ def _is_c_field(cls: type) -> bool:
     return type_name(cls) in ("_ctypes.CField", "ctypes.CField")  # the latter since Python 3.14
 
 
-def _c_field(value: Any, describer: Describer) -> Node:
+def _c_field(value: Any, context: RuleContext) -> Node:
     return Node(b"ctypes field", (value.offset, value.size), lambda i: (".offset", ".size")[i])
 
 

@@ -9,20 +9,17 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from ..lookup import derives
 from ..refusal import Refused
-from .rule import Kind, Rule
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import Kind, Rule, RuleContext
 
 __all__ = ["KINDS", "RULES"]
 
 
-def _refuse(reason: str) -> Callable[[Any, Describer], NoReturn]:
-    def rule(value: Any, describer: Describer) -> NoReturn:
+def _refuse(reason: str) -> Callable[[Any, RuleContext], NoReturn]:
+    def rule(value: Any, context: RuleContext) -> NoReturn:
         raise Refused(reason)
 
     return rule

@@ -14,17 +14,13 @@ import re
 import sys
 import uuid
 import zoneinfo
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..class_table import ClassTable
-from ..lookup import class_vars, derives, instance_dict, qualname
+from ..lookup import ClassTable, class_vars, derives, instance_dict, qualname
 from ..names import known_module_name, resolve
 from ..refusal import Refused
 from ..tokens import Node
-from .rule import Rule
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import Rule, RuleContext
 
 __all__ = ["RULES"]
 
@@ -34,7 +30,7 @@ def _members(tag: bytes, cls: type, *names: str) -> Rule:
     places = [class_vars(cls)[name] for name in names]
     labels = [f".{name}" for name in names]
 
-    def rule(value: Any, describer: Describer) -> Node:
+    def rule(value: Any, context: RuleContext) -> Node:
         return Node(tag, [place.__get__(value) for place in places], labels.__getitem__)
 
     return rule
@@ -44,25 +40,25 @@ _TIME: Final = ("hour", "minute", "second", "microsecond", "tzinfo", "fold")
 _DATE: Final = ("year", "month", "day")
 
 
-def _datetime(value: datetime.datetime, describer: Describer) -> Node:
+def _datetime(value: datetime.datetime, context: RuleContext) -> Node:
     dated = [class_vars(datetime.date)[name].__get__(value) for name in _DATE]
     timed = [class_vars(datetime.datetime)[name].__get__(value) for name in _TIME]
     return Node(b"datetime", dated + timed, lambda i: f".{(_DATE + _TIME)[i]}")
 
 
-def _zone(value: zoneinfo.ZoneInfo, describer: Describer) -> Node:
+def _zone(value: zoneinfo.ZoneInfo, context: RuleContext) -> Node:
     key = class_vars(zoneinfo.ZoneInfo)["key"].__get__(value)
     if key is None:
         raise Refused("a ZoneInfo read from a file has no key that names it")
     return Node(b"ZoneInfo", (key,))
 
 
-def _decimal(value: decimal.Decimal, describer: Describer) -> Node:
+def _decimal(value: decimal.Decimal, context: RuleContext) -> Node:
     sign, digits, exponent = decimal.Decimal.as_tuple(value)
     return Node(b"Decimal", (sign, "".join(map(str, digits)), exponent))
 
 
-def _path(value: pathlib.PurePath, describer: Describer) -> Node:
+def _path(value: pathlib.PurePath, context: RuleContext) -> Node:
     # The public names are the same in every version; the module they are from is not.
     cls = next(c for c in type(value).__mro__ if c in _PATHS)
     return Node(b"path", (qualname(cls), pathlib.PurePath.__str__(value)))
@@ -77,26 +73,26 @@ _PATHS: Final = (
 )
 
 
-def _array(value: array.array[Any], describer: Describer) -> Node:
+def _array(value: array.array[Any], context: RuleContext) -> Node:
     return Node(
         b"array.array",
         (class_vars(array.array)["typecode"].__get__(value), bytes(memoryview(value))),
     )
 
 
-def _in_memory_file(value: io.BytesIO | io.StringIO, describer: Describer) -> Node:
+def _in_memory_file(value: io.BytesIO | io.StringIO, context: RuleContext) -> Node:
     cls: Any = io.BytesIO if derives(type(value), io.BytesIO) else io.StringIO
     if class_vars(cls)["closed"].__get__(value):
         raise Refused("it is a closed stream")
     return Node(qualname(cls).encode(), (cls.getvalue(value), cls.tell(value)))
 
 
-def _logger(value: logging.Logger, describer: Describer) -> Node:
+def _logger(value: logging.Logger, context: RuleContext) -> Node:
     name = (instance_dict(value) or {}).get("name")
     return Node(b"logger", (known_module_name(name) if type(name) is str else name,))
 
 
-def _reduced_arguments(value: Any, describer: Describer) -> Node:
+def _reduced_arguments(value: Any, context: RuleContext) -> Node:
     """operator's getters and callers: what they were made with."""
     made_by, arguments, *_ = value.__reduce__()
     # methodcaller with keywords reduces to a partial, which has the name and the keywords
@@ -104,7 +100,7 @@ def _reduced_arguments(value: Any, describer: Describer) -> Node:
     return Node(qualname(type(value)).encode(), ((*first, *arguments), keywords))
 
 
-def _sentinel(value: Any, describer: Describer) -> Node:
+def _sentinel(value: Any, context: RuleContext) -> Node:
     """A sentinel of Python 3.15 by the name that leads to it; no other is the same."""
     module, name = value.__module__, value.__name__
     if type(module) is not str or resolve(module, name) is not value:

@@ -6,22 +6,20 @@ wrapped count already. Any other name was assigned, and counts whether or not th
 because libraries read names too (`repr` of a dataclass or an enum, the name of a command).
 
 The qualified name and the module that follow from a definition change when it is moved. They
-count only where code reads them (`Sight.NAMES`). A module that was started as a program has the
-name under which it is imported elsewhere.
+count only where code reads them (`Introspection.NAMES`). A module that was started as a program has
+the name under which it is imported elsewhere.
 """
 
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..asked import Sight
 from ..lookup import class_name, derives, instance_dict, module_name, qualname
+from ..modes import Introspection
 from ..names import defines, importable, known_module_name
 from ..tokens import Node, unlabelled
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import RuleContext
 
 __all__ = ["NAMES", "assigned_to", "class_names", "with_names"]
 
@@ -30,7 +28,7 @@ _MOVING: Final = NAMES[1:]  # what else a definition is called at another place
 _WITH_NAMES: Final = (types.FunctionType, types.BuiltinFunctionType)
 
 
-def with_names(name: object, function: types.FunctionType, describer: Describer) -> object:
+def with_names(name: object, function: types.FunctionType, context: RuleContext) -> object:
     """What a function is known by, and its names that count beside it if there are any."""
     code, stored = function.__code__, function.__dict__
     defined: dict[str, object] = {
@@ -41,7 +39,7 @@ def with_names(name: object, function: types.FunctionType, describer: Describer)
     if "__wrapped__" in stored:
         defined |= _names_of(stored["__wrapped__"])
     held = _names_of(function)
-    seen = _MOVING if Sight.NAMES in describer.sees else ()
+    seen = _MOVING if Introspection.NAMES in context.introspection else ()
     return _beside(name, {n: held[n] for n in NAMES if n in seen or not _is(held[n], defined[n])})
 
 
@@ -58,7 +56,7 @@ def assigned_to(value: object, inner: object = None) -> dict[str, object]:
     }
 
 
-def class_names(cls: type, describer: Describer) -> object:
+def class_names(cls: type, context: RuleContext) -> object:
     """What a class is called: module and qualified name, and other names that count beside.
 
     The module does not count for a class that is not found there although what it was defined in
@@ -69,7 +67,7 @@ def class_names(cls: type, describer: Describer) -> object:
     names: dict[str, object] = {}
     if class_name(cls) != dotted.rpartition(".")[2]:
         names["__name__"] = class_name(cls)
-    if not place and Sight.NAMES in describer.sees:
+    if not place and Introspection.NAMES in context.introspection:
         names["__module__"] = module
     return _beside(f"{known_module_name(place)}:{dotted}", names)
 

@@ -1,15 +1,15 @@
-"""How a value is asked for: the mode of a whole walk, and the wrappers for single values."""
+"""How values count: the mode of a whole walk, and the wrappers for single values."""
 
 from __future__ import annotations
 
 import enum
 import weakref
 
-__all__ = ["ByIdentity", "ByType", "InOrder", "Mode", "Sight"]
+__all__ = ["ByIdentity", "ByType", "InOrder", "Introspection", "Mode"]
 
 
 class Mode(enum.Enum):
-    """Which question is being asked; `describe` explains the four."""
+    """What a walk is for; `describe` explains the four modes."""
 
     DATA = "data"
     CODE = "code"
@@ -17,8 +17,8 @@ class Mode(enum.Enum):
     NAMES = "names"
 
 
-class Sight(enum.Enum):
-    """What code sees of other code only if it looks; `sights` tells who looks."""
+class Introspection(enum.Enum):
+    """A property of code that counts only for code that inspects it: see `introspection`."""
 
     ORDER = "the order of what is in a class"
     DOCS = "docstrings"

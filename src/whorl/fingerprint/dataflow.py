@@ -1,19 +1,19 @@
-"""A code object in, what it does with the names it takes from the world out.
+"""Finds which values a function takes from globals, captured variables and imports, and what for.
 
 A module that a function uses counts by the names that the function takes from it. The names are
 found here, in the instructions: `n.X`, `m = n; m.X`, `import n` in the body, `getattr(n, "X")`,
-`n.__dict__["X"]`, `vars(n)["X"]`, a function's `__globals__["X"]` and so on. Nothing is known here
-of what the names stand for; `rules/reached` makes the steps, from the objects that are there.
+`n.__dict__["X"]`, `vars(n)["X"]`, a function's `__globals__["X"]` and so on. What the names stand
+for is not known here; `rules/references` resolves them with the objects that are there.
 
-The instructions are run on a stack of symbols, in the order in which they stand. A symbol is a
-`Use`: where a value comes from, and the steps that were made from it. Whatever is done to a
-symbol that is not known here ends it: then the value that it stands for counts as it is, a module
-with all that is in it. Where the code branches, all symbols on the stack end. Local variables
-stand for all that is ever assigned to them, in any order.
+The instructions are executed on a stack of symbols, in the order in which they stand. A symbol is a
+`Use`: where a value comes from, and the steps that were made from it. An operation on a symbol that
+is not known here ends it: then the value that it stands for counts as it is, a module with all its
+content. Where the code branches, all symbols on the stack end. A local variable stands for
+everything that is ever assigned to it, in any order.
 
-An instruction that is not in the table ends all symbols on the stack, and so does one of which
-the interpreter has another idea of how many values it takes: a new version of Python makes
-the answer coarser, not wrong.
+An instruction that is not in the table ends all symbols on the stack, and so does one for which
+the interpreter states another stack effect: a new version of Python makes the answer coarser, not
+wrong.
 """
 
 from __future__ import annotations
@@ -26,15 +26,9 @@ from typing import Final, Literal
 
 from whorl.late import dataclass
 
-__all__ = ["GlobalRead", "Root", "Step", "Use", "Uses", "bound_at_first", "uses_in"]
+from .bytecode import GlobalRead, bound_at_first, instructions_of, once_per_code
 
-
-@dataclass(frozen=True, slots=True)
-class GlobalRead:
-    """A global name and the attributes that are taken from it at once: `cfg.tiles.N`."""
-
-    name: str
-    attributes: tuple[str, ...] = ()
+__all__ = ["GETTERS", "METHODS", "SCOPE", "Root", "Step", "Use", "Uses", "uses_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ class Use:
 class Uses:
     """All values that a piece of code uses; `assigned` are those that have a local name.
 
-    `is_scope_taken`: the `__globals__` of something is taken of which nothing is known here.
+    `is_scope_taken`: code takes the `__globals__` of a value that is not known here.
     """
 
     values: tuple[Use, ...]
@@ -93,15 +87,14 @@ class Uses:
 
 
 GETTERS: Final = frozenset(("getattr", "hasattr", "getattr_static", "__getattribute__"))
-"""Names of functions that are given a value and the name of an attribute."""
+"""Names of functions that take a value and the name of an attribute."""
 
 METHODS: Final = frozenset(("get", "__getitem__", "__contains__", "__getattribute__"))
-"""Names of methods that are given a name."""
+"""Names of methods that take a name."""
 
 SCOPE: Final = "__globals__"
 """The attribute of a function that leads to all names of its module."""
 
-_JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 _MOST_STEPS: Final = 16
 _MOST_ASSIGNED: Final = 16
 
@@ -116,7 +109,7 @@ class _Variable:
 
 @dataclass(frozen=True, slots=True)
 class _Symbol:
-    """A value on the stack, before it is known what local variables stand for."""
+    """A value on the stack, before local variables are replaced by their values."""
 
     root: Root | _Variable
     steps: tuple[Step, ...] = ()
@@ -140,23 +133,20 @@ class _Getter:
     name: str | GlobalRead
 
 
-_NULL: Final = _Constant(None)  # what is pushed beside a function that is no method
+_NULL: Final = _Constant(None)  # pushed with a function that is no method
 _Value = _Symbol | _Constant | _Getter | None
-_StepsOf = Callable[[types.CodeType], list[dis.Instruction]]
 
 
-def uses_in(
-    code: types.CodeType, steps_of: Callable[[types.CodeType], list[dis.Instruction]]
-) -> Uses:
+@once_per_code
+def uses_of(code: types.CodeType) -> Uses:
     """What a code object and the code nested in it use."""
-    return _Walk(code, steps_of).uses()
+    return _Analysis(code).uses()
 
 
-class _Walk:
+class _Analysis:
     """One walk over a code object and the code nested in it."""
 
-    def __init__(self, code: types.CodeType, steps_of: _StepsOf) -> None:
-        self._steps_of = steps_of
+    def __init__(self, code: types.CodeType) -> None:
         self._ended: dict[_Symbol, None] = {}
         self._assigned: dict[_Variable, dict[_Symbol, None]] = {}
         self._circular: set[_Variable] = set()
@@ -179,7 +169,7 @@ class _Walk:
             count = current.co_argcount + current.co_kwonlyargcount
             self._may_be_others |= {variables[name] for name in current.co_varnames[:count]}
             cells = frozenset((*current.co_cellvars, *current.co_freevars))
-            _Stack(self, variables, cells).run(self._steps_of(current))
+            _Stack(self, variables, cells).run(instructions_of(current))
             inner = [const for const in current.co_consts if isinstance(const, types.CodeType)]
             pending += [
                 (each, {name: variables[name] for name in each.co_freevars if name in variables})
@@ -187,7 +177,7 @@ class _Walk:
             ]
 
     def end(self, value: _Value) -> None:
-        """A value is used in a way that is not known here."""
+        """Note an unknown use of a value."""
         if type(value) is _Symbol:
             self._ended[value] = None
 
@@ -195,7 +185,7 @@ class _Walk:
         self._assigned.setdefault(variable, {})[value] = None
 
     def assign(self, variable: _Variable | None, value: _Value) -> None:
-        """A value gets a local name."""
+        """Note that a value gets a local name."""
         if type(value) is not _Symbol:
             self._may_be_others |= set() if variable is None else {variable}
         elif variable is None or len(value.steps) > _MOST_STEPS:
@@ -204,68 +194,70 @@ class _Walk:
             self._assign(variable, value)
 
     def takes(self, owner: _Value, name: str | GlobalRead) -> None:
-        """An attribute is taken from a value."""
+        """Note that an attribute is taken from a value."""
         if name == SCOPE:
             self._scope_owners.add(owner.root if type(owner) is _Symbol else None)
 
     def uses(self) -> Uses:
-        """What was found, with local names replaced by what they stand for."""
+        """All uses, with local names replaced by their values."""
         known: dict[_Variable, tuple[Use, ...]] = {}
         values: dict[Use, None] = {}
         for symbol in self._ended:
-            values.update(dict.fromkeys(self._meant(symbol, known, values)))
+            values.update(dict.fromkeys(self._uses_of(symbol, known, values)))
         assigned: dict[Use, None] = {}
         for variable in self._assigned:
-            assigned.update(dict.fromkeys(self._held(variable, known, values)))
+            assigned.update(dict.fromkeys(self._values_of(variable, known, values)))
         known_owners = self._assigned.keys() - self._may_be_others
         is_scope_taken = any(
             type(owner) is not Root and owner not in known_owners for owner in self._scope_owners
         )
         return Uses(tuple(values), tuple(assigned), is_scope_taken)
 
-    def _meant(
+    def _uses_of(
         self, symbol: _Symbol, known: dict[_Variable, tuple[Use, ...]], values: dict[Use, None]
     ) -> Iterable[Use]:
         if type(symbol.root) is Root:
             return [Use(symbol.root, symbol.steps)]
         assert isinstance(symbol.root, _Variable)
-        held = self._held(symbol.root, known, values)
-        return [Use(use.root, (*use.steps, *symbol.steps)) for use in held]
+        uses = self._values_of(symbol.root, known, values)
+        return [Use(use.root, (*use.steps, *symbol.steps)) for use in uses]
 
-    def _held(
+    def _values_of(
         self,
         variable: _Variable,
         known: dict[_Variable, tuple[Use, ...]],
         values: dict[Use, None],
         above: tuple[_Variable, ...] = (),
     ) -> tuple[Use, ...]:
-        """What a variable stands for. If that depends on itself, its beginnings count whole."""
+        """The values of a variable. If they depend on the variable itself, they count whole."""
         if variable in known:
             return known[variable]
-        found: dict[Use, None] = {}
+        uses: dict[Use, None] = {}
         for symbol in self._assigned.get(variable, ()):
             if type(symbol.root) is Root:
-                found[Use(symbol.root, symbol.steps)] = None
+                uses[Use(symbol.root, symbol.steps)] = None
                 continue
             assert isinstance(symbol.root, _Variable)
             if symbol.root == variable or symbol.root in above:
                 self._circular |= {symbol.root, variable}
                 continue
-            for use in self._held(symbol.root, known, values, (*above, variable)):
-                found[Use(use.root, (*use.steps, *symbol.steps))] = None
-        longest = max((len(use.steps) for use in found), default=0)
-        if variable in self._circular or len(found) > _MOST_ASSIGNED or longest > _MOST_STEPS:
-            values.update(found)
-            found = {}
-        known[variable] = tuple(found)
+            for use in self._values_of(symbol.root, known, values, (*above, variable)):
+                uses[Use(use.root, (*use.steps, *symbol.steps))] = None
+        longest = max((len(use.steps) for use in uses), default=0)
+        if variable in self._circular or len(uses) > _MOST_ASSIGNED or longest > _MOST_STEPS:
+            values.update(uses)
+            uses = {}
+        known[variable] = tuple(uses)
         return known[variable]
 
 
 class _Stack:
-    """The symbols on the stack of one code object, while its instructions pass by."""
+    """The symbols on the stack of one code object while its instructions are executed."""
 
-    def __init__(self, walk: _Walk, variables: dict[str, _Variable], cells: frozenset[str]) -> None:
-        self._walk = walk
+    def __init__(
+        self, analysis: _Analysis, variables: dict[str, _Variable], cells: frozenset[str]
+    ) -> None:
+        self._analysis = analysis
         self._variables = variables
         self._cells = cells
         self._values: list[_Value] = []  # and below them any number of which nothing is known
@@ -273,7 +265,7 @@ class _Stack:
         self._keywords = False
 
     def run(self, steps: list[dis.Instruction]) -> None:
-        """Let the instructions pass by."""
+        """Execute the instructions."""
         bound = bound_at_first(steps)
         for i, step in enumerate(steps):
             if step.is_jump_target:
@@ -293,7 +285,7 @@ class _Stack:
 
     def _end_all(self) -> None:
         for value in self._values:
-            self._walk.end(value)
+            self._analysis.end(value)
         self._values.clear()
 
     def _pop(self) -> _Value:
@@ -308,9 +300,9 @@ class _Stack:
         self._values += values
 
     def _take(self, count: int, *, push: int = 0) -> None:
-        """Values are used, and others pushed of which nothing is known."""
+        """Use values, and push unknown ones."""
         for value in self._pops(count):
-            self._walk.end(value)
+            self._analysis.end(value)
         self._push(*[None] * push)
 
     # -- loads and stores -----------------------------------------------------------------
@@ -335,7 +327,7 @@ class _Stack:
 
     def _local(self, name: str, *, is_fast: bool) -> _Value:
         variable = self._variables.get(name)
-        is_cell = is_fast and name in self._cells  # not what is in it: a function is being made
+        is_cell = is_fast and name in self._cells  # the cell itself, for a function that is created
         return None if variable is None or is_cell else _Symbol(variable)
 
     def load_from_dict(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
@@ -347,11 +339,11 @@ class _Stack:
         values = self._pops(len(names))
         for name in names:  # which of two is which does not matter
             for value in values:
-                self._walk.assign(self._variables.get(name), value)
+                self._analysis.assign(self._variables.get(name), value)
 
     def store_and_load(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         stored, loaded = _names(step)
-        self._walk.assign(self._variables.get(stored), self._pop())
+        self._analysis.assign(self._variables.get(stored), self._pop())
         self._push(self._local(loaded, is_fast=True))
 
     def pop(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
@@ -359,7 +351,7 @@ class _Stack:
         if not (
             type(value) is _Symbol and type(value.root) is Root and value.root.kind == "import"
         ):
-            self._walk.end(value)  # taken, if for nothing
+            self._analysis.end(value)  # evaluated and dropped
 
     def copy(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         count = step.arg or 1
@@ -373,13 +365,13 @@ class _Stack:
         self._values[-1], self._values[-count] = self._values[-count], self._values[-1]
 
     def nothing(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
-        """An instruction that takes and leaves nothing."""
+        """An instruction without effect on the stack."""
 
     # -- attributes and items -------------------------------------------------------------
 
     def load_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
-        self._walk.takes(owner, step.argval)
+        self._analysis.takes(owner, step.argval)
         value = owner.then(Step("attribute", step.argval)) if type(owner) is _Symbol else None
         is_method = step.opname == "LOAD_METHOD" or (
             sys.version_info >= (3, 12) and bool((step.arg or 0) & 1)
@@ -389,7 +381,7 @@ class _Stack:
     def change_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
         if type(owner) is _Symbol:
-            self._walk.end(owner.then(Step("attribute", step.argval)))
+            self._analysis.end(owner.then(Step("attribute", step.argval)))
         if step.opname == "STORE_ATTR":
             self._take(1)
 
@@ -401,12 +393,12 @@ class _Stack:
         name = _key(key)
         if is_item and name is not None and type(owner) is _Symbol:
             owner = owner.then(Step("item", name))
-            self._walk.end(key)
+            self._analysis.end(key)
             if step.opname != "CONTAINS_OP":
                 self._push(owner)
                 return
-        self._walk.end(owner)
-        self._walk.end(key)
+        self._analysis.end(owner)
+        self._analysis.end(key)
         self._push(None)
 
     # -- imports --------------------------------------------------------------------------
@@ -428,71 +420,60 @@ class _Stack:
 
     def call(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         has_keywords, self._keywords = self._keywords, False
-        given = self._pops(step.arg or 0)
+        arguments = self._pops(step.arg or 0)
         two = [value for value in self._pops(2) if value is not _NULL]
         value = None
         if not has_keywords and len(two) == 1:
-            value = self._called(two[0], given)
+            value = self._call_result(two[0], arguments)
         if value is None:
-            for each in (*two, *given):
-                self._walk.end(each)
+            for each in (*two, *arguments):
+                self._analysis.end(each)
         self._push(value)
 
     def call_with_keywords(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         self._take(3 + (step.arg or 0), push=1)
 
-    def _called(self, function: _Value, given: list[_Value]) -> _Value:
-        """What a call returns, if it is one of those that lead from a value to another."""
-        if type(function) is _Getter and len(given) == 1 and type(given[0]) is _Symbol:
-            return given[0].then(Step("function", function.name, function.by))
+    def _call_result(self, function: _Value, arguments: list[_Value]) -> _Value:
+        """The result of a call that leads from one value to another; None for other calls."""
+        if type(function) is _Getter and len(arguments) == 1 and type(arguments[0]) is _Symbol:
+            return arguments[0].then(Step("function", function.name, function.by))
         if type(function) is not _Symbol:
             return None
         by, name = _global_name(function), _name_of(function)
-        keys = [_key(value) for value in given[:2]]
-        if by is not None and name == "globals" and not given:
+        keys = [_key(value) for value in arguments[:2]]
+        if by is not None and name == "globals" and not arguments:
             return function.then(Step("call"))
-        if by is not None and name == "vars" and len(given) == 1:
-            owner = given[0]
+        if by is not None and name == "vars" and len(arguments) == 1:
+            owner = arguments[0]
             return owner.then(Step("function", "", by)) if type(owner) is _Symbol else None
-        if by is not None and name == "attrgetter" and len(given) == 1 and keys[0] is not None:
-            self._walk.end(function)
-            self._walk.end(given[0])
+        if by is not None and name == "attrgetter" and len(arguments) == 1 and keys[0] is not None:
+            self._analysis.end(function)
+            self._analysis.end(arguments[0])
             return _Getter(by, keys[0])
-        if by is not None and name in GETTERS and len(given) > 1 and keys[1] is not None:
-            owner = given[0]
-            self._walk.takes(owner, keys[1])
+        if by is not None and name in GETTERS and len(arguments) > 1 and keys[1] is not None:
+            owner = arguments[0]
+            self._analysis.takes(owner, keys[1])
             if type(owner) is _Symbol:
-                for value in (function, *given[1:]):
-                    self._walk.end(value)
+                for value in (function, *arguments[1:]):
+                    self._analysis.end(value)
                 return owner.then(Step("function", keys[1], by))
         last = function.steps[-1:]
         if (
             last
             and last[0].how == "attribute"
             and name in METHODS
-            and given
+            and arguments
             and keys[0] is not None
         ):
-            for value in given:
-                self._walk.end(value)
+            for value in arguments:
+                self._analysis.end(value)
             return _Symbol(function.root, (*function.steps[:-1], Step("method", keys[0], name)))
         return None
 
     def use(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
-        """An instruction that takes some values and leaves some of which nothing is known."""
-        takes, leaves = _TAKEN[step.opname]
+        """An instruction that takes some values and pushes unknown ones."""
+        takes, leaves = _EFFECTS[step.opname]
         self._take((step.arg or 0) if takes is None else takes, push=leaves)
-
-
-def bound_at_first(steps: list[dis.Instruction]) -> dict[str, int]:
-    """The names that a class body binds before it can branch, and where."""
-    bound: dict[str, int] = {}
-    for i, step in enumerate(steps):
-        if step.opcode in _JUMPS or step.opname == "DELETE_NAME":
-            break
-        if step.opname == "STORE_NAME":
-            bound.setdefault(step.argval, i)
-    return bound
 
 
 def _names(step: dis.Instruction) -> tuple[str, ...]:
@@ -501,7 +482,7 @@ def _names(step: dis.Instruction) -> tuple[str, ...]:
 
 
 def _effect(step: dis.Instruction) -> int:
-    """How many values an instruction leaves more than it takes."""
+    """How many more values an instruction pushes than it takes."""
     if step.opname == "PRECALL":  # of Python 3.11, with the call that follows it
         return 0
     if step.opname == "CALL":
@@ -511,7 +492,7 @@ def _effect(step: dis.Instruction) -> int:
 
 
 def _key(value: _Value) -> str | GlobalRead | None:
-    """The name that a value is, if that can be told."""
+    """The name in a value, if it is known."""
     if type(value) is _Constant:
         return value.value if type(value.value) is str else None
     return _global_name(value)
@@ -531,7 +512,7 @@ def _name_of(value: _Symbol) -> str:
     return value.root.name
 
 
-_TAKEN: Final[dict[str, tuple[int | None, int]]] = {
+_EFFECTS: Final[dict[str, tuple[int | None, int]]] = {
     **dict.fromkeys(("BUILD_LIST", "BUILD_TUPLE", "BUILD_SET", "BUILD_STRING"), (None, 1)),
     **dict.fromkeys(("COMPARE_OP", "IS_OP"), (2, 1)),
     **dict.fromkeys(("UNARY_NOT", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"), (1, 1)),
@@ -539,15 +520,15 @@ _TAKEN: Final[dict[str, tuple[int | None, int]]] = {
     "STORE_SUBSCR": (3, 0),
     "DELETE_SUBSCR": (2, 0),
 }
-"""Instructions that use values in other ways: how many (None: as many as their argument says), and
-how many they leave."""
+"""Instructions that use values in other ways: how many (None: the argument tells), and
+how many they push."""
 
 _HANDLERS: Final[
     dict[str, Callable[[_Stack, dis.Instruction, Sequence[dis.Instruction]], None]]
 ] = {
     **dict.fromkeys(
         (
-            "RESUME", "NOP", "CACHE", "MAKE_CELL", "COPY_FREE_VARS", "PRECALL", "NOT_TAKEN",
+            "RESUME", "NOP", "CACHE", "MAKE_CELL", "COPY_FREE_VARS", "PRECALL", "NOT_EFFECTS",
             "DELETE_FAST", "DELETE_DEREF", "DELETE_GLOBAL",
         ),
         _Stack.nothing,
@@ -585,5 +566,5 @@ _HANDLERS: Final[
     "KW_NAMES": _Stack.keywords,
     "CALL": _Stack.call,
     "CALL_KW": _Stack.call_with_keywords,
-    **dict.fromkeys(_TAKEN, _Stack.use),
+    **dict.fromkeys(_EFFECTS, _Stack.use),
 }  # fmt: skip

@@ -1,44 +1,68 @@
-"""A function's code object in, its syntax tree out, through an index of its file.
+"""The index of a source file: the syntax tree and the instructions of each function in it.
 
-The tree is kept without positions, comments and docstrings, and without the parts of a definition
-that are evaluated once and count by their value: decorators, defaults, annotations of parameters.
+A function counts by its tree without positions, comments and docstrings, and without the parts of a
+definition that are evaluated once and count by their value: decorators, defaults, annotations of
+parameters.
 
-The text in a file is not always the code in memory: files are edited while a program
-runs, test runners rewrite what they load. So the index compiles what it reads, and a tree
-is believed only for a code object with the same instructions.
+The text in a file is not always the code in memory: files are edited while a program runs, test
+runners rewrite what they load. So the index compiles what it reads, and a tree stands only for a
+code object with the same instructions.
 
-The index of a file is kept by the digest of the file's bytes: an unchanged file costs one
-read and one hash, not a parse.
+The index of a file is kept by the digest of the file's bytes: an unchanged file costs one read and
+one hash, not a parse.
 """
 
 from __future__ import annotations
 
 import ast
-import os
 import sys
-import textwrap
 import types
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from whorl.late import dataclass
-from whorl.locks import RLock
+from whorl.late import NamedTuple, dataclass
+from whorl.locks import ForkSafeLock
 
 from .bytecode import bytecode_digest, nested_codes
 from .digest import hash_bytes, marshalled
-from .source import CodeDigest, code_digest
 from .syntax import syntax_tree
 
-__all__ = ["FunctionNode", "Parsed", "from_index", "source_of", "tree_digest", "tree_of", "written"]
+__all__ = ["CodeDigest", "FunctionNode", "ParsedFile", "digest_by_index", "tree_in"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 # `is_lazy`, from Python 3.15 on, is never so inside of a function.
 _NOT_COUNTED: Final = frozenset(("ctx", "type_comment", "kind", "is_lazy"))
 _AROUND: Final = frozenset(("decorator_list", "returns"))  # of the function itself
-_FILES_KEPT: Final = 1024
+_MOST_FILES: Final = 1024
+
+
+class CodeDigest(NamedTuple):
+    """The digest of a function's own code, and what it was computed from."""
+
+    origin: str  # "source", or "bytecode" and the version of Python
+    hex: str
+    file: bytes | None = None
+    lines: tuple[int, int] = (0, 0)
+    annotations: tuple[tuple[str, str], ...] = ()  # of parameters, as they are written
+
+    @property
+    def digest(self) -> bytes:
+        """The digest itself."""
+        return bytes.fromhex(self.hex)
+
+    @property
+    def text(self) -> str | None:
+        """The lines of the function; None where the file does not have them."""
+        return None if self.file is None else "".join(self.written)
+
+    @property
+    def written(self) -> list[str]:
+        """The same, line by line, as Python counts them; none where the file does not have them."""
+        lines = (self.file or b"").splitlines(keepends=True)[slice(*self.lines)]
+        return [line.decode("utf-8", "replace") for line in lines]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +76,19 @@ class _Entry:
     annotations: tuple[tuple[str, ast.expr], ...]
 
 
-# Warning filters belong to the whole process. What the collector lets go of meanwhile may come here
-# too, in the same thread. Another lock in a forked child.
-_compiling: Final = [RLock()]
+# Warning filters belong to the whole process. Reentrant: a finalizer may come here meanwhile.
+_compiling: Final = ForkSafeLock()
 _Key = tuple[str, int]  # the name of a function and its first line
 _Index = dict[_Key, list[_Entry]]
 _indexes: dict[bytes, _Index] = {}
 
 
-def from_index(
-    code: types.CodeType, text: bytes | None, parsed: dict[bytes, Parsed] | None
+def digest_by_index(
+    code: types.CodeType, text: bytes | None, parsed: dict[bytes, ParsedFile] | None
 ) -> CodeDigest:
     """The digest of a function's code by the text of its file, or by its instructions.
 
-    `parsed` is where a parsed file is kept; without it, the whole file is indexed for ever.
+    `parsed` keeps parsed files; without it, the index of the whole file is kept for ever.
     """
     instructions = bytecode_digest(code)
     if text is not None:
@@ -88,58 +111,57 @@ def from_index(
 
 def _private_names(code: types.CodeType) -> list[str]:
     """Names such as `_Class__x`, which the tree has as `__x`: they depend on the class around."""
-    found = {
+    names = {
         name
         for inner in nested_codes(code)
-        for names in (inner.co_names, inner.co_varnames, inner.co_cellvars, inner.co_freevars)
-        for name in names
+        for used in (inner.co_names, inner.co_varnames, inner.co_cellvars, inner.co_freevars)
+        for name in used
         if name.startswith("_") and not name.startswith("__") and "__" in name
     }
-    return sorted(found)
+    return sorted(names)
 
 
 def _index_of(text: bytes) -> _Index:
     key = hash_bytes(text)
     index = _indexes.get(key)
     if index is None:
-        if len(_indexes) >= _FILES_KEPT:
+        if len(_indexes) >= _MOST_FILES:
             _indexes.clear()
-        parsed = _parsed(text)
+        parsed = _parse(text)
         index = _indexes[key] = {name: parsed.entries(name) for name in parsed.nodes}
     return index
 
 
-def _entries_of(text: bytes, key: _Key, kept: dict[bytes, Parsed] | None) -> list[_Entry]:
-    """What the index of a file says of one function.
+def _entries_of(text: bytes, key: _Key, parsed: dict[bytes, ParsedFile] | None) -> list[_Entry]:
+    """The entries of one function in the index of a file.
 
-    Where rows are remembered one by one, only those that are asked for are made; the parsed file
-    is kept for as long as a memory of sources is lent.
+    With `parsed`, only the entries of this function are made.
     """
     digest = hash_bytes(text)
-    if kept is None or digest in _indexes:
+    if parsed is None or digest in _indexes:
         return _index_of(text).get(key, [])
-    if digest not in kept:
-        kept[digest] = _parsed(text)
-    return kept[digest].entries(key)
+    if digest not in parsed:
+        parsed[digest] = _parse(text)
+    return parsed[digest].entries(key)
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedFile:
     """A file's functions and code objects by name and first line."""
 
     nodes: dict[_Key, list[FunctionNode]]
     codes: dict[_Key, list[types.CodeType]]
 
     def entries(self, key: _Key) -> list[_Entry]:
-        """What the index says of the functions of this name on this line."""
+        """The entries of the functions of this name on this line."""
         nodes, codes = self.nodes.get(key, []), self.codes.get(key, [])
-        # Several on one line: the compiler meets them in the order in which they stand.
+        # Several on one line: the compiler meets them in the order in which they are written.
         if len(nodes) != len(codes):
             return []
         return [
             _Entry(
                 bytecode_digest(code),
-                tree_digest(node),
+                _tree_digest(node),
                 _has_asserts(node),
                 node.end_lineno or node.lineno,
                 _annotations(node),
@@ -148,21 +170,21 @@ class Parsed:
         ]
 
 
-def _parsed(text: bytes) -> Parsed:
+def _parse(text: bytes) -> ParsedFile:
     try:
-        with _compiling[0], warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # whoever imported the file has heard them
+        with _compiling, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were shown when the file was imported
             module = syntax_tree(text)
             compiled = compile(module, "<index>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
-        return Parsed({}, {})
+        return ParsedFile({}, {})
     codes: dict[_Key, list[types.CodeType]] = defaultdict(list)
     for code in nested_codes(compiled):
         codes[code.co_name, code.co_firstlineno].append(code)
     nodes: dict[_Key, list[FunctionNode]] = defaultdict(list)
     for node in _functions(module):
         nodes[_key(node)].append(node)
-    return Parsed(nodes, codes)
+    return ParsedFile(nodes, codes)
 
 
 def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
@@ -189,18 +211,18 @@ def _has_asserts(node: FunctionNode) -> bool:
     )
 
 
-def tree_digest(node: FunctionNode) -> bytes:
+def _tree_digest(node: FunctionNode) -> bytes:
     """The digest of a function's tree without what counts elsewhere or not at all."""
     return hash_bytes(marshalled(list(_tree_tokens(node))))
 
 
 def _tree_tokens(root: FunctionNode) -> Iterator[object]:
-    evaluated_once = _evaluated_once(root)
+    evaluated = _evaluated_parts(root)
     pending: list[object] = [root]
     while pending:
         current = pending.pop()
         if isinstance(current, ast.AST):
-            if id(current) in evaluated_once:
+            if id(current) in evaluated:
                 yield b"-"
                 continue
             left_out = _NOT_COUNTED | _AROUND if current is root else _NOT_COUNTED
@@ -242,64 +264,26 @@ def _annotations(root: FunctionNode) -> tuple[tuple[str, ast.expr], ...]:
     )
 
 
-def _evaluated_once(root: FunctionNode) -> set[int]:
-    """The parts of a definition that were evaluated when it was made, and count by value."""
+def _evaluated_parts(root: FunctionNode) -> set[int]:
+    """The parts of a definition that are evaluated when it is executed, and count by value."""
     arguments = root.args
     parts: list[ast.expr | None] = [parameter.annotation for parameter in _parameters(root)]
     parts += [*arguments.defaults, *arguments.kw_defaults]
     return {id(part) for part in parts if part is not None}
 
 
-def tree_of(code: types.CodeType) -> FunctionNode | None:
-    """The tree in the code's file that its digest is of, or None where there is none to trust.
+def tree_in(digest: CodeDigest, code: types.CodeType) -> FunctionNode | None:
+    """The tree that a digest was computed from; None if it was not computed from a tree.
 
-    Of several functions of one name on one line it is the one with these very instructions.
+    Among several functions of one name on one line, it is the one with these very instructions.
     """
-    found = code_digest(code)
-    if found.file is None:
+    if digest.file is None:
         return None
     private = marshalled(_private_names(code))
-    for node in _functions(syntax_tree(found.file)):
+    for node in _functions(syntax_tree(digest.file)):
         if (
             _key(node) == (code.co_name, code.co_firstlineno)
-            and hash_bytes(tree_digest(node) + private) == found.digest
+            and hash_bytes(_tree_digest(node) + private) == digest.digest
         ):
             return node
     return None
-
-
-def source_of(code: types.CodeType) -> str | None:
-    """The text of a function for people, without comments, or None where there is none to trust."""
-    text = code_digest(code).text
-    if text is None:
-        return None
-    try:
-        return ast.unparse(syntax_tree(textwrap.dedent(text)))
-    except SyntaxError:
-        return text.strip()
-
-
-def written(code: types.CodeType) -> str | None:
-    """The same without decorators, for compilers; of a lambda, the lambda alone."""
-    if code.co_name == "<lambda>":  # a part of its line, of which the rest is other code
-        tree = tree_of(code)
-        return None if tree is None else ast.unparse(tree)
-    text = source_of(code)
-    if text is None:
-        return None
-    try:
-        module = syntax_tree(text)
-    except SyntaxError:
-        return text
-    for node in module.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            node.decorator_list.clear()
-    return ast.unparse(module)
-
-
-def _after_fork() -> None:
-    _compiling[0] = RLock()  # a thread that is not in the child may hold the old one
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

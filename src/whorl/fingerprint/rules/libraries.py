@@ -12,7 +12,7 @@ import importlib.util
 import sys
 import types
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from ..boundary import USER, Home
 from ..bytecode import ImportRead, reads_of
@@ -31,9 +31,7 @@ from ..lookup import (
 )
 from ..names import is_heap_class, known_module_name
 from ..tokens import Node, is_leaf, unlabelled
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import RuleContext
 
 __all__ = [
     "has_code_of_others", "in_library", "is_users", "named_node", "put", "put_into",
@@ -51,7 +49,7 @@ def named_node(home: Home, module: str, dotted: str) -> Node:
 
 
 def in_library(
-    path: str, module: types.ModuleType, attributes: tuple[str, ...], describer: Describer
+    path: str, module: types.ModuleType, attributes: tuple[str, ...], context: RuleContext
 ) -> tuple[str, object]:
     """An installed module, by its version; or what is read there if that is not the version's."""
     place, name, holder, value = path, "", module, cast("object", module)
@@ -59,16 +57,16 @@ def in_library(
         if type(value) is types.ModuleType:
             holder, name = value, attribute
             value = reified(module_vars(value).get(attribute, ABSENT))
-        elif derives(type(value), type) and not is_users(value, describer):
+        elif derives(type(value), type) and not is_users(value, context):
             held = find(cast("type", value), attribute)
-            if is_leaf(type(held)) or is_users(held, describer):
+            if is_leaf(type(held)) or is_users(held, context):
                 return f"{place}.{attribute}", held
             break
         else:
             break
         place = f"{place}.{attribute}"
     if not is_leaf(type(value)):
-        value = put(name, value, _home(holder, describer), describer)
+        value = put(name, value, _home(holder, context), context)
     return (path, module) if value is ABSENT else (place, value)
 
 
@@ -77,7 +75,7 @@ def taken_from(
     path: str,
     module: types.ModuleType,
     names: tuple[str, ...],
-    describer: Describer,
+    context: RuleContext,
 ) -> dict[str, object]:
     """What may be taken from a module of a library, of what is not the version's: as above.
 
@@ -93,13 +91,13 @@ def taken_from(
     if type(value) is not types.ModuleType:
         return {}
     stored = module_vars(value)
-    home = _home(value, describer)
+    home = _home(value, context)
     if home.kind == "user":
         return {}  # all of it counts
     with_numbers = not way and "__getattr__" not in stored
     held = {name: stored[name] for name in names if name in stored}
     counted = {
-        name: found if with_numbers and is_leaf(type(found)) else put(name, found, home, describer)
+        name: found if with_numbers and is_leaf(type(found)) else put(name, found, home, context)
         for name, found in held.items()
         if not _is_container(found)  # some of the names are those of other things
     }
@@ -109,7 +107,7 @@ def taken_from(
 
 
 def put_into(
-    name: str, read: ImportRead, function: types.FunctionType, describer: Describer
+    name: str, read: ImportRead, function: types.FunctionType, context: RuleContext
 ) -> dict[str, object]:
     """What a function takes from a library that it imports and that is not the version's.
 
@@ -120,9 +118,9 @@ def put_into(
         return {}
     names = read.names or reads_of(function.__code__).attributes
     held = {wanted: module_vars(module).get(wanted, ABSENT) for wanted in names}
-    home = _home(module, describer)
+    home = _home(module, context)
     counted = {
-        f"{name}.{wanted}": put(wanted, value, home, describer)
+        f"{name}.{wanted}": put(wanted, value, home, context)
         for wanted, value in held.items()
         if not _is_container(value)
     }
@@ -132,18 +130,18 @@ def put_into(
 # -- whose it is ------------------------------------------------------------------------
 
 
-def put(name: str, value: object, home: Home, describer: Describer) -> object:
+def put(name: str, value: object, home: Home, context: RuleContext) -> object:
     """What counts of a thing that a library holds under a name; ABSENT if it is the version's.
 
     The version's are its modules, its functions and classes of that name, and objects of its own
     classes. All else was put there: what is the user's and plain data count by what they are,
     functions and classes of libraries by their own names.
     """
-    if is_users(value, describer) or _is_plain(value, describer):
+    if is_users(value, context) or _is_plain(value, context):
         return value
     cls = type(value)
     if derives(cls, type):
-        if put_into_class(cast("type", value), describer):
+        if put_into_class(cast("type", value), context):
             return value
         names = module_name(cast("type", value)), qualname(cast("type", value))
     elif cls is types.FunctionType:
@@ -158,19 +156,19 @@ def put(name: str, value: object, home: Home, describer: Describer) -> object:
         names = str(module or module_name(cls)), str(getattr(value, "__name__", ""))
     else:
         return ABSENT
-    own = describer.home(names[0])
+    own = context.home(names[0])
     if own == home and names[1].rpartition(".")[2] == name:
         return ABSENT
     return Node(b"put", (*named_node(own, *names).values,), unlabelled)
 
 
-def put_into_class(cls: type, describer: Describer) -> dict[str, object]:
+def put_into_class(cls: type, context: RuleContext) -> dict[str, object]:
     """The user's functions, classes and objects that were put into a library's class or a base."""
     found: dict[str, object] = {}
     for base in mro(cls):
-        if is_heap_class(base) and describer.home(module_name(base)).kind != "user":
+        if is_heap_class(base) and context.home(module_name(base)).kind != "user":
             for name, held in class_vars(base).items():
-                if name in found or not is_users(held, describer):
+                if name in found or not is_users(held, context):
                     continue
                 if not _is_made_for(base, held):
                     found[name] = held
@@ -186,20 +184,20 @@ def _is_made_for(cls: type, held: object) -> bool:
     return is_of_attrs or inner.__globals__.get("__name__") == f"namedtuple_{class_name(cls)}"
 
 
-def is_users(value: object, describer: Describer) -> bool:
+def is_users(value: object, context: RuleContext) -> bool:
     """Whether a function, a class or an object is of the user's own, also inside of a wrapper."""
     cls = type(value)
     if cls is types.FunctionType:
         scope = cast("types.FunctionType", value).__globals__
-        return describer.home_of_globals(scope).kind == "user"
+        return context.home_of_globals(scope).kind == "user"
     inner = _WRAPPED.get(cls)
     if inner is not None:
-        return is_users(inner(value), describer)
+        return is_users(inner(value), context)
     if derives(cls, type):
-        return describer.home(module_name(cast("type", value))).kind == "user"
+        return context.home(module_name(cast("type", value))).kind == "user"
     if qualname(cls) == "cython_function_or_method":  # whose class is nobody's
-        return describer.home(str(cast("Any", value).__module__)).kind == "user"
-    return is_heap_class(cls) and describer.home(module_name(cls)).kind == "user"
+        return context.home(str(cast("Any", value).__module__)).kind == "user"
+    return is_heap_class(cls) and context.home(module_name(cls)).kind == "user"
 
 
 def _lru_cached(value: Any) -> object:
@@ -221,7 +219,7 @@ def _is_container(value: object) -> bool:
     return any(type(value) is cls for cls in _CONTAINERS)
 
 
-def _is_plain(value: object, describer: Describer, deep: int = _DEEP) -> bool:
+def _is_plain(value: object, context: RuleContext, deep: int = _DEEP) -> bool:
     """Whether something is data that anybody may have put there, and that can be written down.
 
     Objects of a library's own classes are not, unless they are values, such as arrays.
@@ -238,8 +236,8 @@ def _is_plain(value: object, describer: Describer, deep: int = _DEEP) -> bool:
     elif _is_container(value):
         parts = cast("Iterable[object]", value)
     else:
-        return qualname(cls) == "ndarray" or is_users(value, describer)
-    return deep > 0 and all(_is_plain(part, describer, deep - 1) for part in parts)
+        return qualname(cls) == "ndarray" or is_users(value, context)
+    return deep > 0 and all(_is_plain(part, context, deep - 1) for part in parts)
 
 
 def has_code_of_others(function: types.FunctionType) -> bool:
@@ -249,11 +247,11 @@ def has_code_of_others(function: types.FunctionType) -> bool:
     return type(file) is str and written != file and not written.startswith("<")
 
 
-def _home(module: types.ModuleType, describer: Describer) -> Home:
-    return describer.home(str(module_vars(module).get("__name__", "")))
+def _home(module: types.ModuleType, context: RuleContext) -> Home:
+    return context.home(str(module_vars(module).get("__name__", "")))
 
 
-def unloaded_home(name: str, describer: Describer) -> Home:
+def unloaded_home(name: str, context: RuleContext) -> Home:
     """Whose code a module is that has not been loaded, found without running any of it."""
     top = name.partition(".")[0]
     try:
@@ -262,4 +260,4 @@ def unloaded_home(name: str, describer: Describer) -> Home:
         spec = None
     if spec is None:
         return USER
-    return describer.policy.boundary.home(top, spec.origin if spec.has_location else None)
+    return context.policy.boundary.home(top, spec.origin if spec.has_location else None)

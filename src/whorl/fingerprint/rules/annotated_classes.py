@@ -7,15 +7,13 @@ import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..annotations import Unevaluated, annotations_of
 from ..bytecode import reads_of
 from ..lookup import ABSENT, class_vars, derives, find, module_name, module_vars, mro
 from ..syntax import syntax_tree
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import RuleContext
 
 __all__ = ["classes_in", "home_scope", "named_classes"]
 
@@ -35,20 +33,20 @@ def home_scope(cls: type) -> Mapping[str, Any]:
 
 
 def named_classes(
-    owner: types.FunctionType | type, scope: Mapping[str, Any], describer: Describer
+    owner: types.FunctionType | type, scope: Mapping[str, Any], context: RuleContext
 ) -> tuple[type | types.FunctionType, ...]:
     """The user's classes that are named in the annotations of a function or class.
 
     And the functions that are called there when somebody evaluates them.
     """
     said = annotations_of(owner).values()
-    classes = _users((cls for each in said for cls in _named(each, scope)), describer)
+    classes = _users((cls for each in said for cls in _named(each, scope)), context)
     return classes + tuple(
         part
         for each in said
         for part in _inside(each)
         if type(part) is types.FunctionType
-        and describer.home_of_globals(part.__globals__).kind == "user"
+        and context.home_of_globals(part.__globals__).kind == "user"
     )
 
 
@@ -68,7 +66,7 @@ def _inside(said: object) -> Iterator[object]:
 
 
 def classes_in(
-    annotation: object, scope: Mapping[str, Any], describer: Describer
+    annotation: object, scope: Mapping[str, Any], context: RuleContext
 ) -> tuple[type, ...]:
     """The user's classes that a validating library looks into for the sake of an annotation.
 
@@ -76,7 +74,7 @@ def classes_in(
     another class that has nothing to say to it, it only asks whether a value is an instance.
     """
     found: dict[int, type] = {}
-    waiting = [*_users(_named(annotation, scope), describer)]
+    waiting = [*_users(_named(annotation, scope), context)]
     while waiting:
         cls = waiting.pop(0)
         is_made = "__dataclass_fields__" in class_vars(cls) or derives(cls, tuple, dict)
@@ -86,14 +84,14 @@ def classes_in(
         found[id(cls)] = cls
         if is_made and "__pydantic_fields__" not in class_vars(cls):  # which says it itself
             for base in mro(cls):
-                named = named_classes(base, home_scope(base), describer)
+                named = named_classes(base, home_scope(base), context)
                 waiting += [each for each in named if not isinstance(each, types.FunctionType)]
     return tuple(found.values())
 
 
-def _users(classes: Iterator[type], describer: Describer) -> tuple[type, ...]:
+def _users(classes: Iterator[type], context: RuleContext) -> tuple[type, ...]:
     unique = {id(cls): cls for cls in classes}
-    return tuple(cls for cls in unique.values() if describer.home(module_name(cls)).kind == "user")
+    return tuple(cls for cls in unique.values() if context.home(module_name(cls)).kind == "user")
 
 
 def _named(annotation: object, scope: Mapping[str, Any]) -> Iterator[type]:

@@ -1,9 +1,9 @@
-"""Code that IPython runs in, the cell that it stands in out: its name, and its text if need be.
+"""Cells of notebooks: the cell in which code was written, its name, and its text if need be.
 
-A cell is known to Python by a made-up file name, under which IPython tells `linecache` its text.
-Not so a cell under a magic such as `%%time`: all of these are called `<timed exec>`, and nobody is
-told what is in them. The history has their texts. One is believed if it has a function with the
-very instructions of the code in question, on the same line.
+Python knows a cell by a made-up file name, under which IPython gives its text to `linecache`. A
+cell under a magic such as `%%time` is different: all of these are called `<timed exec>`, and
+`linecache` does not have them. The history of the shell has their texts. One of these is taken if
+it has a function with the same instructions on the same line.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import ast
 import linecache
 import sys
 import types
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
 from whorl.late import NamedTuple
 
+from .bytecode import once_per_code
 from .definition import Text
 from .digest import hash_bytes
-from .source import once_per_code
-from .tree import from_index
+from .source_index import digest_by_index
 
 __all__ = ["Cell", "cell_of"]
 
@@ -33,7 +33,9 @@ class Cell(NamedTuple):
     text: Text | None = None  # where nobody else has it
 
 
-def _cell_of(code: types.CodeType) -> Cell | None:
+@once_per_code
+def cell_of(code: types.CodeType) -> Cell | None:
+    """The cell of a notebook in which code was written; None for all other code."""
     shell = _shell()
     if shell is None:
         return None
@@ -48,32 +50,28 @@ def _cell_of(code: types.CodeType) -> Cell | None:
             continue
         for lines_before, body in _under_magics(cell, shell):
             content = body.encode("utf-8", "surrogatepass")
-            if from_index(code, content, None).file is not None:
+            if digest_by_index(code, content, None).file is not None:
                 text = Text(content, hash_bytes(content))
                 return Cell(f"In [{number}]", lines_before, text)
     return None
 
 
-cell_of: Final[Callable[[types.CodeType], Cell | None]] = once_per_code(_cell_of)
-"""The cell of a notebook that code stands in; None for all other code."""
-
-
 def _shell() -> Any:
-    """What runs the cells, if IPython does."""
+    """The shell of IPython, if there is one."""
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return None if get is None else get()
 
 
 def _under_magics(cell: str, shell: Any, depth: int = 0) -> Iterator[tuple[int, str]]:
-    """What a cell runs under the magics at its top, and how many these are."""
-    body = _given_to_magic(cell)
+    """How many magics are at the top of a cell, and the code below them."""
+    body = _magic_argument(cell)
     if body is not None:
         yield from _under_magics(shell.transform_cell(body), shell, depth + 1)
     elif depth:
         yield depth, cell
 
 
-def _given_to_magic(cell: str) -> str | None:
+def _magic_argument(cell: str) -> str | None:
     """The text that a cell gives to its magic, as IPython writes it down."""
     try:
         statements = ast.parse(cell).body

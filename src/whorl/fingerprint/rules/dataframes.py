@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..layout import layout_of, state_of
 from ..lookup import derives
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
 from .reduction import reduced
-from .rule import Kind
-
-if TYPE_CHECKING:
-    from ..describe import Describer
+from .rule import Kind, RuleContext
 
 __all__ = ["KINDS"]
 
@@ -42,9 +39,9 @@ def _is_of(*places: tuple[str, str]) -> Callable[[type], bool]:
     return is_kind
 
 
-def _part(value: Any, describer: Describer) -> Node:
+def _part(value: Any, context: RuleContext) -> Node:
     """An index, a column or the type of one: what it gives to pickle."""
-    return _node(value, _without_caches(reduced(value)), describer)
+    return _node(value, _without_caches(reduced(value)), context)
 
 
 def _without_caches(given: object) -> object:
@@ -61,7 +58,7 @@ def _is_cache(given: object) -> bool:
     return type(given) is dict and [*given] == ["_cache"]
 
 
-def _table(value: Any, describer: Describer) -> Node:
+def _table(value: Any, context: RuleContext) -> Node:
     """A DataFrame or Series: what it gives to pickle, with its columns one by one."""
     said = value.__getstate__()
     try:
@@ -73,7 +70,7 @@ def _table(value: Any, describer: Describer) -> Node:
             f"this pandas keeps its columns in a way that is not known ({error})"
         ) from error
     parts = (axes, [columns[place] for place in sorted(columns)], said)
-    return _node(value, parts, describer)
+    return _node(value, parts, context)
 
 
 def _columns(block: Any) -> list[tuple[int, object]]:
@@ -84,11 +81,11 @@ def _columns(block: Any) -> list[tuple[int, object]]:
     return list(zip(places, held, strict=True))
 
 
-def _node(value: object, content: object, describer: Describer) -> Node:
+def _node(value: object, content: object, context: RuleContext) -> Node:
     """What a value holds, and what somebody has set on it beside."""
     state = state_of(layout_of(type(value), object, {}), value)
     beside = {name: held for name, held in state.items() if name not in _OWN}
-    return Node(b"pandas", (describer.class_node(type(value)), content, beside), unlabelled)
+    return Node(b"pandas", (context.class_node(type(value)), content, beside), unlabelled)
 
 
 KINDS: Final[tuple[Kind, ...]] = (

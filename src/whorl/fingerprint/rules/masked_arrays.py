@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 import numpy.ma
 
 from ..lookup import instance_dict
 from ..tokens import Node
-from .rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..describe import Describer
+from .rule import Rule, RuleContext
 
 __all__ = ["NAMED_CLASSES", "OWNED_NAMES", "RULES", "TYPE_PARTS"]
 
 
-def _masked(value: Any, describer: Describer) -> Node:
+def _masked(value: Any, context: RuleContext) -> Node:
     """Data, mask, fill value as it was set, and whether the mask is hard."""
     stored = instance_dict(value) or {}
     data = np.ndarray.view(value, np.ndarray)
