@@ -106,11 +106,13 @@ def verdict(edit: Edit, answer: Mapping[str, Any], before: Mapping[str, Any]) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Who is stale, who works needlessly, per edit.")
+    parser = argparse.ArgumentParser(description="Count stale results and needless runs, per edit.")
     parser.add_argument(
         "--json", type=Path, default=Path(__file__).parent / "results" / "exactness.json"
     )
-    parser.add_argument("--quick", action="store_true", help="the same: there is nothing to leave")
+    parser.add_argument(
+        "--quick", action="store_true", help="has no effect: there is nothing to leave out"
+    )
     options, _ = parser.parse_known_args()
     there = [name for name, (module, _) in SHELVES.items() if importlib.util.find_spec(module)]
     found = {name: verdicts(SHELVES[name][1]) for name in there}

@@ -307,7 +307,7 @@ def main() -> None:
         __file__,
         "Compare whorl.fingerprint with its peers: one run, alternating rounds.",
         KEYS,
-        "few rounds, short limits, some large cases left out: a first look in 20 seconds",
+        "few rounds, short limits, some large cases left out: rough figures in 20 seconds",
     )
     needed = [distribution for c in CONTENDERS for distribution in c.distributions]
     run = harness.Run(options, [*needed, "numpy"])

@@ -1,4 +1,4 @@
-"""Loops inside of one launch in, what a round costs out; and what yielding and resuming cost."""
+"""Measures what an iteration of a loop inside a launch costs, and yielding and resuming."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ import whorl
 import whorl.testing
 
 QUADRANTS = "quadrants"
-LAUNCHES = "whorl, a launch a round"
-ROUNDS = 2000
+LAUNCHES = "whorl, a launch per iteration"
+ITERATIONS = 2000
 CELLS = 1000
 CALLS = 100
 
@@ -53,10 +53,10 @@ def {name}(x{array}, left{flag}):
         {body}
         left[()] -= 1
 """
-ROUND = """
+ITERATION = """
 
 @kernel
-def {name}_round(x, left):
+def {name}_iteration(x, left):
     {body}
     left[()] -= 1
 """
@@ -82,7 +82,7 @@ def text_for(name: str) -> str:
         body = "\n        ".join(lines)
         made.append(KERNEL.format(name=NAMES[case], body=body, **types))
         if name == SUBJECT:
-            made.append(ROUND.format(name=NAMES[case], body="\n    ".join(lines)))
+            made.append(ITERATION.format(name=NAMES[case], body="\n    ".join(lines)))
     return "".join(made)
 
 
@@ -120,7 +120,7 @@ def loaded(directory: Path) -> dict[str, ModuleType | Failure]:
 
 
 def loop_of(name: str, module: ModuleType, case: str) -> harness.Task:
-    """One launch of `ROUNDS` rounds; checked once, that all of them ran."""
+    """One launch of `ITERATIONS` iterations, after a check that all of them run."""
     kernel = getattr(module, NAMES[case])
     size = CELLS if case == LARGE else 1
     x: Any = np.zeros(size)
@@ -130,25 +130,25 @@ def loop_of(name: str, module: ModuleType, case: str) -> harness.Task:
         x.fill(0.0)
 
     def task() -> None:
-        left.fill(ROUNDS)
+        left.fill(ITERATIONS)
         kernel(x, left)
 
     task()
-    if case != LARGE and float(x[0]) != ROUNDS:
-        raise AssertionError(f"{name} ran {float(x[0])} rounds")
+    if case != LARGE and float(x[0]) != ITERATIONS:
+        raise AssertionError(f"{name} ran {float(x[0])} iterations")
     return task
 
 
 def launches_of(module: ModuleType, case: str) -> harness.Task:
-    """The same rounds, each a launch of its own."""
-    kernel = getattr(module, f"{NAMES[case]}_round")
+    """The same iterations, each as a launch of its own."""
+    kernel = getattr(module, f"{NAMES[case]}_iteration")
     x, left = np.zeros(CELLS if case == LARGE else 1), np.zeros((), np.int32)
     for _ in range(5):
         kernel(x, left)
 
     def task() -> None:
-        left.fill(ROUNDS)
-        for _ in range(ROUNDS):
+        left.fill(ITERATIONS)
+        for _ in range(ITERATIONS):
             kernel(x, left)
 
     return task
@@ -172,7 +172,7 @@ def measure_loops(
         if isinstance(own, ModuleType):
             tasks[LAUNCHES] = launches_of(own, case)
         ended.update(harness.alternate(tasks, settings, trusted=True))
-        yield Result(LOOPS, TITLES[LOOPS], "µs", case, ROUNDS, ended)
+        yield Result(LOOPS, TITLES[LOOPS], "µs", case, ITERATIONS, ended)
 
 
 # -- Statuses ----------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ MOST = {
 """How much longer than a plain launch each may take."""
 LOOPS, STATUSES = "loops", "statuses"
 TITLES = {
-    LOOPS: f"One round of a do_while, of {ROUNDS} in one launch, µs",
+    LOOPS: f"One iteration of a do_while, of {ITERATIONS} in one launch, µs",
     STATUSES: "A warm launch, µs",
 }
 
@@ -285,7 +285,7 @@ TITLES = {
 def goals(results: Results) -> Iterator[Goal]:
     bare, small = results.find(LOOPS, BARE), results.find(LOOPS, SMALL)
     if bare:
-        text = f"{bare.case}: whorl's time of a round"
+        text = f"{bare.case}: whorl's time of an iteration"
         yield Goal(text, "at most", 0.1, "µs", bare.figure(SUBJECT), bare.failure)
     if small:
         text = f"{small.case}: time of {QUADRANTS} over whorl's"
@@ -303,9 +303,9 @@ def goals(results: Results) -> Iterator[Goal]:
 def main() -> None:
     options = harness.arguments(
         __file__,
-        "Measure what loops inside of a launch cost, and yielding and resuming.",
+        "Measure what loops inside a launch cost, and yielding and resuming.",
         tuple(TITLES),
-        "few rounds: a first look in some seconds",
+        "few rounds: rough figures in some seconds",
     )
     run = harness.Run(options, [name for c in CONTENDERS for name in c.distributions])
     results = Results()
@@ -326,7 +326,7 @@ def main() -> None:
     missing = [name for name in modules if name not in there]
     if missing:
         tables.append(f"Left out, not installed: {', '.join(missing)}.")
-    run.publish("Loops inside of a launch", results, list(goals(results)), tables, names)
+    run.publish("Loops inside a launch", results, list(goals(results)), tables, names)
 
 
 if __name__ == "__main__":

@@ -812,7 +812,7 @@ def arguments(script: str, description: str, keys: Sequence[str], quick: str) ->
         "--gc",
         choices=("off", "on"),
         default="off",
-        help="the garbage collector inside a timed sample (default: off, as timeit has it)",
+        help="the garbage collector inside a timed sample (default: off, as in timeit)",
     )
     parsed = parser.parse_args()
     parsed.cases = [key.strip() for key in parsed.cases.split(",") if key.strip()]
@@ -857,7 +857,7 @@ class Run:
         """Print the tables and the goals; write the record, and the plot of `names` beside it."""
         for part, held in self._about.items():
             print(f"{part}: " + ", ".join(f"{name} {value}" for name, value in held.items()))
-        print("\nIn brackets: how many times what whorl costs, median over paired rounds.\n")
+        print("\nIn brackets: the cost divided by that of whorl, median over paired rounds.\n")
         for shown in [*tables, *([goals_table(judged)] if judged else [])]:
             print(shown, end="\n\n")
         path = self.options.json

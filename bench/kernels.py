@@ -271,7 +271,7 @@ def main() -> None:
         __file__,
         "Compare whorl's kernels with Numba's, Taichi's and Quadrants': one run, alternating.",
         (ONE, TWO, COLD),
-        "few rounds, three processes of each side: a first look in half a minute",
+        "few rounds, three processes of each side: rough figures in half a minute",
     )
     distributions = [name for peer in PEERS for name in peer.distributions]
     run = harness.Run(options, ["whorl", "numpy", "llvmlite", *distributions])

@@ -662,7 +662,7 @@ def main() -> None:
         __file__,
         "Measure what launching a warm kernel costs: one run, alternating rounds.",
         tuple(TITLES),
-        "few rounds: a first look in 15 seconds, most of it Numba's compiling",
+        "few rounds: rough figures in 15 seconds, most of it Numba's compiling",
     )
     run = harness.Run(options, [name for c in CONTENDERS for name in c.distributions])
     objects = {

@@ -207,8 +207,10 @@ def arguments() -> tuple[argparse.Namespace, list[str]]:
         epilog="Other options, such as --quick, go to each benchmark.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="a benchmark: NAME.py")
-    parser.add_argument("--show", action="store_true", help="run nothing, show what is recorded")
-    parser.add_argument("--benches", type=Path, default=HERE, help="where they are")
+    parser.add_argument("--show", action="store_true", help="run nothing, show the last records")
+    parser.add_argument(
+        "--benches", type=Path, default=HERE, help="the directory of the benchmarks"
+    )
     parser.add_argument("--results", type=Path, help="where records go (default: results/)")
     options, others = parser.parse_known_args()
     if not options.names and not options.show:

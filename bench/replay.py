@@ -448,7 +448,7 @@ def main() -> None:
         __file__,
         "Measure how whorl finds what a call was compiled to: one run, alternating rounds.",
         (WARM, REACH, PROCESS),
-        "few rounds, five processes of each kind: a first look in 10 seconds",
+        "few rounds, five processes of each kind: rough figures in 10 seconds",
     )
     run = harness.Run(options, [name for c in FUNCTIONS for name in c.distributions])
     functions = harness.load(FUNCTIONS)

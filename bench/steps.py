@@ -220,7 +220,7 @@ def main() -> None:
         __file__,
         "Measure what a hit of a cached function costs: one run, alternating rounds.",
         (TREES, SMALL, DISK),
-        "few rounds: a first look in 10 seconds",
+        "few rounds: rough figures in 10 seconds",
     )
     run = harness.Run(options, [name for c in CONTENDERS for name in c.distributions])
     wraps = harness.load(CONTENDERS)

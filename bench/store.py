@@ -664,7 +664,7 @@ def main() -> None:
         __file__,
         "Compare whorl's store with its peers: one run, alternating rounds.",
         (GET, PUT, PROCESSES_KEY, ENTRIES),
-        f"few rounds, {ENTRIES_MANY_IN_QUICK:,} entries for many: a first look in 10 seconds",
+        f"few rounds, {ENTRIES_MANY_IN_QUICK:,} entries for many: rough figures in 10 seconds",
     )
     contenders = (*MEDIA, *SHARING)
     run = harness.Run(options, [name for c in contenders for name in c.distributions])

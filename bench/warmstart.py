@@ -345,7 +345,7 @@ def main() -> None:
         __file__,
         "Measure how soon a new process has a result from a warm cache: one run, alternating.",
         (PROCESS, NEXT),
-        "few processes: a first look in half a minute",
+        "few processes: rough figures in half a minute",
     )
     run = harness.Run(options, [name for peer in PEERS for name in peer.distributions])
     absent: Mapping[str, Failure] = {

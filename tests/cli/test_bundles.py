@@ -157,7 +157,7 @@ def test_a_rehearsed_import_checks_and_puts_nothing(
     run("export", tmp_path / "b")
     ran = run("import", tmp_path / "b", "--dry-run", cache_dir=other.root)
     assert (ran.code, other.root.exists()) == (0, False)
-    assert ran.out == "the bundle is whole: 6 entries would be imported; 0 are there already\n"
+    assert ran.out == "the bundle is intact: 6 entries would be imported; 0 exist already\n"
 
 
 def test_a_rehearsed_import_knows_what_is_there_already(
@@ -180,9 +180,9 @@ def test_one_entry_is_said_as_one(
     store.put(artifact_of("m.f"))
     assert run("export", tmp_path / "b").out.startswith("exported 1 entry of 1 program to ")
     ran = run("import", tmp_path / "b", "--dry-run", cache_dir=other.root)
-    assert ran.out == "the bundle is whole: 1 entry would be imported; 0 are there already\n"
+    assert ran.out == "the bundle is intact: 1 entry would be imported; 0 exist already\n"
     ran = run("import", tmp_path / "b", cache_dir=other.root)
-    assert ran.out == "imported 1 entry; 0 were there already\n"
+    assert ran.out == "imported 1 entry; 0 existed already\n"
 
 
 def damaged(store: DirectoryStore, entry: Entry, place: int) -> None:
@@ -239,7 +239,7 @@ def test_a_key_that_is_none_or_that_nothing_has_is_code_2(
     run: Run, store: DirectoryStore, tmp_path: Path
 ) -> None:
     entry = filled(store)[0]
-    for key, said in (("zz", "'zz' is no key"), ("0" * 32, "has a key that begins with '000")):
+    for key, said in (("zz", "'zz' is not a key"), ("0" * 32, "has a key that begins with '000")):
         for more in ((), ("--key", entry.key)):
             ran = run("export", tmp_path / "b", "--key", key, *more)
             assert (ran.code, ran.err.count("\n")) == (2, 1)

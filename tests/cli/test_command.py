@@ -74,7 +74,7 @@ def test_a_file_in_the_place_of_the_directory_is_one_line(run: Run, tmp_path: Pa
     assert ran.code == 2
     assert "there is a file of that name" in ran.err
     assert ran.err.count("\n") == 1
-    assert "there is a file in its place" in run("doctor", cache_dir=tmp_path / "file").out
+    assert "a file is in its place" in run("doctor", cache_dir=tmp_path / "file").out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
@@ -161,6 +161,6 @@ def test_json_before_the_command_is_told_where_it_stands(run: Run) -> None:
     ran = run("--json", "stats")
     assert (ran.code, ran.err) == (
         2,
-        "whorl: --json stands after the command: whorl stats --json\n",
+        "whorl: --json comes after the command: whorl stats --json\n",
     )
     assert "No such option '--jason'" in run("--jason", "stats").err

@@ -136,7 +136,7 @@ def test_a_pipe_is_not_written_into_by_export_unasked(
     store.put(artifact_of("m.f"))
     ran = run("export", pipe[0])
     assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "is there already and is no file; --force writes into it." in ran.err
+    assert "exists already and is not a file; --force writes into it." in ran.err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a directory in use stays")

@@ -64,8 +64,8 @@ def test_a_variable_that_is_no_setting_is_noted_with_what_may_be_meant(
     monkeypatch.setenv("WHORL_CACHEDIR", "/somewhere")
     monkeypatch.setenv("WHORL_BANANAS", "5")
     rows = states(run)
-    assert rows["settings", "WHORL_CACHEDIR"] == ("note", "no setting; WHORL_CACHE_DIR is one")
-    assert rows["settings", "WHORL_BANANAS"] == ("note", "no setting of whorl")
+    assert rows["settings", "WHORL_CACHEDIR"] == ("note", "not a setting; WHORL_CACHE_DIR is one")
+    assert rows["settings", "WHORL_BANANAS"] == ("note", "not a setting of whorl")
 
 
 def test_a_bad_variable_is_broken_and_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

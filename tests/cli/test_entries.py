@@ -101,7 +101,7 @@ def test_ls_prints_keys_alone_for_other_commands(run: Run, entries: list[Entry])
 def test_ls_of_nothing_that_fits_says_how_many_there_are(run: Run, entries: list[Entry]) -> None:
     ran = run("ls", "--program", "nothing")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == "whorl: no entry is like that; whorl ls --all shows every one (5).\n"
+    assert ran.err == "whorl: no entry matches; whorl ls --all shows all 5.\n"
 
 
 def test_ls_of_an_empty_cache_says_that(run: Run, store: DirectoryStore) -> None:
@@ -166,7 +166,7 @@ def test_digits_that_name_several_list_them(run: Run, store: DirectoryStore) -> 
     ran = run("show", digit)
     assert len(same) > 1
     assert ran.code == 2
-    assert ran.err.startswith(f"whorl: {digit!r} names {len(same)} entries:\n")
+    assert ran.err.startswith(f"whorl: {digit!r} matches {len(same)} entries:\n")
     assert all(str(entry.key) in ran.err for entry in same[:10])
 
 
@@ -186,7 +186,8 @@ def test_what_is_no_key_is_one_line(run: Run, key: str) -> None:
     ran = run("show", key)
     assert ran.code == 2
     assert (
-        ran.err == f"whorl: {key!r} is no key: a key is up to 32 hexadecimal digits (whorl ls).\n"
+        ran.err
+        == f"whorl: {key!r} is not a key: a key has up to 32 hexadecimal digits (whorl ls).\n"
     )
 
 
@@ -263,7 +264,7 @@ def test_a_payload_that_only_begins_like_a_compressed_one_is_as_it_is(
 def test_a_payload_is_no_json_and_both_are_not_asked_for(run: Run, entries: list[Entry]) -> None:
     ran = run("show", entries[0].key, "--extract", "code", "--json")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "whorl: --extract writes the payload as it is, not JSON: leave --json out.\n"
+    assert ran.err == "whorl: --extract writes the payload itself, not JSON: leave out --json.\n"
 
 
 # -- diff -------------------------------------------------------------------------------
@@ -354,7 +355,7 @@ def test_nothing_is_removed_from_a_cache_that_is_readonly(
     try:
         done = run(*command)
         assert (done.code, done.err) == (
-            1, "whorl: WHORL_CACHE is readonly: nothing is changed; --dry-run only looks.\n",
+            1, "whorl: WHORL_CACHE is readonly: nothing is changed; use --dry-run.\n",
         )  # fmt: skip
         assert run("gc", "--max-size", "0", "--dry-run").code == 0
     finally:

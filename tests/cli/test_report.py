@@ -86,7 +86,7 @@ def test_every_number_in_a_picture_is_a_number(page: Path) -> None:
 def test_the_page_of_nothing_is_a_page(run: Run, tmp_path: Path) -> None:
     ran = run("report", "-o", tmp_path / "r.html", cache_dir=tmp_path / "nowhere")
     assert ran.code == 0
-    assert (tmp_path / "r.html").read_text(encoding="utf-8").count("nothing was counted yet") == 3
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").count("no data yet") == 3
 
 
 def test_a_place_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ def test_verify_sets_damaged_entries_aside_and_is_code_1(run: Run, store: Direct
     assert (rehearsed.code, rehearsed.json["damaged"][0]["set_aside"]) == (1, False)
     ran = run("verify")
     assert ran.code == 1
-    assert f"{bad.key} is damaged: its bytes are not those that were written; set aside" in ran.out
+    reason = "its bytes are not those that were written"
+    assert f"{bad.key} is damaged: {reason}; quarantined" in ran.out
     assert "checked 2 entries" in ran.out
     assert len(list((store.root / "quarantine").iterdir())) == 1
     assert run("verify").code == 0

@@ -98,4 +98,4 @@ def test_misses_that_no_filter_lets_through_are_counted_and_not_denied(
 def test_an_age_beyond_all_numbers_is_no_age(run: Run, store: DirectoryStore) -> None:
     noted(store, Miss("m.f", "first compile", "r"))
     ran = run("why", "--since", "9" * 400 + "d", "--cause", "nope")
-    assert (ran.code, "is no length of time" in ran.err) == (2, True)
+    assert (ran.code, "is not a duration" in ran.err) == (2, True)

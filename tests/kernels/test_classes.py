@@ -52,7 +52,7 @@ def test_the_class_of_an_object_is_asked_for_by_type() -> None:
 
 def test_a_class_that_is_not_what_an_object_says_is_refused() -> None:
     with pytest.raises(
-        whorl.KernelError, match="is a Pretending, and says that it is of another class"
+        whorl.KernelError, match="is a Pretending, whose __class__ is another class"
     ):
         Pretending().read()
 

@@ -147,8 +147,8 @@ def test_a_function_keeps_the_names_of_its_maker_as_they_were(kernel: Any, q: in
 def test_a_function_that_is_returned_with_other_values_of_a_name_is_refused() -> None:
     with pytest.raises(whorl.KernelError) as caught:
         of_early(3)
-    words = "what is returned is f, whose 'z' is int (1) on one way here and int (2) on another"
+    words = "what is returned is f, whose 'z' is int (1) in one branch and int (2) in another"
     assert words in str(caught.value)
     assert "Pass 'z' to f as an argument" in str(caught.value)
-    with pytest.raises(whorl.KernelError, match="whose 'z' is not the same on every way to here"):
+    with pytest.raises(whorl.KernelError, match="whose 'z' is not the same in every branch"):
         of_other_numbers(3)

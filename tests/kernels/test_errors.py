@@ -66,7 +66,7 @@ def refused(source: str, folder: Path, *args: Any) -> whorl.KernelError:
     return caught.value
 
 
-_TWO = "a vector that has two names is changed"
+_TWO = "a vector with two names is changed"
 
 # The body of `def k(x)`, what it is called with, where the error stands (line of the body and
 # column), and words of the message.
@@ -107,9 +107,9 @@ CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
     # names
     ("return nowhere", 1, 1, 12, "the name 'nowhere' is not defined"),
     ("return y\ny = 1", 1, 1, 12, "'y' has no value here"),
-    ("if x > 1:\n    y = 1\nreturn y", 1, 3, 12, "'y' has a value on some ways to here"),
+    ("if x > 1:\n    y = 1\nreturn y", 1, 3, 12, "'y' has a value in some branches"),
     ("for i in range(x):\n    pass\nreturn i", 1, 3, 12, "'i' has a value only if the loop"),
-    ("y = 1\nif x > 1:\n    y = (1, 2)\nreturn y", 1, 4, 12, "'y' is .* on one way here"),
+    ("y = 1\nif x > 1:\n    y = (1, 2)\nreturn y", 1, 4, 12, "'y' is .* in one branch"),
     # attributes and items
     ("x.y = 1", 1, 1, 5, "attributes of objects are read in a kernel, never written"),
     ("return x.nope", 1, 1, 12, "without an attribute 'nope'"),
@@ -199,7 +199,7 @@ CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
     # results
     ("return 'a'", 1, 1, 5, "a kernel returns numbers, tuples of numbers or None, not str"),
     ("if x > 1:\n    return 1\nreturn x, 1", 1, 3, 5, "what is returned is"),
-    ("if x > 1:\n    return 1", 1, 2, 9, "what is returned is int on one way"),
+    ("if x > 1:\n    return 1", 1, 2, 9, "what is returned is int in one branch"),
     ("y = 1\nreturn Mode.A", 1, 2, 5, "a kernel returns numbers"),
 ]
 
@@ -245,8 +245,8 @@ INSTEAD: list[tuple[str, Any, str, str]] = [
     ("x[0] = 1", _READ_ONLY, "arg:x is read-only", "Pass a copy"),
     ("x[()] += 1", _READ_ONLY[0:1].reshape(()), "arg:x is read-only", "Pass a copy"),
     ("whorl.atomic_add(x, 0, 1)", _READ_ONLY, "arg:x is read-only", "Pass a copy"),
-    ("return x if x > 0 else None", 1.0, "float on one way here and None", "the same kind"),
-    ("if x > 0:\n    return x", 1.0, "float on one way here and None", "the same kind"),
+    ("return x if x > 0 else None", 1.0, "float in one branch and None", "the same kind"),
+    ("if x > 0:\n    return x", 1.0, "float in one branch and None", "the same kind"),
     ("if x > 0:\n    y = 1\nelse:\n    y = None\nreturn y", 1.0, "and None", "the same kind"),
     ("for i in whorl.prange(x):\n    s = i\nreturn s", 3, "'s' is set inside of", "s += x"),
     ("return x[[0, 1]]", M, "an index is an int, not [int (0), int (1)]", "a loop over indices"),

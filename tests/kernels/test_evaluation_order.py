@@ -197,5 +197,5 @@ def test_a_while_whose_test_is_known_to_be_false_has_no_round(kernel: Any) -> No
 
 
 def test_what_only_part_of_a_test_names_has_none() -> None:
-    with pytest.raises(whorl.KernelError, match="'y' has a value on some ways to here"):
+    with pytest.raises(whorl.KernelError, match="'y' has a value in some branches"):
         known_by_half(5)

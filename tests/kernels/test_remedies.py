@@ -127,7 +127,7 @@ CASES: list[tuple[str, ...]] = [
     ("Give it a value before.",
      "def k(n):\n    if n > 1:\n        y = 1\n    return y",
      "def k(n):\n    y = 0\n    if n > 1:\n        y = 1\n    return y", "2"),
-    ("Let it be of the same kind on every way: a number, or a tuple of as many.",
+    ("Make it the same kind in every branch: a number, or a tuple of one length.",
      "def k(n):\n    y = 1\n    if n > 1:\n        y = (1, 2)\n    return y",
      "def k(n):\n    y = (1, 0)\n    if n > 1:\n        y = (1, 2)\n    return y", "2"),
     ("Return the value, or keep it in an array: x[()] = value for a 0-d array.",
@@ -316,7 +316,7 @@ CASES: list[tuple[str, ...]] = [
      "def pick(n):\n    if n > 1:\n        return 1\n    return 2\ndef k(n):\n    return pick(n)",
      "2"),
     # -- prange
-    ("The rounds run at the same time.",
+    ("The iterations run at the same time.",
      "def k(a):\n    for i in whorl.prange(a.size):\n        if a[i] > 3:\n            break\n"
      "        a[i] = 1",
      "def k(a):\n    for i in range(a.size):\n        if a[i] > 3:\n            break\n"
@@ -327,7 +327,7 @@ CASES: list[tuple[str, ...]] = [
     ("A sum (s += x; also *=, min, max) that is not read in the loop comes out whole",
      "def k(n):\n    s = 0\n    for i in whorl.prange(n):\n        s = s - i\n    return s",
      "def k(n):\n    s = 0\n    for i in whorl.prange(n):\n        s += -i\n    return s", "4"),
-    ("keep anything else in an array, an element for each round.",
+    ("keep anything else in an array, an element for each iteration.",
      "def k(a):\n    s = 0.0\n    for i in whorl.prange(a.size):\n        s = s - a[i]\n"
      "        a[i] = s\n    return s",
      "def k(a):\n    for i in whorl.prange(a.size):\n        a[i] = -a[i]\n    return a[0]", "x()"),

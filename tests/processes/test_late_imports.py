@@ -14,10 +14,8 @@ import whorl
 
 SOURCE = Path(whorl.__file__).parent
 
-# What is imported as one: `whorl.kernels.lowering` brings all of its modules, which import each
-# other in functions because they go in a circle. The command line and the tests of users do not
-# fork while they import.
-AS_ONE = ("kernels/lowering/", "cli/", "testing/")
+# The command line and the tests of users do not fork while they import.
+AS_ONE = ("cli/", "testing/")
 
 # A value of NumPy is there only when NumPy is; these three are part of the interpreter.
 THERE = {"numpy", "os", "sys", "_abc"}

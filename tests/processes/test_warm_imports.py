@@ -38,12 +38,13 @@ WARM = """
     whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
     whorl.jit whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
     whorl.jit.specialization whorl.jit.target
-    whorl.kernels whorl.kernels.compiler whorl.kernels.marking whorl.kernels.numeric_kernel
+    whorl.kernels whorl.kernels.compiler whorl.kernels.language whorl.kernels.numeric_kernel
     whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
     whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors
     whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level
     whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
-    whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.slot_types
+    whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.scalar_functions
+    whorl.launch.slot_types
     whorl.reads.array_flags
     whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
     whorl.reads.world

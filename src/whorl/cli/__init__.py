@@ -1,4 +1,4 @@
-"""A command line in, a report about the store out: `whorl`, one file per command."""
+"""The command `whorl`: one module per subcommand."""
 
 from __future__ import annotations
 

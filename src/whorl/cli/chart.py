@@ -1,4 +1,4 @@
-"""Numbers in, a small picture as SVG out. It takes its colours from the page around it."""
+"""Draws small charts as SVG. They take their colours from the page that contains them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from . import words
+from . import units
 
 __all__ = ["Bar", "area", "bars", "ranking"]
 
@@ -20,7 +20,7 @@ BOTTOM: Final = 26
 
 
 class Bar(NamedTuple):
-    """A moment or a name, and a number or two."""
+    """A label with one or two numbers."""
 
     label: str
     value: float
@@ -28,9 +28,9 @@ class Bar(NamedTuple):
 
 
 def area(points: Sequence[tuple[float, float]], format: Callable[[float], str]) -> str:
-    """Something that grows over time, as a filled line.
+    """Draw a quantity that grows over time, as a filled line.
 
-    >>> "<path" in area([(0.0, 1.0), (10.0, 2.0)], words.size)
+    >>> "<path" in area([(0.0, 1.0), (10.0, 2.0)], units.size)
     True
     """
     if not points:
@@ -62,20 +62,20 @@ def area(points: Sequence[tuple[float, float]], format: Callable[[float], str]) 
 
 
 def bars(rows: Sequence[Bar], format: Callable[[float], str], names: tuple[str, str]) -> str:
-    """Two numbers for each of a few days, side by side.
+    """Draw two numbers for each of a few days, side by side.
 
-    >>> bars([Bar("2026-01-01", 2.0, 1.0)], words.duration, ("saved", "spent")).count("<rect")
+    >>> bars([Bar("2026-01-01", 2.0, 1.0)], units.duration, ("saved", "spent")).count("<rect")
     2
     """
     if not rows:
         return _nothing()
     ticks = _ticks(max(max(row.value, row.other) for row in rows), format)
     top = ticks[-1][0]
-    room = (WIDTH - LEFT - RIGHT) / len(rows)
-    width = min(room * 0.4, 28.0)
+    slot = (WIDTH - LEFT - RIGHT) / len(rows)
+    width = min(slot * 0.4, 28.0)
     parts = []
     for i, row in enumerate(rows):
-        middle = LEFT + room * (i + 0.5)
+        middle = LEFT + slot * (i + 0.5)
         for value, x, kind, name in (
             (row.value, middle - width, "one", names[0]), (row.other, middle, "two", names[1]),
         ):  # fmt: skip
@@ -87,12 +87,12 @@ def bars(rows: Sequence[Bar], format: Callable[[float], str], names: tuple[str, 
             )
     every = -(-len(rows) // 4)
     for i in range(0, len(rows), every):
-        parts.append(_label(LEFT + room * (i + 0.5), rows[i].label))
+        parts.append(_label(LEFT + slot * (i + 0.5), rows[i].label))
     return _svg(_grid(ticks) + "".join(parts))
 
 
 def ranking(rows: Sequence[Bar]) -> str:
-    """Names with numbers, the largest first, as lying bars.
+    """Draw names with numbers as horizontal bars, the largest first.
 
     >>> "first compile" in ranking([Bar("first compile", 3)])
     True
@@ -119,7 +119,7 @@ def _svg(body: str, height: int = HEIGHT) -> str:
 
 def _nothing() -> str:
     middle = f'x="{WIDTH / 2}" y="36" text-anchor="middle"'
-    return _svg(f"<text {middle}>nothing was counted yet</text>", 70)
+    return _svg(f"<text {middle}>no data yet</text>", 70)
 
 
 def _height(value: float, top: float) -> float:
@@ -127,8 +127,8 @@ def _height(value: float, top: float) -> float:
 
 
 def _ticks(largest: float, format: Callable[[float], str]) -> list[tuple[float, str]]:
-    """A few round heights from nothing to a little above the largest."""
-    base = 1024.0 if format is words.size else 10.0
+    """A few round values from zero to a little above the largest."""
+    base = 1024.0 if format is units.size else 10.0
     power = 1.0
     while power * base <= largest:
         power *= base
@@ -139,12 +139,12 @@ def _ticks(largest: float, format: Callable[[float], str]) -> list[tuple[float, 
         if size * 4 >= largest:
             break
     count = max(1, -(-largest // size)) if size else 1
-    say = _axis_time if format is words.duration else format
-    return [(i * size, say(i * size) if i else "0") for i in range(int(count) + 1)]
+    label = _axis_time if format is units.duration else format
+    return [(i * size, label(i * size) if i else "0") for i in range(int(count) + 1)]
 
 
 def _axis_time(seconds: float) -> str:
-    """A length of time in one unit, as it fits beside an axis."""
+    """A duration in one unit, short enough for an axis."""
     for least, unit, word in ((7200, 3600, "h"), (180, 60, "min"), (1, 1, "s"), (0, 0.001, "ms")):
         if seconds >= least:
             return f"{seconds / unit:.3g} {word}"

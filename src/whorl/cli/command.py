@@ -1,12 +1,13 @@
-"""The words of a command line in, the command that they name run, its exit code out.
+"""Parses the command line of `whorl`, runs the subcommand and returns its exit code.
 
-    0     it is done, and all is well
-    1     it is done, and something is wrong: damaged entries, a broken set-up, a refused bundle
-    2     the command line cannot be followed: an unknown option, key or file, an empty name
+    0     done, no problem found
+    1     done, and something is wrong: damaged entries, a broken installation, a refused bundle
+    2     wrong usage: an unknown option, key or file, an empty name
     130   interrupted
-    141   whoever read the output has gone
+    141   the reader of the output has closed the pipe
 
-A command is imported when it is asked for, so that none waits for what another needs.
+The module of a subcommand is imported when it is used, so that no command waits for the imports
+of another.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ import click
 
 from whorl.errors import BadSetting, UnsafeDirectory
 
-from .given import Place
-from .refusal import Refusal, Trouble
+from .failures import CommandFailure, UsageFailure
+from .parameters import PathParameter
 
 __all__ = ["COMMANDS", "main", "whorl"]
 
-# In the order in which a person meets them: the command, its module, what it does.
+# In the order of the help text: the command, its module, what it does.
 COMMANDS: Final = {
-    "stats": ("stats", "hits, misses by reason, time saved, size"),
-    "ls": ("ls", "the entries of the cache"),
-    "show": ("show", "one entry: every part of its key, what it holds"),
-    "why": ("why", "the recent misses, and what differed"),
-    "diff": ("diff", "what differs between two entries"),
-    "gc": ("gc", "remove what was not used for long, or is too much"),
-    "verify": ("verify", "check every entry; set damaged ones aside"),
-    "export": ("export", "entries into one portable file"),
-    "import": ("import_", "entries from such a file, checked"),
-    "warm": ("warm", "run scripts once, so that the cache has what they need"),
-    "doctor": ("doctor", "settings, the directory, the toolchain: is all well?"),
-    "demo": ("demo", "a kernel is compiled, found again, edited, explained"),
-    "report": ("report", "all of it as one HTML page"),
+    "stats": ("stats", "show hits, misses by reason, time saved, size"),
+    "ls": ("ls", "list the entries of the cache"),
+    "show": ("show", "show one entry: every part of its key, its payloads"),
+    "why": ("why", "show recent misses, and what differed"),
+    "diff": ("diff", "show the differences between two entries"),
+    "gc": ("gc", "remove old entries, or enough to fit a size"),
+    "verify": ("verify", "check every entry; quarantine damaged ones"),
+    "export": ("export", "copy entries into one portable file"),
+    "import": ("import_", "check such a file and store its entries"),
+    "warm": ("warm", "run scripts once, to fill the cache"),
+    "doctor": ("doctor", "check settings, directory, toolchain and launch"),
+    "demo": ("demo", "compile a kernel, reuse it, edit it, explain it"),
+    "report": ("report", "write statistics, misses and entries as one HTML page"),
 }
 
 
 class _Commands(click.Group):
-    """A group whose commands are imported when they are needed."""
+    """A group that imports the module of a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -53,9 +54,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found = import_module(f"{__package__}.{COMMANDS[cmd_name][0]}").command
-        assert isinstance(found, click.Command)
-        return found
+        command = import_module(f"{__package__}.{COMMANDS[cmd_name][0]}").command
+        assert isinstance(command, click.Command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -69,7 +70,7 @@ class _Commands(click.Group):
 
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
             hint = f"did you mean {near[0]}?" if near else "whorl --help lists the commands."
-            raise Refusal(f"there is no command {args[0]!r}; {hint}")
+            raise UsageFailure(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -88,15 +89,14 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
     "--version", is_flag=True, callback=_version, expose_value=False, is_eager=True,
     help="Show the version and exit.",
 )  # fmt: skip
-@click.option("--cache-dir", type=Place(), metavar="DIR",
+@click.option("--cache-dir", type=PathParameter(), metavar="DIR",
               help="The cache directory, instead of WHORL_CACHE_DIR.")  # fmt: skip
 @click.pass_context
 def whorl(context: click.Context, cache_dir: str | None) -> None:
-    """Look after the cache of compiled code: what is in it, why something was compiled.
+    """Inspect and maintain the cache of compiled code, and explain misses.
 
     \b
-    Exit codes: 0 all is well, 1 something is wrong, 2 the command line cannot
-    be followed.
+    Exit codes: 0 no problem found, 1 something is wrong, 2 wrong usage.
 
     \b
     Example:
@@ -107,7 +107,7 @@ def whorl(context: click.Context, cache_dir: str | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code.
+    """Run a command line and return the exit code.
 
     >>> main(["--version"])
     whorl ...
@@ -123,51 +123,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
             error.show()
             return error.exit_code
         except BadSetting as error:
-            Refusal(str(error)).show()
+            UsageFailure(str(error)).show()
             return 2
         except UnsafeDirectory as error:
-            Trouble(str(error)).show()
+            CommandFailure(str(error)).show()
             return 1
     except (KeyboardInterrupt, click.Abort):
         return 130
     except BrokenPipeError:
         _forget_output()
         return 141
-    except OSError as error:  # of the output: commands say themselves what else cannot be done
+    except OSError as error:  # of the output: commands handle other errors
         _forget_output()
-        Trouble(f"cannot go on: {error.strerror or error}.").show()
+        CommandFailure(f"cannot write the output: {error.strerror or error}.").show()
         return 1
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    """Without what click does about pipes and interrupts, which says less by its codes."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    if "_WHORL_COMPLETE" in os.environ:  # a shell wants to know how a line can go on
-        whorl.main(words, prog_name="whorl")
+    """Run without click's handling of pipes and interrupts, whose exit codes say less."""
+    line = sys.argv[1:] if arguments is None else list(arguments)
+    if "_WHORL_COMPLETE" in os.environ:  # the shell completes a line
+        whorl.main(line, prog_name="whorl")
     try:
-        with whorl.make_context("whorl", words) as context:
+        with whorl.make_context("whorl", line) as context:
             whorl.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.NoSuchOption as error:
-        if error.option_name == "--json":  # every command has it, so it is of one that is missing
-            raise Refusal("--json stands after the command: whorl stats --json") from None
+        if error.option_name == "--json":  # every command has this option
+            raise UsageFailure("--json comes after the command: whorl stats --json") from None
         raise
     return 0
 
 
 def _prepare_output() -> None:
-    """See to it that there is something to write to, and that it takes every character."""
+    """Replace closed streams, and escape characters that the encoding of a stream lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # it was closed before we began
+        if stream is None:  # closed before the start
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 # for good
         elif "utf" not in (getattr(stream, "encoding", None) or "utf").lower():
             stream.reconfigure(errors="backslashreplace")
 
 
 def _forget_output() -> None:
-    """Let the interpreter flush to nowhere when it ends, instead of complaining."""
+    """Redirect the output to the null device, so that the last flush raises no error."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Nothing in, a story out: a kernel is compiled, found by a new process, edited, explained."""
+"""`whorl demo`: compiles a kernel, reuses it in a new process, edits it, and explains each step."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from whorl.late import dataclass
 from whorl.store import Totals
 from whorl.store.journal import Journal, Miss
 
-from . import words
-from .output import heading, line, say
-from .refusal import Trouble
+from . import units
+from .failures import CommandFailure
+from .output import print_heading, print_json, print_line
 
 __all__ = ["command"]
 
@@ -46,7 +46,7 @@ fall(heights, speeds, 0.001, 700)
 print(f"mean height after 0.7 s: {heights.mean():.6f} m")
 """
 
-# What is done before each run, in words, and to the text.
+# For each run: its title, and the edit of the program before it.
 SCENES: Final = (
     ("a first process, with an empty cache", None),
     ("a new process, nothing changed", None),
@@ -59,7 +59,7 @@ SCENES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One run of the program, and what came of it."""
+    """One run of the program, and its outcome."""
 
     title: str
     printed: str
@@ -69,11 +69,11 @@ class Scene:
 
     @property
     def made(self) -> int:
-        """Kernels that were compiled."""
+        """The number of kernels that were compiled."""
         return sum(sums.made for sums in self.totals.programs.values())
 
     def as_plain(self) -> dict[str, Any]:
-        """The same as what JSON has."""
+        """The run as JSON."""
         found = sum(sums.found for sums in self.totals.programs.values())
         return {
             "title": self.title, "printed": self.printed, "seconds": self.seconds,
@@ -84,34 +84,36 @@ class Scene:
 
 @click.command("demo")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--show-program", is_flag=True, help="Print the program that is run, and stop.")
+@click.option("--show-program", is_flag=True, help="Print the program, and run nothing.")
 def command(as_json: bool, show_program: bool) -> None:
-    """A kernel is compiled, found again by a new process, edited, and explained.
+    """Compile a kernel, reuse it in a new process, edit it, and explain each step.
 
-    Everything happens in a directory of its own, which is gone afterwards.
+    Everything happens in a temporary directory.
 
     \b
     Example:
       whorl demo
     """  # \b is click's
     if show_program and as_json:
-        say({"program": PROGRAM})
+        print_json({"program": PROGRAM})
         return
     if show_program:
         click.echo(PROGRAM, nl=False)
         return
     with tempfile.TemporaryDirectory(prefix="whorl-demo-", ignore_cleanup_errors=True) as folder:
-        told = []
+        scenes = []
         for title, edit in SCENES:
             scene = _scene(Path(folder), title, edit)
-            told.append(scene)
+            scenes.append(scene)
             if not as_json:
                 _print(scene)
     if as_json:
-        say([scene.as_plain() for scene in told])
+        print_json([scene.as_plain() for scene in scenes])
         return
-    line()
-    line("The program: whorl demo --show-program. Why your own was compiled: whorl why.", "dim")
+    print_line()
+    print_line(
+        "The program: whorl demo --show-program. Why your own was compiled: whorl why.", "dim"
+    )
 
 
 def _scene(folder: Path, title: str, edit: tuple[str, str] | None) -> Scene:
@@ -134,22 +136,24 @@ def _scene(folder: Path, title: str, edit: tuple[str, str] | None) -> Scene:
     )
     seconds = time.monotonic() - begun
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise Trouble(f"the demo's program failed: {last} (see whorl doctor)")
+        last = (done.stderr.strip().splitlines() or ["it printed no error"])[-1]
+        raise CommandFailure(f"the demo's program failed: {last} (see whorl doctor)")
     misses = Journal(cache).misses()[before:]
     return Scene(title, done.stdout.strip(), seconds, Totals.in_file(summary), tuple(misses))
 
 
 def _print(scene: Scene) -> None:
-    line()
-    heading(scene.title)
-    line(f"  {scene.printed}")
-    took = words.duration(scene.seconds)
+    print_line()
+    print_heading(scene.title)
+    print_line(f"  {scene.printed}")
+    took = units.duration(scene.seconds)
     if not scene.made:
-        saved = words.duration(scene.totals.seconds_saved)
-        line(f"  found in the cache; the process took {took}, {saved} of compiling saved", "green")
+        saved = units.duration(scene.totals.seconds_saved)
+        print_line(
+            f"  found in the cache; the process took {took}, {saved} of compiling saved", "green"
+        )
     for miss in scene.misses:
-        what = words.duration(miss.seconds)
-        line(f"  compiled in {what}; the process took {took}: {miss.reason}", "yellow")
+        what = units.duration(miss.seconds)
+        print_line(f"  compiled in {what}; the process took {took}: {miss.reason}", "yellow")
         for each in miss.differences:
-            line(f"    {each}")
+            print_line(f"    {each}")

@@ -1,7 +1,7 @@
-"""A path to write to in, what was made for it in its place out.
+"""Writes the output file of a command.
 
-A file is replaced, whole or not at all, and so is the file that a link leads to. A pipe or a
-device is nothing to be replaced: it is written into, and stays what it is.
+A file is replaced as a whole or not at all, and so is the target of a link. A pipe or a device is
+not replaced, but written into.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ import click
 
 from whorl.late import dataclass
 
-from .refusal import Refusal, Trouble
-from .words import printable
+from .failures import CommandFailure, UsageFailure
+from .units import printable
 
 __all__ = ["Destination"]
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a command writes to, and what is there when it begins."""
+    """The path that a command writes to, and what exists there before."""
 
     path: Path
-    status: os.stat_result | None  # of what a link leads to; None where there is nothing yet
+    status: os.stat_result | None  # of the target of a link; None if nothing exists
 
     @classmethod
     def of(cls, path: Path, *, as_json: bool) -> Destination:
-        """The destination that a path names; `Refusal` if JSON would be mixed with it."""
+        """The destination at a path; `UsageFailure` if JSON would be mixed with it."""
         try:
             status = path.stat()
         except FileNotFoundError:
             status = None
         except OSError as error:
             raise unwritable(path, error) from None
-        found = cls(path, status)
-        if as_json and found.is_standard_output:
-            raise Refusal(f"{path} is the standard output, which --json is for: name a file.")
-        return found
+        destination = cls(path, status)
+        if as_json and destination.is_standard_output:
+            raise UsageFailure(f"{path} is the standard output, which --json uses: name a file.")
+        return destination
 
     @property
     def is_file(self) -> bool:
-        """Whether there is a file, or will be one, as opposed to a pipe or a device."""
+        """Whether it is or will be a file, not a pipe or a device."""
         return self.status is None or stat.S_ISREG(self.status.st_mode)
 
     @property
     def is_standard_output(self) -> bool:
-        """Whether it is what the command prints to anyway."""
+        """Whether it is the standard output of the command."""
         try:
             output = os.fstat(sys.stdout.fileno())
         except (OSError, ValueError):  # it has no descriptor
@@ -62,39 +62,39 @@ class Destination:
 
     @contextmanager
     def put(self) -> Iterator[Path]:
-        """A path to make a file at, which goes where it belongs when the block is done."""
+        """A path for a temporary file, which the end of the block moves to the destination."""
         is_replaced = self.is_file and not self.is_standard_output
         try:
-            place = Path(os.path.realpath(self.path))
-            beside = place.parent if is_replaced else None
+            target = Path(os.path.realpath(self.path))
+            beside = target.parent if is_replaced else None
             with tempfile.TemporaryDirectory(prefix=".whorl-", dir=beside) as folder:
-                made = Path(folder, "made")
-                yield made
+                file = Path(folder, "output")
+                yield file
                 if not is_replaced:
-                    self._write(made)
+                    self._write(file)
                     return
                 if self.status is not None:
-                    made.chmod(stat.S_IMODE(self.status.st_mode))
-                made.replace(place)
+                    file.chmod(stat.S_IMODE(self.status.st_mode))
+                file.replace(target)
         except OSError as error:
             if isinstance(error, BrokenPipeError) and self.is_standard_output:
-                raise  # whoever read the output has gone, which is no error
+                raise  # the reader of the pipe has closed it, which is no error
             raise unwritable(self.path, error) from None
 
-    def _write(self, made: Path) -> None:
-        with made.open("rb") as source:
-            if self.is_standard_output:  # at the place that it has come to
+    def _write(self, file: Path) -> None:
+        with file.open("rb") as source:
+            if self.is_standard_output:  # append at the current position
                 sys.stdout.flush()
                 shutil.copyfileobj(source, sys.stdout.buffer)
                 return
             with self.path.open("wb") as sink:
                 shutil.copyfileobj(source, sink)
 
-    def tell(self, text: str) -> None:
-        """Print a line, but not into what was written."""
+    def report(self, text: str) -> None:
+        """Print a line, but not into the output itself."""
         click.echo(printable(text), err=self.is_standard_output)
 
 
-def unwritable(path: Path, error: OSError) -> Trouble:
-    """What to say of a path that cannot be written to."""
-    return Trouble(f"{path} cannot be written: {error.strerror or error}.")
+def unwritable(path: Path, error: OSError) -> CommandFailure:
+    """The failure for a path that cannot be written."""
+    return CommandFailure(f"{path} cannot be written: {error.strerror or error}.")

@@ -1,4 +1,4 @@
-"""Nothing in, a report about this installation out: is all well?"""
+"""`whorl doctor`: checks this installation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import click
 from whorl.errors import BadSetting
 from whorl.settings import Setting, Settings
 
-from .health import Check, checks
-from .opened import cache_place
-from .output import common, console, heading, line, say
-from .words import printable
+from .cache_directory import cache_dir_setting
+from .health import Check, run_checks
+from .output import common_options, console, print_heading, print_json, print_line
+from .units import printable
 
 __all__ = ["command"]
 
@@ -24,36 +24,38 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
 
 
 @click.command("doctor")
-@common
+@common_options
 @click.pass_context
 def command(context: click.Context, as_json: bool, cache_dir: str | None) -> None:
-    """Settings and where they come from, the directory, the toolchain, launch, threads.
+    """Check the settings and their origins, the cache directory, toolchain, launch and threads.
 
-    A small kernel is compiled and run; the cache is not touched. Exit code 1 if something is
-    broken.
+    It compiles and runs a small kernel, and does not touch the cache. Exit code 1 if something
+    is broken.
 
     \b
     Example:
       whorl doctor
       whorl doctor --json
     """  # \b is click's
-    found = list(checks(_place(cache_dir)))
+    checks = list(run_checks(_cache_dir(cache_dir)))
     if as_json:
-        say([check._asdict() for check in found])
+        print_json([check._asdict() for check in checks])
     else:
-        for area, rows in groupby(found, key=lambda check: check.area):
-            heading(area)
+        for area, rows in groupby(checks, key=lambda check: check.area):
+            print_heading(area)
             _print(list(rows))
-        bad = sum(check.state == "broken" for check in found)
-        line()
-        line("all is well" if not bad else f"{bad} broken", "green" if not bad else "red bold")
-    context.exit(1 if any(check.state == "broken" for check in found) else 0)
+        bad = sum(check.state == "broken" for check in checks)
+        print_line()
+        print_line(
+            "all is well" if not bad else f"{bad} broken", "green" if not bad else "red bold"
+        )
+    context.exit(1 if any(check.state == "broken" for check in checks) else 0)
 
 
-def _place(cache_dir: str | None) -> Setting[Path]:
+def _cache_dir(cache_dir: str | None) -> Setting[Path]:
     try:
-        return cache_place(cache_dir)
-    except BadSetting:  # which is the first thing that will be said
+        return cache_dir_setting(cache_dir)
+    except BadSetting:  # the checks report it first
         named = {name: text for name, text in os.environ.items() if name == "WHORL_CACHE_DIR"}
         with suppress(BadSetting):
             return Settings.from_environment(named).cache_dir

@@ -1,4 +1,4 @@
-"""A size and an age in, a smaller store out."""
+"""`whorl gc`: removes old entries, and enough others to fit a size."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import os
 
 import click
 
-from . import words
-from .opened import opened, said_to_be_empty
-from .output import common, line, say
-from .refusal import Trouble
-from .words import age, byte_count
+from . import units
+from .cache_directory import open_store, report_missing_cache
+from .failures import CommandFailure
+from .output import common_options, print_json, print_line
+from .units import age, byte_count
 
 __all__ = ["command"]
 
 
 @click.command("gc")
 @click.option("--max-size", type=byte_count, metavar="SIZE",
-              help="Leave no more: 500M, 5G, 0. [default: WHORL_CACHE_MAX_SIZE]")  # fmt: skip
+              help="The size to keep: 500M, 5G, 0. [default: WHORL_CACHE_MAX_SIZE]")  # fmt: skip
 @click.option("--older-than", type=age, metavar="AGE",
-              help="Remove what was not used for so long: 12h, 7d, 4w.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
-@common
+              help="Remove entries that were not used for this time: 12h, 7d, 4w.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
+@common_options
 def command(
     max_size: int | None,
     older_than: float | None,
@@ -29,29 +29,29 @@ def command(
     as_json: bool,
     cache_dir: str | None,
 ) -> None:
-    """Remove entries: what is too old, then the least recently used until the rest fits.
+    """Remove old entries, then the least recently used ones until the rest fits.
 
-    What killed processes left behind goes as well. A removed entry is made again when it is
-    needed.
+    It also removes temporary files of killed processes. A removed entry is produced again
+    when it is needed.
 
     \b
     Example:
       whorl gc --older-than 30d --dry-run
       whorl gc --max-size 1G
     """  # \b is click's
-    store = opened(cache_dir, for_writing=not dry_run)
+    store = open_store(cache_dir, for_writing=not dry_run)
     if store.root.is_dir() and not dry_run and not os.access(store.root, os.W_OK):
-        raise Trouble(f"{store.root} cannot be written to: nothing is removed.")
+        raise CommandFailure(f"{store.root} cannot be written to: nothing is removed.")
     done = store.collect(max_size, unused_for=older_than, is_rehearsal=dry_run)
     store.statistics.flush()
     if as_json:
-        say({
+        print_json({
             "directory": str(store.root), "dry_run": dry_run, "removed": done.removed,
             "freed": done.freed, "left": done.left,
         })  # fmt: skip
         return
-    if said_to_be_empty(store):
+    if report_missing_cache(store):
         return
     verb = "would remove" if dry_run else "removed"
-    freed, left = words.size(done.freed), words.size(done.left)
-    line(f"{verb} {words.entries(done.removed)}, {freed}; {left} {'would be ' * dry_run}left")
+    freed, left = units.size(done.freed), units.size(done.left)
+    print_line(f"{verb} {units.entries(done.removed)}, {freed}; {left} {'would be ' * dry_run}left")

@@ -1,13 +1,19 @@
-"""This machine, its settings and a cache directory in, what is well and what is not out."""
+"""Checks the settings, the cache directory, the toolchain, the launch and the threads."""
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,17 +22,17 @@ from whorl.errors import BadSetting
 from whorl.store import DirectoryLeases, NoLease
 from whorl.store.safety import danger
 
-from . import words
-from .output import silenced
+from . import units
+from .output import silence_logger
 
-__all__ = ["Check", "checks"]
+__all__ = ["Check", "run_checks"]
 
 LITTLE_SPACE: Final = 256 << 20
 _NETWORK: Final = frozenset(("nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "fuse"))
 
 
 class Check(NamedTuple):
-    """One thing that was looked at. `state` is ok, note (worth knowing) or broken."""
+    """The result of one check. `state` is ok, note (worth knowing) or broken."""
 
     area: str
     name: str
@@ -34,19 +40,20 @@ class Check(NamedTuple):
     text: str
 
 
-def checks(place: settings.Setting[Path]) -> Iterator[Check]:
-    """Everything that is worth a look, in the order in which a call needs it."""
-    for area, look in (
-        ("settings", lambda: _settings(place)), ("directory", lambda: _directory(place.value)),
+def run_checks(cache_dir: settings.Setting[Path]) -> Iterator[Check]:
+    """Run all checks, in the order in which a call depends on them."""
+    for area, check in (
+        ("settings", lambda: _settings(cache_dir)),
+        ("directory", lambda: _directory(cache_dir.value)),
         ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
     ):  # fmt: skip
-        yield from _guarded(area, look)
+        yield from _guarded(area, check)
 
 
-def _guarded(area: str, look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
-    """What a look finds; one that fails has found something too."""
+def _guarded(area: str, check: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    """The results of a check; an exception is a result too."""
     try:
-        yield from look()
+        yield from check()
     except Exception as error:
         yield Check(area, type(error).__name__, "broken", str(error).splitlines()[0])
 
@@ -54,30 +61,30 @@ def _guarded(area: str, look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
 # -- settings ---------------------------------------------------------------------------
 
 
-def _settings(place: settings.Setting[Path]) -> Iterator[Check]:
+def _settings(cache_dir: settings.Setting[Path]) -> Iterator[Check]:
     try:
         current = settings.current()
     except BadSetting as error:
         yield Check("settings", str(error.name), "broken", str(error))
         return
     for name in settings.OPTIONS:
-        setting: settings.Setting[Any] = place if name == "cache_dir" else getattr(current, name)
-        value = words.size(setting.value) if name == "cache_max_size" else setting.value
+        setting: settings.Setting[Any] = (
+            cache_dir if name == "cache_dir" else getattr(current, name)
+        )
+        value = units.size(setting.value) if name == "cache_max_size" else setting.value
         shown = "-" if value == "" else value
         state = "note" if (name, setting.value) in _WORTH_KNOWING else "ok"
         yield Check("settings", name, state, f"{shown} (from {setting.origin})")
-    yield from _strangers()
+    yield from _unknown_variables()
 
 
-def _strangers() -> Iterator[Check]:
-    """Variables that look like settings and are none: nobody else would say so."""
-    from difflib import get_close_matches
-
+def _unknown_variables() -> Iterator[Check]:
+    """Environment variables that look like settings and are not, such as misspelt ones."""
     known = settings.variables()
     for name in sorted(os.environ):
         if name.startswith("WHORL_") and name not in known:
             close = get_close_matches(name, known, 1, 0.7)
-            text = f"no setting; {close[0]} is one" if close else "no setting of whorl"
+            text = f"not a setting; {close[0]} is one" if close else "not a setting of whorl"
             yield Check("settings", name, "note", text)
 
 
@@ -104,30 +111,32 @@ def _directory(root: Path) -> Iterator[Check]:
         owner = f"user {status.st_uid}, " if sys.platform != "win32" else ""
         yield Check("directory", "safe", "ok", f"{owner}mode {mode:04o}")
     yield _writable(root)
-    yield from _room(root)
+    yield from _space(root)
     aside = root / "quarantine"
     damaged = len(list(aside.iterdir())) if aside.is_dir() else 0
     if damaged:
-        yield Check("directory", "quarantine", "note", f"{damaged} damaged files were set aside")
+        yield Check("directory", "quarantine", "note", f"{damaged} damaged files were moved here")
 
 
 def _missing(root: Path) -> Check:
     above = next((parent for parent in root.parents if parent.exists()), None)
     if root.exists() or (above is not None and not above.is_dir()):
-        return Check("directory", "exists", "broken", "there is a file in its place")
+        return Check("directory", "exists", "broken", "a file is in its place")
     if above is None or not os.access(above, os.W_OK | os.X_OK):
         return Check("directory", "exists", "broken", f"not yet, and {above} cannot be written to")
-    return Check("directory", "exists", "ok", "not yet; it is made when something is kept")
+    return Check("directory", "exists", "ok", "not yet; it is created with the first entry")
 
 
 def _writable(root: Path) -> Check:
     if settings.current().cache.value == "readonly":
-        return Check("directory", "writable", "note", "not tried: WHORL_CACHE is readonly")
+        return Check("directory", "writable", "note", "not tested: WHORL_CACHE is readonly")
     try:
         with tempfile.TemporaryFile(dir=root):
             pass
     except OSError as error:
-        return Check("directory", "writable", "note", f"no ({error.strerror}): it is only read")
+        return Check(
+            "directory", "writable", "note", f"no ({error.strerror}): the cache is read-only"
+        )
     return Check("directory", "writable", "ok", _locks(root))
 
 
@@ -135,35 +144,37 @@ def _locks(root: Path) -> str:
     with tempfile.TemporaryDirectory(dir=root, prefix="doctor-") as folder:
         lease = DirectoryLeases(folder).take("doctor")
         if isinstance(lease, NoLease):
-            return "yes; files cannot be locked, so processes may repeat each other's work"
+            return "yes, but files cannot be locked: processes may repeat each other's work"
         lease.release(done=True)
     return "yes, and files can be locked"
 
 
-def _room(root: Path) -> Iterator[Check]:
+def _space(root: Path) -> Iterator[Check]:
     free = shutil.disk_usage(root).free
     state = "note" if free < LITTLE_SPACE else "ok"
-    yield Check("directory", "free space", state, words.size(free))
+    yield Check("directory", "free space", state, units.size(free))
     if hasattr(os, "statvfs"):
         kind = _file_system(root)
         flags = os.statvfs(root).f_flag
         options = [name for name, flag in (("noexec", 8), ("read-only", 1)) if flags & flag]
-        network = ["a network: locks may not reach all machines"] if kind in _NETWORK else []
+        network = (
+            ["a network file system: locks may not reach all machines"] if kind in _NETWORK else []
+        )
         text = "; ".join([kind, *options, *network])
         yield Check("directory", "file system", "note" if network else "ok", text)
 
 
 def _file_system(root: Path) -> str:
-    """The kind of file system that holds a path, where the system says."""
+    """The type of the file system of a path, if the system tells."""
     try:
         rows = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:
         return "unknown kind"
-    place = str(root.resolve())
+    path = str(root.resolve())
     fitting = [
         row
         for row in rows
-        if len(row) > 2 and (place == row[1] or place.startswith(row[1].rstrip("/") + "/"))
+        if len(row) > 2 and (path == row[1] or path.startswith(row[1].rstrip("/") + "/"))
     ]
     return max(fitting, key=lambda row: len(row[1]))[2] if fitting else "unknown kind"
 
@@ -172,9 +183,6 @@ def _file_system(root: Path) -> str:
 
 
 def _toolchain() -> Iterator[Check]:
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
     here = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"
     yield Check("toolchain", "Python", "ok", here)
     yield Check("toolchain", "whorl", "ok", str(vars(sys.modules["whorl"])["__version__"]))
@@ -190,18 +198,16 @@ def _llvm() -> Iterator[Check]:
     from whorl.launch.level import host_level
     from whorl.launch.machine import binding
 
-    version = ".".join(map(str, binding().llvm_version_info))
+    llvm_version = ".".join(map(str, binding().llvm_version_info))
     target = settings.current().target
-    yield Check("toolchain", "LLVM", "ok", version)
+    yield Check("toolchain", "LLVM", "ok", llvm_version)
     level = f"{host_level()}; kernels are compiled for {target.value}"
     yield Check("toolchain", "processor", "ok", level)
-    yield Check("toolchain", "a kernel compiles and runs", *_tried())
+    yield Check("toolchain", "a kernel compiles and runs", *_compile_and_run())
 
 
-def _tried() -> tuple[str, str]:
-    """Whether a small kernel does what it should; the cache is left alone."""
-    import time
-
+def _compile_and_run() -> tuple[str, str]:
+    """Whether a small kernel compiles and gives the right result, without the cache."""
     from whorl.kernels import kernel
 
     def doubled(n: int) -> int:
@@ -216,7 +222,7 @@ def _tried() -> tuple[str, str]:
         settings.restore(before)
     if answer != 42:
         return "broken", f"2 * 21 is {answer}"
-    return "ok", f"yes, in {words.duration(time.perf_counter() - begun)}"
+    return "ok", f"yes, in {units.duration(time.perf_counter() - begun)}"
 
 
 # -- launch and threads -----------------------------------------------------------------
@@ -224,11 +230,11 @@ def _tried() -> tuple[str, str]:
 
 def _launch() -> Iterator[Check]:
     yield Check("launch", "machine code", *_machine_code())
-    yield Check("launch", "native", *_rehearsed())
+    yield Check("launch", "native", *_native_launch())
 
 
 def _machine_code() -> tuple[str, str]:
-    """How code gets into memory, where it is run."""
+    """How machine code gets into executable memory."""
     from whorl.launch import Image, Unmappable, map_image
     from whorl.launch.mapped import REFUSED, runs_written_memory
 
@@ -241,33 +247,30 @@ def _machine_code() -> tuple[str, str]:
     return "note", f"{REFUSED}; code is run from memory files"
 
 
-def _rehearsed() -> tuple[str, str]:
-    """Whether kernels are launched natively in a new process, and why not."""
-    import json
-    import subprocess
-
+def _native_launch() -> tuple[str, str]:
+    """Whether kernels are launched natively in a new process, or why not."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", "whorl.cli.rehearsal"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode < 0:
-        return "broken", f"a process that tried was ended by signal {-done.returncode}"
+        return "broken", f"the test process was ended by signal {-done.returncode}"
     try:
         reason = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         last = done.stderr.strip().splitlines()[-1:]
-        return "broken", "".join(last) or "a process that tried said nothing"
+        return "broken", "".join(last) or "the test process printed nothing"
     return ("note", f"off: {reason}") if reason else ("ok", "on")
 
 
 def _threads() -> Iterator[Check]:
     from whorl.launch.runtime import find_runtime
 
-    with silenced("whorl.kernels"):
+    with silence_logger("whorl.kernels"):
         runtime = find_runtime()
     count = settings.current().threads.value
     if runtime is None:
-        text = "no OpenMP runtime is found: parallel loops run on one thread"
+        text = "no OpenMP runtime found: parallel loops run on one thread"
         yield Check("threads", "runtime", "note", text)
     else:
         yield Check("threads", "runtime", "ok", f"{runtime.name}, {count} threads")

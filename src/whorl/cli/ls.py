@@ -1,4 +1,4 @@
-"""The entries of a directory in, those that are meant out, one to a line."""
+"""`whorl ls`: lists entries, filtered and sorted."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import click
 
 from whorl.store.catalogue import Listed, catalogue
 
-from . import words
-from .opened import opened, said_to_be_empty
-from .output import Column, common, line, say, table
-from .selection import Selection, selecting
+from . import units
+from .cache_directory import open_store, report_missing_cache
+from .output import Column, common_options, print_json, print_line, print_table
+from .selection import Selection, selection_options
 
 __all__ = ["command"]
 
-ON_A_TERMINAL: Final = 50
+TERMINAL_LIMIT: Final = 50
 
 # What to sort by, the most interesting first.
 _ORDERS: Final[dict[str, Callable[[Listed], Any]]] = {
@@ -31,19 +31,19 @@ _ORDERS: Final[dict[str, Callable[[Listed], Any]]] = {
 
 
 @click.command("ls")
-@selecting
+@selection_options
 @click.option("--sort", type=click.Choice(list(_ORDERS)), default="made", show_default=True,
-              help="What to sort by; the latest, largest or longest first.")  # fmt: skip
-@click.option("--reverse", is_flag=True, help="The other way round.")
+              help="Sort by this, the latest, largest or longest first.")  # fmt: skip
+@click.option("--reverse", is_flag=True, help="Reverse the order.")
 @click.option(
     "-n",
     "--limit",
     type=click.IntRange(0),
     default=None,
-    help="Show so many; 0 for all.  [default: 50 on a terminal, all elsewhere]",
+    help="Show at most this many; 0 for all.  [default: 50 on a terminal, all elsewhere]",
 )
-@click.option("-q", "--keys", is_flag=True, help="Print keys and nothing else.")
-@common
+@click.option("-q", "--keys", is_flag=True, help="Print only keys.")
+@common_options
 def command(
     selection: Selection,
     sort: str,
@@ -61,29 +61,29 @@ def command(
       whorl ls --larger-than 1M --sort size --json
       whorl show $(whorl ls --program step --limit 1 --keys)
     """  # \b is click's
-    store = opened(cache_dir)
+    store = open_store(cache_dir)
     every = list(catalogue(store))
-    rows = sorted(selection.of(every), key=_ORDERS[sort], reverse=reverse)
+    rows = sorted(selection.filter(every), key=_ORDERS[sort], reverse=reverse)
     if limit is None:
-        limit = ON_A_TERMINAL if sys.stdout.isatty() and not as_json else 0
+        limit = TERMINAL_LIMIT if sys.stdout.isatty() and not as_json else 0
     shown = rows[:limit] if limit else rows
     if as_json:
-        say([str(row.name.key) if keys else row.as_plain() for row in shown])
+        print_json([str(row.name.key) if keys else row.as_plain() for row in shown])
         return
     if keys:
         for row in shown:
             click.echo(row.name.key)
         return
-    if said_to_be_empty(store):
+    if report_missing_cache(store):
         return
     if not rows:
-        none = f"no entry is like that; whorl ls --all shows every one ({len(every)})"
+        none = f"no entry matches; whorl ls --all shows all {len(every)}"
         text = none if every else f"{store.root} has no entries"
-        click.echo(words.printable(f"whorl: {text}."), err=True)
+        click.echo(units.printable(f"whorl: {text}."), err=True)
         return
     _print(shown)
     if len(shown) < len(rows):
-        line(f"and {len(rows) - len(shown)} more; --limit 0 shows all", "dim")
+        print_line(f"and {len(rows) - len(shown)} more; --limit 0 shows all", "dim")
     unreadable = sum(bool(row.trouble) for row in rows)
     if unreadable:
         click.echo(f"whorl: {unreadable} of these cannot be read; see whorl verify.", err=True)
@@ -95,13 +95,13 @@ def _print(rows: list[Listed]) -> None:
         Column("key", style="cyan"), Column("kind"), Column("program", can_fold=True),
         Column("size", True), Column("took", True), Column("made", True), Column("used", True),
     ]  # fmt: skip
-    table(
+    print_table(
         columns,
         [
             (row.name.key[:12] if is_short else row.name.key, row.kind,
-             row.program or row.trouble or row.toolchain or "-", words.size(row.size),
-             words.duration(row.seconds) if row.seconds else "-",
-             words.ago(row.made), words.ago(row.used))
+             row.program or row.trouble or row.toolchain or "-", units.size(row.size),
+             units.duration(row.seconds) if row.seconds else "-",
+             units.ago(row.made), units.ago(row.used))
             for row in rows
         ],
     )  # fmt: skip

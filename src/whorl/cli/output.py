@@ -1,7 +1,7 @@
-"""Rows and facts in, text for a terminal, for a pipe or for a program out.
+"""Prints lines, tables and JSON, for a terminal, a pipe or a program.
 
-On a terminal there are colours and long cells are cut. In a pipe there are neither: columns
-are aligned and whole. Nothing that comes from the cache is understood as mark-up.
+On a terminal there are colours, and long cells are cut. In a pipe there are neither. Text from the
+cache is never interpreted as mark-up.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ import click
 
 from whorl.late import dataclass
 
-from .given import Place
-from .words import printable
+from .parameters import PathParameter
+from .units import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
-    "Column", "common", "console", "facts", "heading", "line", "progress", "say", "silenced",
-    "table",
+    "Column", "common_options", "console", "print_facts", "print_heading", "print_json",
+    "print_line", "print_table", "progress", "silence_logger",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def common(function: F) -> F:
-    """The options that every command has."""
+def common_options(function: F) -> F:
+    """Add the options that every command has."""
     function = click.option(
-        "--cache-dir", type=Place(), metavar="DIR",
+        "--cache-dir", type=PathParameter(), metavar="DIR",
         help="The cache directory, instead of WHORL_CACHE_DIR.",
     )(function)  # fmt: skip
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
-def say(data: object) -> None:
+def print_json(data: object) -> None:
     """Print JSON."""
     text = json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False)
     click.echo(text)
 
 
 def console(*, err: bool = False) -> Console:
-    """Where to write to, with colours if it is a terminal and NO_COLOR does not forbid them."""
+    """A console for the output, with colours if it is a terminal and NO_COLOR is not set."""
     from rich.console import Console
 
-    # The stream is asked for at each write: tests and callers may have replaced it.
+    # The stream is looked up at each write, because tests and callers may have replaced it.
     stream = sys.stderr if err else sys.stdout
     is_terminal = stream.isatty()
     return Console(
@@ -58,7 +58,7 @@ def console(*, err: bool = False) -> Console:
     )  # fmt: skip
 
 
-def line(text: str = "", style: str = "") -> None:
+def print_line(text: str = "", style: str = "") -> None:
     """Print one line."""
     if sys.stdout.isatty():
         console().print(printable(text), style=style or None)
@@ -66,22 +66,22 @@ def line(text: str = "", style: str = "") -> None:
         click.echo(printable(text))
 
 
-def heading(text: str) -> None:
-    """Print what the lines below are about."""
-    line(text, "bold")
+def print_heading(text: str) -> None:
+    """Print a heading."""
+    print_line(text, "bold")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How a column of a table looks."""
+    """A column of a table."""
 
     title: str
     is_number: bool = False
     style: str = ""
-    can_fold: bool = False  # when there is no room for it, it is written on several lines
+    can_fold: bool = False  # a long cell is wrapped instead of cut
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     """Print a table."""
     texts = [[printable(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
@@ -115,8 +115,8 @@ def _plain_table(columns: Sequence[Column], rows: list[list[str]]) -> None:
         click.echo("  ".join(cells).rstrip())
 
 
-def facts(rows: Iterable[tuple[str, str]], indent: str = "") -> None:
-    """Print names and what they stand for, one to a line."""
+def print_facts(rows: Iterable[tuple[str, str]], indent: str = "") -> None:
+    """Print names and their values, one pair per line."""
     pairs = [(printable(name), printable(text)) for name, text in rows]
     width = max((len(name) for name, _ in pairs), default=0)
     if not sys.stdout.isatty():
@@ -135,8 +135,8 @@ def facts(rows: Iterable[tuple[str, str]], indent: str = "") -> None:
 
 
 @contextlib.contextmanager
-def silenced(logger: str) -> Iterator[None]:
-    """Say nothing through a logger in the block, because the command says it itself."""
+def silence_logger(logger: str) -> Iterator[None]:
+    """Turn a logger off in the block, because the command reports the same itself."""
     import logging
 
     def nothing(record: logging.LogRecord) -> bool:
@@ -151,9 +151,9 @@ def silenced(logger: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress(what: str, total: float) -> Iterator[Callable[[float], object]]:
-    """A bar on the standard error, if that is a terminal; it is gone when the work is done.
+    """Show a progress bar on the standard error, if that is a terminal, until the block ends.
 
-    What it gives is told how much has been done since.
+    The value is a function that advances the bar by an amount.
     """
     if not sys.stderr.isatty():
         yield lambda done: None

@@ -1,7 +1,7 @@
-"""Nothing in, whether a kernel is launched natively out: one is called until it is, and checked.
+"""Tests whether kernels are launched natively: calls one until its launch is native, and checks it.
 
-`whorl doctor` runs this in a process of its own: should the launcher be wrong about an interpreter
-in a way that nothing has noticed, that process ends, and not the one that asks.
+`whorl doctor` runs this in a new process: if the launcher crashes on an unknown interpreter, only
+that process ends.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def rehearse() -> str:
             rehearsed: Any = kernel(_scaled)
             sample = _Sample()
             for number in range(CALLS):
-                found, wanted = rehearsed(sample, 0.5, number), 5.0 + 5 * number
-                if found != wanted:
-                    return f"call {number + 1} gave {found} and not {wanted}"
+                result, expected = rehearsed(sample, 0.5, number), 5.0 + 5 * number
+                if result != expected:
+                    return f"call {number + 1} gave {result} and not {expected}"
         finally:
             settings.restore(before)
     classes = native_classes(type(rehearsed).family)
     if classes is not None and isinstance(rehearsed, classes.native):
         return ""
-    return "; ".join(failure.reasons()) or "no table was made for a small kernel"
+    return "; ".join(failure.reasons()) or "no table was created for a small kernel"
 
 
 def main() -> None:

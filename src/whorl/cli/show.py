@@ -1,4 +1,4 @@
-"""The key of an entry in, everything that it says of itself out; nothing in it is executed."""
+"""`whorl show`: prints everything about one entry, without executing anything in it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from whorl.artifacts import Artifact, Damaged, Entry, Manifest, decode
 from whorl.reads.words import words as fact_words
 from whorl.store.catalogue import Listed
 
-from . import words
-from .opened import opened
-from .output import common, facts, heading, line, say
-from .refusal import Refusal, Trouble
-from .selection import entry_named
+from . import units
+from .cache_directory import open_store
+from .failures import CommandFailure, UsageFailure
+from .output import common_options, print_facts, print_heading, print_json, print_line
+from .selection import find_entry
 
-__all__ = ["command", "described"]
+__all__ = ["command", "describe_entry"]
 
 
 @click.command("show")
@@ -26,13 +26,13 @@ __all__ = ["command", "described"]
 @click.option(
     "--extract",
     metavar="PAYLOAD",
-    help="Write this payload to the standard output, unpacked if it is kept compressed.",
+    help="Write this payload to the standard output, decompressed if necessary.",
 )
-@common
+@common_options
 def command(key: str, extract: str | None, as_json: bool, cache_dir: str | None) -> None:
-    """Show one entry: every part of its key, what it holds, when it was made, how long it took.
+    """Show one entry: every part of its key, its payloads, its age, how long it took.
 
-    KEY is a key as `whorl ls` prints it, or its first digits as long as they name one entry.
+    KEY is a key as `whorl ls` prints it, or enough of its first digits to identify one entry.
 
     \b
     Example:
@@ -40,33 +40,33 @@ def command(key: str, extract: str | None, as_json: bool, cache_dir: str | None)
       whorl show 3fa9 --extract llvm | less
     """  # \b is click's
     if extract is not None and as_json:
-        raise Refusal("--extract writes the payload as it is, not JSON: leave --json out.")
-    row, entry = entry_named(opened(cache_dir), key)
+        raise UsageFailure("--extract writes the payload itself, not JSON: leave out --json.")
+    row, entry = find_entry(open_store(cache_dir), key)
     if extract is not None:
         _extract(entry, extract)
         return
-    told = described(row, entry)
+    description = describe_entry(row, entry)
     if as_json:
-        say(told)
+        print_json(description)
     else:
-        _print(told)
+        _print(description)
 
 
-def described(row: Listed, entry: Entry) -> dict[str, Any]:
-    """Everything that an entry says of itself, as what JSON has; `Trouble` if it makes no sense."""
+def describe_entry(row: Listed, entry: Entry) -> dict[str, Any]:
+    """Everything about an entry, as JSON; `CommandFailure` if it cannot be decoded."""
     try:
-        return _described(row, entry)
+        return _describe_entry(row, entry)
     except Damaged as damaged:
         raise _unreadable(entry, damaged) from None
 
 
-def _unreadable(entry: Entry, damaged: Damaged) -> Trouble:
-    return Trouble(f"{entry.key} cannot be read: {damaged}. See whorl verify.")
+def _unreadable(entry: Entry, damaged: Damaged) -> CommandFailure:
+    return CommandFailure(f"{entry.key} cannot be read: {damaged}. See whorl verify.")
 
 
-def _described(row: Listed, entry: Entry) -> dict[str, Any]:
+def _describe_entry(row: Listed, entry: Entry) -> dict[str, Any]:
     label = entry.label
-    seen = [
+    reads = [
         {"path": str(each.read.path), "aspect": each.read.aspect.value,
          "fact": fact_words(each.fact, each.read.aspect), "line": each.line}
         for each in _trace(entry)
@@ -74,7 +74,7 @@ def _described(row: Listed, entry: Entry) -> dict[str, Any]:
     return {
         **row.as_plain(),
         "parts": [{"name": part.name, "text": part.text} for part in label.parts],
-        "reads": seen,
+        "reads": reads,
         "metadata": _metadata(entry),
         "payloads": [
             {"name": place.name, "size": place.size, "digest": place.digest}
@@ -86,13 +86,13 @@ def _described(row: Listed, entry: Entry) -> dict[str, Any]:
 def _trace(entry: Entry) -> tuple[Any, ...]:
     try:
         record = decode(entry)
-    except Damaged:  # an entry of another kind than these two
+    except Damaged:  # neither an artifact nor a manifest
         return ()
     return record.trace.seen if isinstance(record, Artifact) else ()
 
 
 def _metadata(entry: Entry) -> dict[str, str]:
-    """What is kept beside the payloads, in words."""
+    """The metadata of an entry, as text."""
     try:
         record = decode(entry)
     except Damaged:
@@ -108,57 +108,57 @@ def _extract(entry: Entry, name: str) -> None:
         data = entry.payload(name)
     except KeyError:
         has = ", ".join(place.name for place in entry.payloads) or "none"
-        raise Refusal(f"{entry.key} has no payload {name!r}; it has {has}.") from None
+        raise UsageFailure(f"{entry.key} has no payload {name!r}; it has {has}.") from None
     except Damaged as damaged:
         raise _unreadable(entry, damaged) from None
     sys.stdout.flush()
-    sys.stdout.buffer.write(_unpacked(bytes(data)))
+    sys.stdout.buffer.write(_decompressed(bytes(data)))
 
 
-def _unpacked(data: bytes) -> bytes:
-    """A payload as it was before it was kept small; kernels keep their texts so."""
+def _decompressed(data: bytes) -> bytes:
+    """Decompress a payload if it is compressed, as the texts of kernels are."""
     if data[:1] != _ZLIB:
         return data
-    unpacking = zlib.decompressobj()
+    decompressor = zlib.decompressobj()
     try:
-        whole = unpacking.decompress(data) + unpacking.flush()
+        whole = decompressor.decompress(data) + decompressor.flush()
     except zlib.error:
         return data
-    return whole if unpacking.eof and not unpacking.unused_data else data
+    return whole if decompressor.eof and not decompressor.unused_data else data
 
 
-_ZLIB: Final = b"\x78"  # what a stream of zlib's begins with
+_ZLIB: Final = b"\x78"  # the first byte of a zlib stream
 
 
-def _print(told: dict[str, Any]) -> None:
-    heading(f"{told['key']}  {told['kind']}")
-    facts(
+def _print(entry: dict[str, Any]) -> None:
+    print_heading(f"{entry['key']}  {entry['kind']}")
+    print_facts(
         [
-            ("program", told["program"] or "-"),
-            ("made", f"{words.moment(told['made'])}, {words.ago(told['made'])}"),
-            ("took", words.duration(told["seconds"])),
-            ("last used", words.ago(told["used"])),
-            ("size", words.size(told["size"])),
-            ("toolchain", told["toolchain"] or "-"),
-            *([("group", told["group"])] if told["group"] else []),
+            ("program", entry["program"] or "-"),
+            ("made", f"{units.moment(entry['made'])}, {units.ago(entry['made'])}"),
+            ("took", units.duration(entry["seconds"])),
+            ("last used", units.ago(entry["used"])),
+            ("size", units.size(entry["size"])),
+            ("toolchain", entry["toolchain"] or "-"),
+            *([("group", entry["group"])] if entry["group"] else []),
         ],
         "  ",
     )
-    _section("parts of the key", [(part["name"], part["text"]) for part in told["parts"]])
+    _section("parts of the key", [(part["name"], part["text"]) for part in entry["parts"]])
     _section(
         "payloads",
-        [(p["name"], f"{words.size(p['size'])}, digest {p['digest']}") for p in told["payloads"]],
+        [(p["name"], f"{units.size(p['size'])}, digest {p['digest']}") for p in entry["payloads"]],
     )
-    lines = [(f"{r['path']}", r["line"]) for r in told["reads"] if r["line"]]
+    lines = [(f"{r['path']}", r["line"]) for r in entry["reads"] if r["line"]]
     _section("read at", lines)
-    _section("metadata", [(name, _short(text)) for name, text in told["metadata"].items()])
+    _section("metadata", [(name, _short(text)) for name, text in entry["metadata"].items()])
 
 
 def _section(title: str, rows: list[tuple[str, str]]) -> None:
     if rows:
-        line()
-        heading(title)
-        facts(rows, "  ")
+        print_line()
+        print_heading(title)
+        print_facts(rows, "  ")
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The statistics of a directory in, how well the cache works out."""
+"""`whorl stats`: prints hits, misses, time saved and size."""
 
 from __future__ import annotations
 
@@ -12,20 +12,28 @@ from whorl.late import dataclass
 from whorl.store import DirectoryStore, ProgramTotals, Totals
 from whorl.store.catalogue import Listed, catalogue
 
-from . import words
-from .given import NAME
-from .opened import opened, said_to_be_empty
-from .output import Column, common, facts, heading, line, say, table
-from .selection import is_of
+from . import units
+from .cache_directory import open_store, report_missing_cache
+from .output import (
+    Column,
+    common_options,
+    print_facts,
+    print_heading,
+    print_json,
+    print_line,
+    print_table,
+)
+from .parameters import NAME
+from .selection import matches_program
 
 __all__ = ["Summary", "command", "summary_of_rows"]
 
-USUAL_LIMIT: Final = 20
+DEFAULT_LIMIT: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What is kept of a program now."""
+class Footprint:
+    """The number and the size of stored entries."""
 
     entries: int = 0
     size: int = 0
@@ -33,25 +41,25 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a directory holds, and what its processes have counted."""
+    """The entries of a cache directory, and the statistics of its processes."""
 
     totals: Totals
-    kinds: dict[str, Kept]
-    programs: dict[str, Kept]
+    kinds: dict[str, Footprint]
+    programs: dict[str, Footprint]
 
     @property
     def entries(self) -> int:
-        """How many entries there are, of all kinds."""
-        return sum(kept.entries for kept in self.kinds.values())
+        """The number of entries of all kinds."""
+        return sum(footprint.entries for footprint in self.kinds.values())
 
     @property
     def size(self) -> int:
-        """How many bytes these have."""
-        return sum(kept.size for kept in self.kinds.values())
+        """The size of these entries in bytes."""
+        return sum(footprint.size for footprint in self.kinds.values())
 
-    def rows(self) -> list[tuple[str, Kept, ProgramTotals]]:
-        """Every program that is kept or was used, those first that saved most."""
-        nothing, unused = Kept(), ProgramTotals()
+    def rows(self) -> list[tuple[str, Footprint, ProgramTotals]]:
+        """Every program that has entries or was used, sorted by the time saved."""
+        nothing, unused = Footprint(), ProgramTotals()
         names = {**self.programs, **self.totals.programs}
         rows = [
             (name, self.programs.get(name, nothing), self.totals.programs.get(name, unused))
@@ -62,7 +70,7 @@ class Summary:
 
 
 def summary_of_rows(store: DirectoryStore, rows: Iterable[Listed]) -> Summary:
-    """What the entries of a store and its statistics come to."""
+    """Summarize the entries and the statistics of a store."""
     by_kind: defaultdict[str, list[int]] = defaultdict(list)
     by_program: defaultdict[str, list[int]] = defaultdict(list)
     for row in rows:
@@ -70,45 +78,45 @@ def summary_of_rows(store: DirectoryStore, rows: Iterable[Listed]) -> Summary:
         if not row.is_bookkeeping:
             by_program[row.program].append(row.size)
     totals = Totals.of(store.root / "statistics")
-    return Summary(totals, _kept(by_kind), _kept(by_program))
+    return Summary(totals, _footprints(by_kind), _footprints(by_program))
 
 
-def _kept(sizes: dict[str, list[int]]) -> dict[str, Kept]:
-    return {name: Kept(len(found), sum(found)) for name, found in sizes.items()}
+def _footprints(sizes: dict[str, list[int]]) -> dict[str, Footprint]:
+    return {name: Footprint(len(each), sum(each)) for name, each in sizes.items()}
 
 
 @click.command("stats")
 @click.argument("program", type=NAME, required=False)
 @click.option("-n", "--limit", type=click.IntRange(0), default=None,
-              help="Show so many programs; 0 for all.  [default: 20, all as JSON]")  # fmt: skip
-@common
+              help="Show at most so many; 0 for all.  [default: 20, all as JSON]")  # fmt: skip
+@common_options
 def command(program: str | None, limit: int | None, as_json: bool, cache_dir: str | None) -> None:
-    """Hits, misses by reason, time saved and size: of the whole cache, and per program.
+    """Show hits, misses by reason, time saved and size, in total and per program.
 
-    PROGRAM narrows the table to some programs: a name, the end of one, or with * and ?.
+    PROGRAM selects programs: a name, the end of one, or a pattern with * and ?.
 
     \b
     Example:
       whorl stats
       whorl stats 'solver.*' --json
     """  # \b is click's
-    store = opened(cache_dir)
+    store = open_store(cache_dir)
     summary = summary_of_rows(store, catalogue(store))
-    rows = [row for row in summary.rows() if program is None or is_of(row[0], program)]
+    rows = [row for row in summary.rows() if program is None or matches_program(row[0], program)]
     if limit is None:
-        limit = 0 if as_json else USUAL_LIMIT
+        limit = 0 if as_json else DEFAULT_LIMIT
     shown = rows[:limit] if limit else rows
     if as_json:
-        say(_plain(store, summary, shown))
+        print_json(_plain(store, summary, shown))
         return
-    if said_to_be_empty(store):
+    if report_missing_cache(store):
         return
     _print_totals(store, summary)
     if program is not None and not rows:
-        click.echo(f"whorl: no program is called {words.printable(program)}.", err=True)
+        click.echo(f"whorl: no program is called {units.printable(program)}.", err=True)
     _print_programs(shown)
     if len(shown) < len(rows):
-        line(f"and {len(rows) - len(shown)} more; --limit 0 shows all", "dim")
+        print_line(f"and {len(rows) - len(shown)} more; --limit 0 shows all", "dim")
 
 
 def _plain(store: DirectoryStore, summary: Summary, rows: list[Any]) -> dict[str, Any]:
@@ -131,10 +139,11 @@ def _plain(store: DirectoryStore, summary: Summary, rows: list[Any]) -> dict[str
         "bytes_written": totals.bytes_written,
         "programs": [
             {
-                "program": name, "entries": kept.entries, "size": kept.size, "found": sums.found,
-                "made": sums.made, "seconds_saved": sums.saved, "seconds_spent": sums.spent,
+                "program": name, "entries": footprint.entries, "size": footprint.size,
+                "found": sums.found, "made": sums.made,
+                "seconds_saved": sums.saved, "seconds_spent": sums.spent,
             }
-            for name, kept, sums in rows
+            for name, footprint, sums in rows
         ],
     }  # fmt: skip
 
@@ -147,21 +156,26 @@ def _print_totals(store: DirectoryStore, summary: Summary) -> None:
         for ending, n in totals.endings.items()
         if n and not ending.is_miss and ending.value not in ("hit", "stored")
     }
-    heading(str(store.root))
-    kinds = ", ".join(f"{kept.entries} {kind}" for kind, kept in sorted(summary.kinds.items()))
-    full = words.share(summary.size / store.max_size)
-    facts(
+    print_heading(str(store.root))
+    kinds = ", ".join(
+        f"{footprint.entries} {kind}" for kind, footprint in sorted(summary.kinds.items())
+    )
+    full = units.share(summary.size / store.max_size)
+    print_facts(
         [
-            ("size", f"{words.size(summary.size)}, {full} of {words.size(store.max_size)}"),
+            (
+                "size",
+                f"{units.size(summary.size)}, {full} of {units.size(store.max_size)}",
+            ),
             ("entries", f"{summary.entries}" + (f" ({kinds})" if kinds else "")),
             ("hits", f"{totals.hits}"),
             *((name, str(n)) for name, n in _most_first(misses)),
             *((f"made: {cause}", str(n)) for cause, n in _most_first(totals.causes)),
             *((name, str(n)) for name, n in others.items()),
-            ("time saved", words.duration(totals.seconds_saved)),
-            ("time spent", words.duration(totals.seconds_spent)),
-            ("read", words.size(totals.bytes_read)),
-            ("written", words.size(totals.bytes_written)),
+            ("time saved", units.duration(totals.seconds_saved)),
+            ("time spent", units.duration(totals.seconds_spent)),
+            ("read", units.size(totals.bytes_read)),
+            ("written", units.size(totals.bytes_written)),
         ],
         "  ",
     )
@@ -171,20 +185,20 @@ def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda row: (-row[1], row[0]))
 
 
-def _print_programs(rows: list[tuple[str, Kept, ProgramTotals]]) -> None:
+def _print_programs(rows: list[tuple[str, Footprint, ProgramTotals]]) -> None:
     if not rows:
         return
-    line()
+    print_line()
     columns = [
         Column("program", can_fold=True), Column("found", True), Column("made", True),
         Column("saved", True, "green"), Column("spent", True), Column("kept", True),
         Column("size", True),
     ]  # fmt: skip
-    table(
+    print_table(
         columns,
         [
-            (name, str(sums.found), str(sums.made), words.duration(sums.saved),
-             words.duration(sums.spent), str(kept.entries), words.size(kept.size))
-            for name, kept, sums in rows
+            (name, str(sums.found), str(sums.made), units.duration(sums.saved),
+             units.duration(sums.spent), str(footprint.entries), units.size(footprint.size))
+            for name, footprint, sums in rows
         ],
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Every entry of a directory in, those that are damaged out, set aside."""
+"""`whorl verify`: checks every entry, and quarantines damaged ones."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from whorl.artifacts import Damaged, Entry
 from whorl.store import DirectoryStore, Ending, Failed, Found
 from whorl.store.catalogue import Name, names
 
-from . import words
-from .opened import opened, said_to_be_empty
-from .output import common, line, progress, say, silenced
+from . import units
+from .cache_directory import open_store, report_missing_cache
+from .output import common_options, print_json, print_line, progress, silence_logger
 
 __all__ = ["command"]
 
 
 @dataclass
 class Verdict:
-    """What looking at every entry came to."""
+    """The result of checking every entry."""
 
     checked: int = 0
     size: int = 0
@@ -29,43 +29,43 @@ class Verdict:
     unreadable: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def is_well(self) -> bool:
-        """Whether nothing was found."""
+    def is_ok(self) -> bool:
+        """Whether no entry is damaged or unreadable."""
         return not self.damaged and not self.unreadable
 
 
 @click.command("verify")
-@click.option("--dry-run", is_flag=True, help="Leave damaged entries where they are.")
-@common
+@click.option("--dry-run", is_flag=True, help="Do not move damaged entries.")
+@common_options
 @click.pass_context
 def command(context: click.Context, dry_run: bool, as_json: bool, cache_dir: str | None) -> None:
-    """Check every byte of every entry; set aside what is damaged, so that it is made again.
+    """Check every byte of every entry, and quarantine damaged ones.
 
-    Exit code 1 if an entry is damaged or cannot be read. Damaged files are kept in the
-    directory quarantine/ of the cache.
+    Damaged files are moved to the directory quarantine/ of the cache, and the entries are
+    produced again when they are needed. Exit code 1 if an entry is damaged or cannot be read.
 
     \b
     Example:
       whorl verify
       whorl verify --dry-run --json
     """  # \b is click's
-    store = opened(cache_dir)
-    verdict = _verdict(store, None if dry_run else opened(cache_dir, for_writing=True))
+    store = open_store(cache_dir)
+    verdict = _verdict(store, None if dry_run else open_store(cache_dir, for_writing=True))
     if as_json:
-        say({
+        print_json({
             "directory": str(store.root), "checked": verdict.checked, "size": verdict.size,
             "damaged": verdict.damaged, "unreadable": verdict.unreadable,
         })  # fmt: skip
-    elif not said_to_be_empty(store):
+    elif not report_missing_cache(store):
         _print(verdict)
-    context.exit(0 if verdict.is_well else 1)
+    context.exit(0 if verdict.is_ok else 1)
 
 
 def _verdict(store: DirectoryStore, writable: DirectoryStore | None) -> Verdict:
     verdict = Verdict()
-    found = list(names(store))
-    with silenced("whorl.store"), progress("checking", len(found)) as advance:
-        for name, file in found:
+    files = list(names(store))
+    with silence_logger("whorl.store"), progress("checking", len(files)) as advance:
+        for name, file in files:
             advance(1)
             verdict.checked += 1
             verdict.size += file.size
@@ -85,12 +85,12 @@ def _check(
             verdict.damaged.append(_row(name, str(damaged), _is_gone(store, name)))
     elif isinstance(got, Failed) and got.ending is Ending.DAMAGED:
         if writable is not None:
-            writable.get(name.key, name.under)  # which sets it aside
+            writable.get(name.key, name.under)  # this quarantines it
         verdict.damaged.append(_row(name, got.reason, _is_gone(store, name)))
     elif isinstance(got, Failed):
         verdict.unreadable.append(_row(name, got.reason, False))
     else:
-        verdict.checked -= 1  # it was removed meanwhile
+        verdict.checked -= 1  # another process has removed it
 
 
 def _is_gone(store: DirectoryStore, name: Name) -> bool:
@@ -98,7 +98,7 @@ def _is_gone(store: DirectoryStore, name: Name) -> bool:
 
 
 def _unreadable_label(entry: Entry) -> Damaged | None:
-    """What is wrong with the label of an entry whose bytes are those that were written."""
+    """The error in the label of an entry whose checksums are right."""
     try:
         for place in entry.payloads:
             entry.view(place)
@@ -115,10 +115,10 @@ def _row(name: Name, reason: str, is_aside: bool) -> dict[str, Any]:
 
 def _print(verdict: Verdict) -> None:
     for row in verdict.damaged:
-        aside = "set aside" if row["set_aside"] else "left where it is"
-        line(f"{row['key']} is damaged: {row['reason']}; {aside}", "red")
+        aside = "quarantined" if row["set_aside"] else "not moved"
+        print_line(f"{row['key']} is damaged: {row['reason']}; {aside}", "red")
     for row in verdict.unreadable:
-        line(f"{row['key']} cannot be read: {row['reason']}", "red")
+        print_line(f"{row['key']} cannot be read: {row['reason']}", "red")
     bad = len(verdict.damaged) + len(verdict.unreadable)
-    result = "all whole" if not bad else f"{bad} not whole"
-    line(f"checked {words.entries(verdict.checked)}, {words.size(verdict.size)}: {result}")
+    result = "all intact" if not bad else f"{bad} not intact"
+    print_line(f"checked {units.entries(verdict.checked)}, {units.size(verdict.size)}: {result}")

@@ -1,4 +1,4 @@
-"""Scripts in, a cache that has what they need out: each is run once, several at a time."""
+"""`whorl warm`: runs scripts, several at a time, to fill the cache."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ import click
 from whorl.late import dataclass
 from whorl.store import Ending, Totals
 
-from . import words
-from .given import Place
-from .opened import cache_root
-from .output import Column, common, line, progress, say, table
-from .refusal import Refusal
+from . import units
+from .cache_directory import cache_root
+from .failures import UsageFailure
+from .output import Column, common_options, print_json, print_line, print_table, progress
+from .parameters import PathParameter
 
 __all__ = ["command"]
 
-TOO_LONG: Final = 124  # as timeout(1) says it
+TOO_LONG: Final = 124  # as timeout(1) returns
 _SHOWN: Final = 20  # lines of the output of a script that failed
 _LOST: Final = (Ending.SKIPPED, Ending.NO_SPACE, Ending.NOT_WRITABLE, Ending.NOT_STORED)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One script with its arguments, and what came of running it."""
+    """One script with its arguments, and the outcome of its run."""
 
     words: tuple[str, ...]
     code: int = 0
@@ -44,21 +44,21 @@ class Run:
 
     @property
     def found(self) -> int:
-        """Entries of programs that were there."""
+        """The number of hits."""
         return sum(sums.found for sums in self.totals.programs.values())
 
     @property
     def made(self) -> int:
-        """Entries of programs that were made."""
+        """The number of entries that were produced."""
         return sum(sums.made for sums in self.totals.programs.values())
 
     @property
     def lost(self) -> int:
-        """Entries that were made and could not be kept."""
+        """The number of entries that were produced and could not be stored."""
         return sum(self.totals.endings.get(ending, 0) for ending in _LOST)
 
     def as_plain(self) -> dict[str, Any]:
-        """The same as what JSON has."""
+        """The run as JSON."""
         return {
             "command": list(self.words), "exit_code": self.code, "seconds": self.seconds,
             "found": self.found, "made": self.made, "lost": self.lost,
@@ -78,14 +78,14 @@ class Run:
     "argument_sets",
     multiple=True,
     metavar="ARGS",
-    help="Run SCRIPT with these arguments; once for each time this is given.",
+    help="Run SCRIPT with these arguments. May be repeated, one run each.",
 )
 @click.option(
     "--list",
     "listing",
     type=click.File("rb"),
     metavar="FILE",
-    help="Run every line of FILE (- for standard input): a script and its arguments.",
+    help="Run each line of FILE (- for standard input): a script and its arguments.",
 )
 @click.option(
     "-j",
@@ -93,7 +93,7 @@ class Run:
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Run so many at a time.",
+    help="The number of scripts to run at a time.",
 )
 @click.option(
     "--timeout",
@@ -101,9 +101,9 @@ class Run:
     metavar="SECONDS",
     help="Stop a script that takes longer.",
 )
-@click.option("-v", "--show-output", is_flag=True, help="Pass on what the scripts print.")
-@common
-@click.argument("script", type=Place(), required=False)
+@click.option("-v", "--show-output", is_flag=True, help="Show the output of the scripts.")
+@common_options
+@click.argument("script", type=PathParameter(), required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(
@@ -119,12 +119,11 @@ def command(
     script: str | None,
     arguments: tuple[str, ...],
 ) -> None:
-    """Run SCRIPT once, so that the cache has everything it compiles.
+    """Run SCRIPT once, so that the cache has everything that it compiles.
 
-    It runs as `python SCRIPT ARGUMENTS...` does, with the cache on. Several runs can go in
-    parallel, by --with or --list. Options of `whorl warm` stand before SCRIPT. The exit code is
-    that of the first run that fails, in the order in which they were given; 1 if what was made
-    could not be kept.
+    It runs like `python SCRIPT ARGUMENTS...`, with the cache on. With --with or --list there
+    are several runs. Options of `whorl warm` come before SCRIPT. The exit code is that of the
+    first failing run, in the order of the command line; 1 if an entry could not be stored.
 
     \b
     Example:
@@ -133,9 +132,9 @@ def command(
     """  # \b is click's
     runs = _runs(script, arguments, argument_sets, listing, is_module=module)
     root = cache_root(cache_dir)
-    done = _all_run(runs, root, jobs, timeout, show_output=show_output)
+    done = _run_all(runs, root, jobs, timeout, show_output=show_output)
     if as_json:
-        say({"directory": str(root), "runs": [run.as_plain() for run in done]})
+        print_json({"directory": str(root), "runs": [run.as_plain() for run in done]})
     else:
         _print(done, show_output=show_output)
     is_lost = any(run.lost for run in done)
@@ -150,22 +149,22 @@ def _runs(
     *,
     is_module: bool,
 ) -> list[tuple[str, ...]]:
-    """What to run: the words after `python` for each."""
+    """The command lines to run, without `python`."""
     runs = []
     if script is not None:
         first = ("-m", script) if is_module else (script,)
         sets = [_split(text, "--with") for text in argument_sets] or [()]
         runs += [(*first, *arguments, *each) for each in sets]
     elif argument_sets or is_module:
-        raise Refusal("which script? --with and --module are for one that is named.")
-    # Names of files are bytes to the system, whatever the locale makes of them.
+        raise UsageFailure("--with and --module need a SCRIPT.")
+    # File names are bytes, whatever the locale is.
     lines = [os.fsdecode(line).strip() for line in listing or ()]
     runs += [_split(text, "--list") for text in lines if text and not text.startswith("#")]
     if not runs:
-        raise Refusal("there is nothing to run: name a SCRIPT, or a file with --list.")
+        raise UsageFailure("there is nothing to run: name a SCRIPT, or a file with --list.")
     for each in runs:
         if each[0] != "-m" and not Path(each[0]).exists():
-            raise Refusal(f"{each[0]} is not there.")
+            raise UsageFailure(f"{each[0]} does not exist.")
     return runs
 
 
@@ -173,10 +172,12 @@ def _split(text: str, option: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text, posix=os.name != "nt"))
     except ValueError as error:
-        raise Refusal(f"{option} {text.strip()!r} cannot be taken apart: {error}.") from None
+        raise UsageFailure(
+            f"{option} {text.strip()!r} cannot be split into arguments: {error}."
+        ) from None
 
 
-def _all_run(
+def _run_all(
     runs: list[tuple[str, ...]],
     root: Path,
     jobs: int,
@@ -214,7 +215,7 @@ def _run(
     *,
     show_output: bool,
 ) -> Run:
-    """Run one script as its user would, with the cache on, and take down what it did."""
+    """Run one script as its user would, with the cache on, and collect its statistics."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="whorl-warm-") as folder:
         summary, output = Path(folder) / "summary.jsonl", Path(folder) / "output"
@@ -228,7 +229,7 @@ def _run(
                 [sys.executable, *words], stdin=subprocess.DEVNULL, stdout=to, stderr=to,
                 env=environment,
             )  # fmt: skip
-            code = _awaited(child, timeout, stopping)
+            code = _exit_code(child, timeout, stopping)
         text = output.read_text(encoding="utf-8", errors="replace")
         return Run(words, code, time.monotonic() - begun, Totals.in_file(summary), text)
 
@@ -241,10 +242,10 @@ def _has_descriptor(stream: IO[str]) -> bool:
     return True
 
 
-def _awaited(
+def _exit_code(
     child: subprocess.Popen[bytes], timeout: float | None, stopping: threading.Event
 ) -> int:
-    """The exit code of a child, as a shell would say it; one that takes too long is stopped."""
+    """The exit code of a child, as in a shell; a child that takes too long is killed."""
     begun = time.monotonic()
     try:
         while True:
@@ -269,26 +270,26 @@ def _print(done: list[Run], *, show_output: bool) -> None:
         if run.code and not show_output:
             end = "took too long" if run.code == TOO_LONG else f"ended with exit code {run.code}"
             colon = ":" if run.output.strip() else "."
-            command_line = words.printable(shlex.join(run.words))
+            command_line = units.printable(shlex.join(run.words))
             click.echo(f"whorl: {command_line} {end}{colon}", err=True)
             for text in run.output.splitlines()[-_SHOWN:]:
-                click.echo(f"  {words.printable(text)}", err=True)
+                click.echo(f"  {units.printable(text)}", err=True)
     columns = [
         Column("script", can_fold=True), Column("made", True), Column("found", True),
         Column("took", True), Column("exit code", True),
     ]  # fmt: skip
-    table(
+    print_table(
         columns,
         [
-            (shlex.join(run.words), str(run.made), str(run.found), words.duration(run.seconds),
+            (shlex.join(run.words), str(run.made), str(run.found), units.duration(run.seconds),
              str(run.code))
             for run in done
         ],
     )  # fmt: skip
     lost = sum(run.lost for run in done)
     if lost:
-        click.echo(f"whorl: {lost} could not be kept; see whorl doctor.", err=True)
+        click.echo(f"whorl: {lost} entries could not be stored; see whorl doctor.", err=True)
     made = [name for run in done for name, sums in run.totals.programs.items() if sums.made]
     if made:
-        line()
-        line("made: " + ", ".join(sorted(set(made))))
+        print_line()
+        print_line("made: " + ", ".join(sorted(set(made))))

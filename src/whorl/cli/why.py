@@ -1,19 +1,20 @@
-"""The journal of misses in, what was made lately and what had changed out."""
+"""`whorl why`: prints the recent misses and their causes."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import click
 
 from whorl.store.journal import Journal, Miss
 
-from . import words
-from .given import NAME
-from .opened import opened, said_to_be_empty
-from .output import common, line, say
-from .selection import is_of
-from .words import age
+from . import units
+from .cache_directory import open_store, report_missing_cache
+from .output import common_options, print_json, print_line
+from .parameters import NAME
+from .selection import matches_program
+from .units import age
 
 __all__ = ["command"]
 
@@ -21,11 +22,11 @@ __all__ = ["command"]
 @click.command("why")
 @click.argument("program", type=NAME, required=False)
 @click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True,
-              help="Show so many of the last; 0 for all.")  # fmt: skip
-@click.option("--since", type=age, metavar="AGE", help="Only misses since: 30m, 12h, 7d.")
+              help="Show at most this many of the last ones; 0 for all.")  # fmt: skip
+@click.option("--since", type=age, metavar="AGE", help="Only misses of this time: 30m, 12h, 7d.")
 @click.option("--cause", type=NAME, metavar="TEXT",
-              help="Only misses of a cause, such as 'a read differs'.")  # fmt: skip
-@common
+              help="Only misses with this cause, such as 'a read differs'.")  # fmt: skip
+@common_options
 def command(
     program: str | None,
     limit: int,
@@ -34,54 +35,54 @@ def command(
     as_json: bool,
     cache_dir: str | None,
 ) -> None:
-    """The recent misses: what was read that differed, old -> new, and the line that read it.
+    """Show recent misses: the reads that differed, old -> new, and the lines that read them.
 
-    PROGRAM is a name, the end of one, or with * and ?. The last miss comes last.
+    PROGRAM is a name, the end of one, or a pattern with * and ?. The last miss comes last.
 
     \b
     Example:
       whorl why
       whorl why solver.step --since 1h
     """  # \b is click's
-    import time
-
-    store = opened(cache_dir)
+    store = open_store(cache_dir)
     earliest = 0.0 if since is None else time.time() - since
-    noted = [
+    journal = [
         miss
         for miss in Journal(store.root).misses()
-        if program is None or is_of(miss.program, program)
+        if program is None or matches_program(miss.program, program)
     ]
     misses = [
-        miss for miss in noted if miss.time >= earliest and (cause is None or cause == miss.cause)
+        miss for miss in journal if miss.time >= earliest and (cause is None or cause == miss.cause)
     ]
     shown = misses[-limit:] if limit else misses
     if as_json:
-        say([miss.as_plain() for miss in shown])
+        print_json([miss.as_plain() for miss in shown])
         return
-    if said_to_be_empty(store):
+    if report_missing_cache(store):
         return
     if not shown:
-        click.echo(words.printable(f"whorl: {_none(noted, program, since, cause)}."), err=True)
+        click.echo(units.printable(f"whorl: {_no_miss(journal, program, since, cause)}."), err=True)
         return
     if len(shown) < len(misses):
-        line(f"{len(misses) - len(shown)} earlier ones; --limit 0 shows all", "dim")
+        print_line(f"{len(misses) - len(shown)} earlier ones; --limit 0 shows all", "dim")
     for miss in shown:
         _print(miss)
 
 
-def _none(noted: list[Miss], program: str | None, since: float | None, cause: str | None) -> str:
-    """What to say where no miss is shown: there is none, or none that passes the filters."""
+def _no_miss(
+    journal: list[Miss], program: str | None, since: float | None, cause: str | None
+) -> str:
+    """The message if no miss is shown: there is none, or the filters match none."""
     of = "" if program is None else f" of {program}"
-    if not noted:
+    if not journal:
         return f"no miss{of} is in the journal"
-    are = f"1 miss{of} is" if len(noted) == 1 else f"{len(noted)} misses{of} are"
+    are = f"1 miss{of} is" if len(journal) == 1 else f"{len(journal)} misses{of} are"
     text = f"{are} in the journal, none"
     if since is not None:
-        text += f" from the last {words.duration(since)}"
+        text += f" from the last {units.duration(since)}"
     if cause is not None:
         text += f" with the cause {cause!r}"
-    causes = sorted({miss.cause for miss in noted})
+    causes = sorted({miss.cause for miss in journal})
     if cause is not None and cause not in causes:
         text += f"; there {'is' if len(causes) == 1 else 'are'} {', '.join(map(repr, causes))}"
     return text
@@ -89,18 +90,18 @@ def _none(noted: list[Miss], program: str | None, since: float | None, cause: st
 
 def _print(miss: Miss) -> None:
     what = miss.reason if miss.cause == "a read differs" else miss.cause
-    line(f"{words.moment(miss.time)}  {miss.program}: {what}", "bold")
+    print_line(f"{units.moment(miss.time)}  {miss.program}: {what}", "bold")
     for each in miss.differences:
-        line(f"  {each.path}: {each.old} -> {each.new}")
+        print_line(f"  {each.path}: {each.old} -> {each.new}")
         if each.line:
-            line(f"    {'in' if each.path == 'code' else 'read at'} {each.line}", "dim")
+            print_line(f"    {'in' if each.path == 'code' else 'read at'} {each.line}", "dim")
     if miss.left_out:
-        line(f"  and {miss.left_out} more differences")
-    line(f"  {_ending(miss)}", "dim")
+        print_line(f"  and {miss.left_out} more differences")
+    print_line(f"  {_ending(miss)}", "dim")
 
 
 def _ending(miss: Miss) -> str:
-    took = words.duration(miss.seconds)
+    took = units.duration(miss.seconds)
     endings: dict[str, Any] = {
         "made": f"made in {took}" + (f", {miss.key[:12]}" if miss.key else ", not kept"),
         "refused": "refused: WHORL_REQUIRE_HIT is set",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         dot,
         f32,
         f64,
+        func,
         i8,
         i16,
         i32,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
         vec,
         zeros,
     )
-    from .marking import func
     from .numeric_kernel import NumericKernel, kernel
 else:
     __getattr__, __dir__ = attach(
@@ -43,10 +43,9 @@ else:
             "graph_names": "GraphStatus checkpoint",
             "numeric_kernel": "NumericKernel kernel",
             "language": (
-                "Array atomic_add atomic_max atomic_min bool_ cross dot f32 f64 i16 i32 "
+                "Array atomic_add atomic_max atomic_min bool_ cross dot f32 f64 func i16 i32 "
                 "i64 i8 norm prange static u16 u32 u64 u8 vec zeros"
             ),
-            "marking": "func",
         },
     )
 

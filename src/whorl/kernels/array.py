@@ -38,9 +38,9 @@ class GradArray(np.ndarray[Any, np.dtype[Any]]):
 
     def __deepcopy__(self, memo: Any) -> GradArray:
         """With a copy of its gradient."""
-        made = np.array(self, copy=True, subok=True).view(GradArray)
-        made.grad = copy.deepcopy(self.grad, memo)
-        return made
+        copied = np.array(self, copy=True, subok=True).view(GradArray)
+        copied.grad = copy.deepcopy(self.grad, memo)
+        return copied
 
 
 def array(
@@ -55,7 +55,7 @@ def array(
     >>> x.dtype, x.grad.shape
     (dtype('float32'), (2, 3))
     """
-    made = np.zeros(shape, dtype).view(GradArray)
+    zeros = np.zeros(shape, dtype).view(GradArray)
     if grad:
-        made.grad = np.zeros(shape, dtype).view(GradArray)
-    return made
+        zeros.grad = np.zeros(shape, dtype).view(GradArray)
+    return zeros

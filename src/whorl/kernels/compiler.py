@@ -67,13 +67,13 @@ class KernelCompiler:
 
         A kernel that reads globals, or has checkpoints, is told its function too.
         """
-        described = artifact.metadata
-        if described["abi"] != ABI or not can_run(described["level"]):
+        metadata = artifact.metadata
+        if metadata["abi"] != ABI or not can_run(metadata["level"]):
             raise RuntimeError(
-                f"this machine ({host_level()}) cannot run code for {described['level']}, ABI "
-                f"{described['abi']}"
+                f"this machine ({host_level()}) cannot run code for {metadata['level']}, ABI "
+                f"{metadata['abi']}"
             )
-        return PlainLaunch(parts_of(artifact, described["level"]))
+        return PlainLaunch(parts_of(artifact, metadata["level"]))
 
 
 def _first_line(code: types.CodeType) -> str:
@@ -93,10 +93,10 @@ def _toolchain() -> str:
             text for part in ("kernels", "launch") for text in _texts(os.path.join(whorl, part))
         ]
         own = hash_hex(b"".join(texts))[:16]
-    found = PathFinder.find_spec("llvmlite")
-    if found is None or not found.submodule_search_locations:
+    spec = PathFinder.find_spec("llvmlite")
+    if spec is None or not spec.submodule_search_locations:
         return f"whorl {own}, no llvmlite"
-    llvmlite = _installed(found.submodule_search_locations[0])
+    llvmlite = _installed(spec.submodule_search_locations[0])
     if llvmlite is None:
         with importing:
             from importlib.metadata import version

@@ -1,12 +1,12 @@
-"""A function with graphs in, what it does as plain Python out, from its begin or a checkpoint on.
+"""Runs a function with graphs as plain Python, from its begin or from a checkpoint on.
 
 Statements are walked, expressions are Python's own. Calls are followed, so that loops and
-checkpoints in functions are met as well. There are three ways to walk:
+checkpoints in functions are met as well. There are three modes:
 
     run     as Python does
-    seek    on the way to the checkpoint to resume from: arrays stay as they are, names are given
-            the values that follow without them; every branch and loop that may hold the
-            checkpoint is entered. Once it is met, everything runs
+    seek    to the checkpoint to resume from: arrays stay as they are, names are given the values
+            that follow without them; every branch and loop that may hold the checkpoint is
+            entered. Once it is met, everything runs
     dry     as seek, where the checkpoint is not: for the value of a call
 
 A kernel that compiles uses nothing after the checkpoint that seeking could get wrong: names that
@@ -15,6 +15,7 @@ depend on arrays are refused there.
 
 from __future__ import annotations
 
+import abc
 import ast
 import contextlib
 import copy
@@ -34,14 +35,13 @@ from whorl.reads.world import bound
 
 from . import graph_names as graph
 from . import language
-from .lowering.frame import assigned_names
-from .reach import Reached
-from .source import source_tree
+from .function_source import assigned_names, source_tree
+from .graph_use import GraphUse
 
 __all__ = ["interpreted"]
 
 
-class Way(enum.Enum):
+class WalkMode(enum.Enum):
     """How statements are walked."""
 
     RUN = "run"
@@ -49,17 +49,17 @@ class Way(enum.Enum):
     DRY = "dry"
 
 
-class _Return(BaseException):
+class _ReturnJump(BaseException):
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
-class _Break(BaseException):
+class _BreakJump(BaseException):
     """To the end of a loop."""
 
 
-class _Continue(BaseException):
-    """To the next round of a loop."""
+class _ContinueJump(BaseException):
+    """To the next iteration of a loop."""
 
 
 class _Yielded(BaseException):
@@ -80,20 +80,20 @@ def interpreted(
     function: types.FunctionType,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    found: Reached,
+    use: GraphUse,
     name: str,
     from_checkpoint: object = _BEGIN,
 ) -> Any:
     """What a launch returns, or one that is resumed."""
-    walker = _Walker(found, from_checkpoint)
-    has_checkpoints = found.has_checkpoints and walker.has_checkpoints(function, args)
+    walker = _Walker(use, from_checkpoint)
+    has_checkpoints = use.has_checkpoints and walker.sources.has_checkpoints(function, args)
     if from_checkpoint is not _BEGIN and not has_checkpoints:
         raise NoCheckpoints(name)
     try:
         result = walker.call(function, *args, **kwargs)
     except _Yielded as ended:
         return GraphStatus(True, ended.label)
-    if walker.way is not Way.RUN:
+    if walker.mode is not WalkMode.RUN:
         raise UnknownCheckpoint(name, from_checkpoint, tuple(walker.met))
     return ENDED if has_checkpoints else result
 
@@ -111,23 +111,23 @@ class Names(dict[str, Any]):
 def _outside(function: types.FunctionType) -> Callable[[str], Any]:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
-    def look(name: str) -> Any:
+    def find(name: str) -> Any:
         return cells[name].cell_contents if name in cells else bound(function.__globals__, name)
 
-    return look
+    return find
 
 
 class _Nested:
     """A function that is defined inside of another."""
 
-    def __init__(self, walker: _Walker, node: ast.FunctionDef, names: Names) -> None:
+    def __init__(self, walker: _Caller, node: ast.FunctionDef, names: Names) -> None:
         self.node, self.names, self._walker = node, names, walker
         head = copy.deepcopy(node)
         head.body, head.decorator_list = [ast.Pass()], []
-        made: dict[str, Any] = {}
+        namespace: dict[str, Any] = {}
         module = ast.fix_missing_locations(ast.Module([head], []))
-        exec(compile(module, "<kernel>", "exec"), names, made)
-        self.signature = inspect.signature(made[node.name])
+        exec(compile(module, "<kernel>", "exec"), names, namespace)
+        self.signature = inspect.signature(namespace[node.name])
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._walker.call(self, *args, **kwargs)
@@ -175,49 +175,135 @@ def _is_plain(node: ast.AST) -> bool:
 _Thunk: TypeAlias = Callable[[], Any]
 
 
-class _Walker:
-    """One launch."""
+class _Sources:
+    """The trees of the functions that are walked."""
 
-    def __init__(self, found: Reached, from_checkpoint: object) -> None:
-        self.wanted = from_checkpoint
-        self.way = Way.RUN if from_checkpoint is _BEGIN else Way.SEEK
-        self.met: list[Any] = []  # the labels that were passed while seeking
-        self._memory = {id(_root(array)) for array in found.arrays}
-        self._kept = found.arrays
-        self._codes: dict[tuple[int, str], tuple[ast.AST, types.CodeType]] = {}
+    def __init__(self) -> None:
         self._scanned: set[types.CodeType] = set()
         self._trees: dict[types.CodeType, ast.FunctionDef | ast.Lambda | None] = {}
 
-    # -- calls --------------------------------------------------------------------------
+    def tree(self, callee: Any) -> ast.FunctionDef | ast.Lambda | None:
+        """A function to walk; None if it is one to call."""
+        if not isinstance(callee, types.FunctionType):
+            return None
+        code = callee.__code__
+        if code not in self._trees:
+            self._trees[code] = None
+            if str(callee.__module__).split(".")[0] not in _LANGUAGE:
+                with contextlib.suppress(KernelError):
+                    self._trees[code] = source_tree(callee).tree
+        return self._trees[code]
+
+    def has_checkpoints(self, callee: Any, args: tuple[Any, ...]) -> bool:
+        """Whether a function, or one that it calls by a name, has a checkpoint in its source."""
+        callee, args, _ = _unwrapped(callee, args, {})
+        tree = self.tree(callee)
+        if tree is None or callee.__code__ in self._scanned:
+            return False
+        self._scanned.add(callee.__code__)
+        names = Names(_outside(callee))
+        given = (*tree.args.posonlyargs, *tree.args.args)
+        names.update(zip((each.arg for each in given), args, strict=False))
+        callees = [_named(each.func, names) for each in ast.walk(tree) if _is_call(each)]
+        if graph.checkpoint in callees:
+            return True
+        return any(self.has_checkpoints(each, ()) for each in callees)
+
+
+def _named(node: ast.expr, names: Names) -> Any:
+    """What a dotted name stands for, if that is known before anything runs."""
+    try:
+        if isinstance(node, ast.Name):
+            return names[node.id]
+        if isinstance(node, ast.Attribute):
+            return getattr(_named(node.value, names), node.attr)
+    except Exception:
+        return None
+    return None
+
+
+def _unwrapped(
+    callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The function behind a method, a partial or a kernel, and what it is called with."""
+    while True:
+        if isinstance(callee, types.MethodType):
+            callee, args = callee.__func__, (callee.__self__, *args)
+        elif isinstance(callee, functools.partial):
+            args, kwargs = (*callee.args, *args), {**callee.keywords, **kwargs}
+            callee = callee.func
+        elif isinstance(getattr(type(callee), "__whorl_function__", None), property):
+            callee = callee.__whorl_function__
+        else:
+            return callee, args, kwargs
+
+
+class _Codes:
+    """Runs expressions and plain statements: their calls go through the walker."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[int, str], tuple[ast.AST, types.CodeType]] = {}
+
+    def value(self, node: ast.expr, names: Names) -> Any:
+        """What an expression is."""
+        return eval(self._code(node, "eval", lambda: ast.Expression(_following(node))), names)
+
+    def execute(self, node: ast.stmt, names: Names) -> None:
+        """Run a statement."""
+        exec(self._code(node, "exec", lambda: ast.Module([_following(node)], [])), names)
+
+    def assign(self, target: ast.expr, value: Any, names: Names) -> None:
+        """Give a target a value."""
+
+        def module() -> ast.Module:
+            given = ast.copy_location(ast.Name(_VALUE, ast.Load()), target)
+            return ast.Module([_following(ast.Assign([target], given, lineno=1))], [])
+
+        names[_VALUE] = value
+        exec(self._code(target, "assign", module), names)
+        del names[_VALUE]
+
+    def _code(
+        self, node: ast.AST, how: str, make: Callable[[], ast.Expression | ast.Module]
+    ) -> types.CodeType:
+        known = self._codes.get((id(node), how))
+        if known is None:
+            tree = ast.fix_missing_locations(make())
+            code = compile(tree, "<kernel>", "eval" if how == "eval" else "exec")
+            known = self._codes[id(node), how] = (node, code)  # which keeps the id
+        return known[1]
+
+
+def _following(node: ast.AST) -> Any:
+    """A copy of a node whose calls go through the walker."""
+    return _Calls().visit(copy.deepcopy(node))
+
+
+class _Caller(abc.ABC):
+    """Calls and choices, in each mode; how statements are walked is left to a subclass."""
+
+    def __init__(self, mode: WalkMode) -> None:
+        self.sources = _Sources()
+        self._codes = _Codes()
+        self.mode = mode
+
+    @abc.abstractmethod
+    def _block(self, body: list[ast.stmt], names: Names) -> None:
+        """Walk statements."""
 
     def call(self, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
         """What a call returns."""
-        if isinstance(callee, types.MethodType):
-            return self.call(callee.__func__, callee.__self__, *args, **kwargs)
-        if isinstance(callee, functools.partial):
-            return self.call(callee.func, *callee.args, *args, **{**callee.keywords, **kwargs})
-        if isinstance(getattr(type(callee), "__whorl_function__", None), property):
-            return self.call(callee.__whorl_function__, *args, **kwargs)
-        if self.way is not Way.RUN and (callee in _ATOMICS or callee is print):
+        callee, args, kwargs = _unwrapped(callee, args, kwargs)
+        if self.mode is not WalkMode.RUN and (callee in _ATOMICS or callee is print):
             return None if callee is print else args[0][args[1]]
         if isinstance(callee, _Nested):
             names = Names(callee.names.__getitem__)
             return self._called(callee.node, callee.signature, names, args, kwargs)
-        tree = self._tree(callee) if isinstance(callee, types.FunctionType) else None
+        tree = self.sources.tree(callee)
         if tree is None:
             return callee(*args, **kwargs)
         signature = inspect.signature(callee)
         return self._called(tree, signature, Names(_outside(callee)), args, kwargs)
-
-    def _tree(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda | None:
-        """A function to walk; None if it is one to call."""
-        code = function.__code__
-        if code not in self._trees:
-            self._trees[code] = None
-            if str(function.__module__).split(".")[0] not in _LANGUAGE:
-                with contextlib.suppress(KernelError):
-                    self._trees[code] = source_tree(function).tree
-        return self._trees[code]
 
     def _called(
         self,
@@ -229,11 +315,11 @@ class _Walker:
     ) -> Any:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
-        if self.way is Way.SEEK:
-            is_met, value = self._sought(tree, names, given.arguments)
+        if self.mode is WalkMode.SEEK:
+            is_met, value = self._tried(lambda: self._body(tree, names, given.arguments))
             if is_met:
                 return value
-            with self._as(Way.DRY):
+            with self._as(WalkMode.DRY):
                 return self._body(tree, names, given.arguments)
         return self._body(tree, names, given.arguments)
 
@@ -242,30 +328,18 @@ class _Walker:
         names.update(given)
         names.update({_CALL: self.call, _CHOOSE: self._choose, _EITHER: self._either})
         if isinstance(tree, ast.Lambda):
-            return self._value(tree.body, names)
+            return self._codes.value(tree.body, names)
         try:
             self._block(tree.body, names)
-        except _Return as ended:
+        except _ReturnJump as ended:
             return ended.value
         return None
-
-    def _sought(
-        self, tree: ast.FunctionDef | ast.Lambda, names: Names, given: dict[str, Any]
-    ) -> tuple[bool, Any]:
-        """Whether the checkpoint is in a call, and what the call returns if it is."""
-        try:
-            value = self._body(tree, names, given)
-        except Exception:
-            if self.way is Way.RUN:
-                raise
-            return False, None
-        return self.way is Way.RUN, value
 
     # -- choices in expressions ---------------------------------------------------------
 
     def _choose(self, test: _Thunk, body: _Thunk, orelse: _Thunk) -> Any:
-        """`body if test else orelse`; on the way, whichever has the checkpoint."""
-        if self.way is Way.SEEK:
+        """`body if test else orelse`; when seeking, whichever has the checkpoint."""
+        if self.mode is WalkMode.SEEK:
             for side in (body, orelse):
                 is_met, value = self._tried(side)
                 if is_met:
@@ -274,7 +348,7 @@ class _Walker:
 
     def _either(self, is_or: bool, *sides: _Thunk) -> Any:
         """`a and b`, `a or b`; the same."""
-        if self.way is Way.SEEK:
+        if self.mode is WalkMode.SEEK:
             for place, side in enumerate(sides):
                 is_met, value = self._tried(side)
                 if is_met:
@@ -291,125 +365,79 @@ class _Walker:
         try:
             value = side()
         except Exception:
-            if self.way is Way.RUN:
+            if self.mode is WalkMode.RUN:
                 raise
             return False, None
-        return self.way is Way.RUN, value
-
-    # -- what is in the source ----------------------------------------------------------
-
-    def has_checkpoints(self, callee: Any, args: tuple[Any, ...]) -> bool:
-        """Whether a function, or one that it calls by a name, has a checkpoint in its source."""
-        if isinstance(callee, types.MethodType):
-            return self.has_checkpoints(callee.__func__, (callee.__self__, *args))
-        if isinstance(callee, functools.partial):
-            return self.has_checkpoints(callee.func, (*callee.args, *args))
-        if isinstance(getattr(type(callee), "__whorl_function__", None), property):
-            return self.has_checkpoints(callee.__whorl_function__, args)
-        tree = self._tree(callee) if isinstance(callee, types.FunctionType) else None
-        if tree is None or callee.__code__ in self._scanned:
-            return False
-        self._scanned.add(callee.__code__)
-        names = Names(_outside(callee))
-        given = (*tree.args.posonlyargs, *tree.args.args)
-        names.update(zip((each.arg for each in given), args, strict=False))
-        found = [self._named(node.func, names) for node in ast.walk(tree) if _is_call(node)]
-        return graph.checkpoint in found or any(self.has_checkpoints(each, ()) for each in found)
-
-    def _named(self, node: ast.expr, names: Names) -> Any:
-        """What a dotted name stands for, if that can be said before anything runs."""
-        try:
-            if isinstance(node, ast.Name):
-                return names[node.id]
-            if isinstance(node, ast.Attribute):
-                return getattr(self._named(node.value, names), node.attr)
-        except Exception:
-            return None
-        return None
+        return self.mode is WalkMode.RUN, value
 
     @contextlib.contextmanager
-    def _as(self, way: Way) -> Iterator[None]:
-        before, self.way = self.way, way
+    def _as(self, mode: WalkMode) -> Iterator[None]:
+        before, self.mode = self.mode, mode
         try:
             yield
         finally:
-            self.way = before
+            self.mode = before
 
-    # -- expressions and plain statements -----------------------------------------------
 
-    def _compiled(self, node: ast.AST, mode: str) -> types.CodeType:
-        found = self._codes.get((id(node), mode))
-        if found is None:
-            made = _Calls().visit(copy.deepcopy(node))
-            tree = ast.Expression(made) if mode == "eval" else ast.Module([made], [])
-            code = compile(ast.fix_missing_locations(tree), "<kernel>", mode)
-            found = self._codes[id(node), mode] = (node, code)
-        return found[1]
+class _Walker(_Caller):
+    """One launch."""
 
-    def _value(self, node: ast.expr, names: Names) -> Any:
-        return eval(self._compiled(node, "eval"), names)
-
-    def _execute(self, node: ast.stmt, names: Names) -> None:
-        exec(self._compiled(node, "exec"), names)
+    def __init__(self, use: GraphUse, from_checkpoint: object) -> None:
+        super().__init__(WalkMode.RUN if from_checkpoint is _BEGIN else WalkMode.SEEK)
+        self._wanted = from_checkpoint
+        self.met: list[Any] = []  # the labels that were passed while seeking
+        self._memory = {id(_root(array)) for array in use.arrays}
+        self._kept = use.arrays
 
     def _assign(self, target: ast.expr, value: Any, names: Names) -> None:
         """Give a target a value, unless that is memory and only names are to be set."""
-        if self.way is not Way.RUN:
+        if self.mode is not WalkMode.RUN:
             if isinstance(target, ast.Tuple | ast.List):
                 for inner, item in zip(target.elts, value, strict=True):
                     self._assign(inner, item, names)
                 return
             if isinstance(target, ast.Subscript) and self._is_memory(target, names):
                 return
-        names[_VALUE] = value
-        key = id(target)
-        found = self._codes.get((key, "assign"))
-        if found is None:
-            bound = ast.copy_location(ast.Name(_VALUE, ast.Load()), target)
-            made = _Calls().visit(ast.Assign([copy.deepcopy(target)], bound, lineno=1))
-            tree = ast.fix_missing_locations(ast.Module([made], []))
-            found = self._codes[key, "assign"] = (target, compile(tree, "<kernel>", "exec"))
-        exec(found[1], names)
-        del names[_VALUE]
+        self._codes.assign(target, value, names)
 
     def _is_memory(self, target: ast.Subscript, names: Names) -> bool:
-        return not self._is_vector(self._value(target.value, names))
+        return not self._is_vector(self._codes.value(target.value, names))
 
     # -- statements ---------------------------------------------------------------------
 
     def _block(self, body: list[ast.stmt], names: Names) -> None:
         for statement in body:
-            if self.way is Way.RUN:
+            if self.mode is WalkMode.RUN:
                 self._statement(statement, names)
             else:
-                self._passed(statement, names)
+                self._pass_by(statement, names)
 
-    def _passed(self, node: ast.stmt, names: Names) -> None:
-        """A statement on the way: what it sets is lost if it cannot be worked out."""
+    def _pass_by(self, node: ast.stmt, names: Names) -> None:
+        """A statement before the checkpoint: names that it cannot work out are forgotten."""
         try:
             self._statement(node, names)
-        except _Return:
-            if self.way is not Way.SEEK:
+        except _ReturnJump:
+            if self.mode is not WalkMode.SEEK:
                 raise
         except Exception:
-            if self.way is Way.RUN:
+            if self.mode is WalkMode.RUN:
                 raise
-            self._lose([node], names)
+            self._forget([node], names)
 
-    def _lose(self, nodes: list[Any], names: Names) -> None:
+    def _forget(self, nodes: list[Any], names: Names) -> None:
         for name in assigned_names(nodes):
             names.pop(name, None)
 
     def _statement(self, node: ast.stmt, names: Names) -> None:
         match node:
             case ast.Return(value):
-                raise _Return(None if value is None else self._value(value, names))
+                raise _ReturnJump(None if value is None else self._codes.value(value, names))
             case ast.Break():
-                if self.way is not Way.SEEK:
-                    raise _Break
+                if self.mode is not WalkMode.SEEK:
+                    raise _BreakJump
             case ast.Continue():
-                if self.way is not Way.SEEK:
-                    raise _Continue
+                if self.mode is not WalkMode.SEEK:
+                    raise _ContinueJump
             case ast.If():
                 self._if(node, names)
             case ast.While():
@@ -421,65 +449,70 @@ class _Walker:
             case ast.FunctionDef():
                 names[node.name] = _Nested(self, node, names)
             case ast.Assign(targets, value):
-                found = self._value(value, names)
+                result = self._codes.value(value, names)
                 for target in targets:
-                    self._assign(target, found, names)
-            case ast.AugAssign() if self.way is not Way.RUN:
-                self._changed(node, names)
+                    self._assign(target, result, names)
+            case ast.AugAssign() if self.mode is not WalkMode.RUN:
+                self._augment(node, names)
             case _:
-                self._execute(node, names)
+                self._codes.execute(node, names)
 
-    def _changed(self, node: ast.AugAssign, names: Names) -> None:
-        """`x += y` on the way."""
+    def _augment(self, node: ast.AugAssign, names: Names) -> None:
+        """`x += y` before the checkpoint."""
         match node.target:
             case ast.Subscript() as target if self._is_memory(target, names):
-                self._value(node.value, names)
+                self._codes.value(node.value, names)
             case ast.Name(name) if np.ndim(names[name]) == 0 and isinstance(
                 names[name], np.ndarray
             ):
-                self._value(node.value, names)
+                self._codes.value(node.value, names)
             case _:
-                self._execute(node, names)
+                self._codes.execute(node, names)
                 return
-        if self.way is Way.RUN:
+        if self.mode is WalkMode.RUN:
             raise AssertionError("a kernel that uses an element from before a call is refused")
 
     # -- branches and loops -------------------------------------------------------------
 
     def _if(self, node: ast.If, names: Names) -> None:
-        if self.way is Way.SEEK and not self._is_static(node.test, names):
-            is_met, test = self._tried(lambda: self._value(node.test, names))
+        if self.mode is WalkMode.SEEK and not self._is_static(node.test, names):
+            is_met, test = self._tried(lambda: self._codes.value(node.test, names))
             if is_met:
                 self._block(node.body if test else node.orelse, names)
                 return
             for body in (node.body, node.orelse):
                 if self._enter(body, names):
                     return
-            with self._as(Way.DRY), contextlib.suppress(_Return, _Break, _Continue):
-                self._block(node.body if self._value(node.test, names) else node.orelse, names)
+            with (
+                self._as(WalkMode.DRY),
+                contextlib.suppress(_ReturnJump, _BreakJump, _ContinueJump),
+            ):
+                self._block(
+                    node.body if self._codes.value(node.test, names) else node.orelse, names
+                )
             return
-        self._block(node.body if self._value(node.test, names) else node.orelse, names)
+        self._block(node.body if self._codes.value(node.test, names) else node.orelse, names)
 
     def _is_static(self, node: ast.expr, names: Names) -> bool:
-        return isinstance(node, ast.Call) and self._value(node.func, names) is language.static
+        return isinstance(node, ast.Call) and self._codes.value(node.func, names) is language.static
 
     def _enter(self, body: list[ast.stmt], names: Names) -> bool:
         """Look for the checkpoint in a block; if it is there, the rest of the block has run."""
-        return self._looked(lambda: self._block(body, names), names)
+        return self._search(lambda: self._block(body, names), names)
 
-    def _looked(self, walk: _Thunk, names: Names) -> bool:
+    def _search(self, walk: _Thunk, names: Names) -> bool:
         """The same for anything that is walked; if it is not there, names are as they were."""
         before = dict(names)
         vectors = [(each, each.copy()) for each in before.values() if self._is_vector(each)]
         try:
             walk()
         finally:
-            if self.way is not Way.RUN:
+            if self.mode is not WalkMode.RUN:
                 names.clear()
                 names.update(before)
                 for vector, content in vectors:
                     vector[...] = content
-        return self.way is Way.RUN
+        return self.mode is WalkMode.RUN
 
     def _is_vector(self, value: Any) -> bool:
         """Whether a value is a small vector, that lives in the kernel."""
@@ -487,16 +520,16 @@ class _Walker:
 
     def _while(self, node: ast.While, names: Names) -> None:
         condition = self._condition(node.test, names)
-        if self.way is not Way.RUN:
+        if self.mode is not WalkMode.RUN:
             is_met, goes_on = self._entered(node, condition, names)
             if not is_met:
-                self._lose([node], names)
+                self._forget([node], names)
             if not goes_on:
                 return
-        elif condition is not None and not self._round(node.body, names):
+        elif condition is not None and not self._iteration(node.body, names):
             return
-        while self._goes_on(node.test, condition, names):
-            if not self._round(node.body, names):
+        while self._repeats(node.test, condition, names):
+            if not self._iteration(node.body, names):
                 return
         self._block(node.orelse, names)
 
@@ -504,19 +537,19 @@ class _Walker:
         self, node: ast.While, condition: ast.expr | None, names: Names
     ) -> tuple[bool, bool]:
         """Whether the checkpoint is in a loop, and whether the loop goes on behind it."""
-        if self.way is not Way.SEEK:
+        if self.mode is not WalkMode.SEEK:
             return False, False
         if condition is None:
-            is_met, test = self._tried(lambda: self._value(node.test, names))
+            is_met, test = self._tried(lambda: self._codes.value(node.test, names))
             if is_met:
                 if not test:
                     self._block(node.orelse, names)
-                return True, bool(test) and self._round(node.body, names)
+                return True, bool(test) and self._iteration(node.body, names)
         try:
             is_met = self._enter(node.body, names)
-        except _Break:
+        except _BreakJump:
             return True, False
-        except _Continue:
+        except _ContinueJump:
             is_met = True
         return is_met, is_met
 
@@ -524,46 +557,49 @@ class _Walker:
         """The condition of a do_while; None for another loop."""
         if not isinstance(test, ast.Call) or not isinstance(test.func, ast.Name | ast.Attribute):
             return None
-        if self._value(test.func, names) is not graph.do_while:
+        if self._codes.value(test.func, names) is not graph.do_while:
             return None
         return test.args[0] if test.args else test.keywords[0].value
 
-    def _goes_on(self, test: ast.expr, condition: ast.expr | None, names: Names) -> bool:
+    def _repeats(self, test: ast.expr, condition: ast.expr | None, names: Names) -> bool:
         if condition is None:
-            return bool(self._value(test, names))
-        return bool(self._value(condition, names)[()] != 0)
+            return bool(self._codes.value(test, names))
+        return bool(self._codes.value(condition, names)[()] != 0)
 
-    def _round(self, body: list[ast.stmt], names: Names) -> bool:
-        """Run a round; whether there may be another."""
-        with contextlib.suppress(_Continue):
+    def _iteration(self, body: list[ast.stmt], names: Names) -> bool:
+        """Run an iteration; whether there may be another."""
+        with contextlib.suppress(_ContinueJump):
             try:
                 self._block(body, names)
-            except _Break:
+            except _BreakJump:
                 return False
         return True
 
     def _for(self, node: ast.For, names: Names) -> None:
-        if self.way is not Way.RUN and self._is_counted(node.iter, names):
-            self._lose([node], names)
+        if self.mode is not WalkMode.RUN and self._is_counted(node.iter, names):
+            self._forget([node], names)
             return
-        if self.way is not Way.SEEK:
-            self._rounds(node, names)
-        elif not self._looked(lambda: self._rounds(node, names), names):
-            with self._as(Way.DRY):  # what the rounds set, jumps and all
-                self._rounds(node, names)
+        if self.mode is not WalkMode.SEEK:
+            self._iterations(node, names)
+        elif not self._search(lambda: self._iterations(node, names), names):
+            with self._as(WalkMode.DRY):  # what the iterations set, jumps and all
+                self._iterations(node, names)
 
-    def _rounds(self, node: ast.For, names: Names) -> None:
-        for item in self._value(node.iter, names):
+    def _iterations(self, node: ast.For, names: Names) -> None:
+        for item in self._codes.value(node.iter, names):
             self._assign(node.target, item, names)
-            if not self._round(node.body, names):
+            if not self._iteration(node.body, names):
                 return
         self._block(node.orelse, names)
 
     def _is_counted(self, node: ast.expr, names: Names) -> bool:
-        """Whether a loop is one of the run, and not written out round by round."""
-        if isinstance(node, ast.Call) and self._value(node.func, names) in (range, language.prange):
+        """Whether a loop is one of the run, and not unrolled."""
+        if isinstance(node, ast.Call) and self._codes.value(node.func, names) in (
+            range,
+            language.prange,
+        ):
             return True
-        return isinstance(self._value(node, names), np.ndarray)
+        return isinstance(self._codes.value(node, names), np.ndarray)
 
     # -- with ---------------------------------------------------------------------------
 
@@ -572,7 +608,7 @@ class _Walker:
             inner = ast.With(node.items[1:], node.body, lineno=1, col_offset=0)
             node = ast.With(node.items[:1], [inner], lineno=1, col_offset=0)
         call = node.items[0].context_expr
-        function = self._value(call.func, names) if isinstance(call, ast.Call) else None
+        function = self._codes.value(call.func, names) if isinstance(call, ast.Call) else None
         if function is graph.checkpoint:
             assert isinstance(call, ast.Call)
             given = {each.arg: each.value for each in call.keywords}
@@ -581,31 +617,31 @@ class _Walker:
             self._block(node.body, names)
         elif function is graph.parallel:
             before = dict(names)
-            with contextlib.suppress(_Return):
+            with contextlib.suppress(_ReturnJump):
                 self._block(node.body, names)
             names.clear()
             names.update(before)
         else:
-            self._execute(node, names)
+            self._codes.execute(node, names)
 
     def _checkpoint(
         self, node: ast.With, label: ast.expr, yield_on: ast.expr | None, names: Names
     ) -> None:
-        value = self._value(label, names)
-        if self.way is Way.SEEK:
+        value = self._codes.value(label, names)
+        if self.mode is WalkMode.SEEK:
             self.met.append(value)
-            if is_same_label(value, self.wanted):
-                self.way = Way.RUN
-        flag = None if yield_on is None else self._value(yield_on, names)
+            if is_same_label(value, self._wanted):
+                self.mode = WalkMode.RUN
+        flag = None if yield_on is None else self._codes.value(yield_on, names)
         try:
             self._block(node.body, names)
-        except (_Return, _Break, _Continue):
+        except (_ReturnJump, _BreakJump, _ContinueJump):
             self._stop(value, flag)
             raise
         self._stop(value, flag)
 
     def _stop(self, label: Any, flag: Any) -> None:
-        if self.way is Way.RUN and flag is not None and flag[()] != 0:
+        if self.mode is WalkMode.RUN and flag is not None and flag[()] != 0:
             raise _Yielded(label)
 
 

@@ -1,21 +1,21 @@
 """The typed program between Python's syntax tree and LLVM: variables, expressions, statements.
 
 Expressions have a type and no effect. Statements run in order; control is structured: a scope
-or a loop has a label, and `Leave` and `Next` go to its end or to its next round. Every name
+or a loop has a label, and `Leave` and `Next` go to its end or to its next iteration. Every name
 has been looked up, every call has been followed, and every conversion is written out.
 
     Local               a variable of one type; it may be set again
-    Array               where an array is: address, extents and strides, each an expression
-    expressions         Const Get Slot Extent Stride Op Both Element Component
-    statements          Set Store SetComponent Atomic Update If For While Scope Leave Next Parallel
-                        Raise Print Call Checkpoint Yield
+    ArrayRef            where an array is: address, extents and strides, each an expression
+    expressions         Const Get SlotUse Extent Stride Op Both Element Component
+    statements          Set SetElement SetComponent Atomic Update If For While Region Leave Next
+                        Parallel Raise Print SubroutineCall Checkpoint Yield
     Function            the whole: slots it is launched with, body, results
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from whorl.errors import KernelError
 from whorl.late import dataclass, field
@@ -23,12 +23,14 @@ from whorl.late import dataclass, field
 from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Type, VectorType
 
 __all__ = [
-    "Array",
+    "ONE",
+    "ZERO",
+    "ArrayRef",
     "Atomic",
     "Block",
     "Both",
-    "Call",
     "Checkpoint",
+    "CheckpointLabel",
     "Component",
     "Const",
     "Element",
@@ -40,24 +42,24 @@ __all__ = [
     "If",
     "Leave",
     "Local",
-    "Mark",
     "Next",
     "Op",
     "Parallel",
     "Print",
     "Raise",
     "Reduction",
+    "Region",
     "Result",
-    "Scope",
     "Set",
     "SetComponent",
+    "SetElement",
     "Site",
     "Slot",
     "SlotUse",
     "Stmt",
-    "Store",
     "Stride",
     "Subroutine",
+    "SubroutineCall",
     "Update",
     "While",
     "Yield",
@@ -131,15 +133,11 @@ class SlotUse:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The length of one axis of an array in the launch record."""
+    """The length of one axis of an array in the launch record; weak, as Python's `shape`."""
 
     slot: Slot
     axis: int
-
-    @property
-    def type(self) -> Scalar:
-        """As Python's `shape`: weak."""
-        return WEAK_INT
+    type: Scalar = WEAK_INT
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +146,7 @@ class Stride:
 
     slot: Slot
     axis: int
-
-    @property
-    def type(self) -> Scalar:
-        """An int."""
-        return WEAK_INT
+    type: Scalar = WEAK_INT
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +170,7 @@ class Both:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ArrayRef:
     """Where an array is. `strides` are in bytes; None if the layout says them."""
 
     type: ArrayType
@@ -184,8 +178,26 @@ class Array:
     extents: tuple[Expr, ...]
     strides: tuple[Expr, ...] | None
     path: str
-    part_of: tuple[Array, tuple[Expr | None, ...]] | None = None
+    part_of: tuple[ArrayRef, tuple[Expr | None, ...]] | None = None
     """The array that it is a part of, and the index along each axis of it; None for a slice."""
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """The expressions that say where it is."""
+        return self.base, *self.extents, *(self.strides or ())
+
+    @property
+    def all_strides(self) -> tuple[Expr, ...]:
+        """The strides in bytes, worked out from the layout if need be."""
+        if self.strides is not None:
+            return self.strides
+        step: Expr = Const(WEAK_INT, self.type.element.bits // 8)
+        strides: list[Expr] = []
+        is_c = self.type.layout == "C"
+        for extent in reversed(self.extents) if is_c else self.extents:
+            strides.append(step)
+            step = Op("mul", WEAK_INT, (step, extent))
+        return tuple(reversed(strides) if is_c else strides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +205,7 @@ class Element:
     """An element of an array. A negative index counts from the end, unless `direct` says that
     it never is one."""
 
-    array: Array
+    array: ArrayRef
     indices: tuple[Expr, ...]
     direct: tuple[bool, ...]
     site: int = -1
@@ -219,6 +231,8 @@ class Component:
         return self.local.type.element
 
 
+ZERO: Final = Const(WEAK_INT, 0)
+ONE: Final = Const(WEAK_INT, 1)
 Expr: TypeAlias = Const | Get | SlotUse | Extent | Stride | Op | Both | Element | Component
 
 
@@ -234,7 +248,7 @@ class Set:
 
 
 @dataclass(slots=True, eq=False)
-class Store:
+class SetElement:
     """Set an element of an array."""
 
     element: Element
@@ -263,7 +277,7 @@ class Atomic:
 class Update:
     """An augmented assignment to an element, in a parallel loop.
 
-    `old` holds the element as it was read before. If other rounds may change the element, it is
+    `old` holds the element as it was read before. If other iterations may change the element, it is
     read again, and `body` and `value` are worked out again, until nobody has changed it between.
     """
 
@@ -271,7 +285,7 @@ class Update:
     old: Local
     body: Block
     value: Expr
-    is_own: bool = False  # no other round changes the element
+    is_own: bool = False  # no other iteration changes the element
 
 
 @dataclass(slots=True, eq=False)
@@ -285,7 +299,7 @@ class If:
 
 @dataclass(slots=True, eq=False)
 class For:
-    """A counted loop. `step` is not zero; `local` holds the count at the begin of each round."""
+    """A counted loop. `step` is not zero; `local` holds the count when an iteration begins."""
 
     label: str
     local: Local
@@ -299,7 +313,7 @@ class For:
 class While:
     """A loop with a test at its head; the test may need statements of its own.
 
-    If it is sure, the first round runs without the test.
+    If it is sure, the first iteration runs without the test.
     """
 
     label: str
@@ -310,7 +324,7 @@ class While:
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class Region:
     """A block that can be left."""
 
     label: str
@@ -326,7 +340,7 @@ class Leave:
 
 @dataclass(slots=True, eq=False)
 class Next:
-    """Go to the next round of a loop."""
+    """Go to the next iteration of a loop."""
 
     label: str
 
@@ -341,7 +355,7 @@ class Reduction:
 
 @dataclass(slots=True, eq=False)
 class Parallel:
-    """A counted loop whose rounds may run at the same time."""
+    """A counted loop whose iterations may run at the same time."""
 
     label: str
     local: Local
@@ -350,7 +364,7 @@ class Parallel:
     step: Expr
     body: Block
     reductions: tuple[Reduction, ...] = ()
-    guards: tuple[Expr, ...] = ()  # where one does not hold, the rounds run one after the other
+    guards: tuple[Expr, ...] = ()  # where one does not hold, the iterations run one after the other
 
 
 @dataclass(slots=True, eq=False)
@@ -380,7 +394,7 @@ class Subroutine:
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class SubroutineCall:
     """Run a subroutine; its results are left in variables."""
 
     callee: Subroutine
@@ -389,7 +403,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mark:
+class CheckpointLabel:
     """The label of a checkpoint: its value, where it is found again, and how to speak of it."""
 
     value: int  # of a member of an enum: its number
@@ -403,7 +417,7 @@ class Mark:
 class Checkpoint:
     """A block with which a launch can be resumed."""
 
-    mark: Mark
+    label: CheckpointLabel
     body: Block
 
 
@@ -411,13 +425,13 @@ class Checkpoint:
 class Yield:
     """End the launch at a checkpoint, if the flag is not zero."""
 
-    mark: Mark
+    label: CheckpointLabel
     flag: Element
 
 
 Stmt: TypeAlias = (
-    Set | Store | SetComponent | Atomic | Update | If | For | While | Scope | Leave | Next
-    | Parallel | Raise | Print | Call | Checkpoint | Yield
+    Set | SetElement | SetComponent | Atomic | Update | If | For | While | Region | Leave | Next
+    | Parallel | Raise | Print | SubroutineCall | Checkpoint | Yield
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 
@@ -439,7 +453,7 @@ class Function:
     sites: list[Site] = field(default_factory=list)
     subroutines: list[Subroutine] = field(default_factory=list)
     has_checkpoints: bool = False  # in the source: static branches may have removed them
-    resumed: list[tuple[Mark, Block]] = field(default_factory=list)
+    resumed: list[tuple[CheckpointLabel, Block]] = field(default_factory=list)
     """The checkpoints in order, and what is worked out again before one is resumed from."""
 
     @property

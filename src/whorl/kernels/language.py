@@ -6,8 +6,9 @@ these functions, with the same results.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -23,6 +24,7 @@ __all__ = [
     "dot",
     "f32",
     "f64",
+    "func",
     "i8",
     "i16",
     "i32",
@@ -58,7 +60,7 @@ class _Static:
     """`static(x)` in an expression, `n: static` or `n: static[int]` on a parameter."""
 
     def __call__(self, value: T) -> T:
-        """Work out a value at compile time; what it looks at becomes part of the key.
+        """Work out a value at compile time; what it reads becomes part of the key.
 
         >>> import whorl
         >>> whorl.static(3 + 4)
@@ -80,12 +82,38 @@ static = _Static()
 
 
 def prange(*bounds: int) -> Iterable[int]:
-    """A range whose rounds may run at the same time, on several threads.
+    """A range whose iterations may run at the same time, on several threads.
 
     >>> list(prange(3))
     [0, 1, 2]
     """
     return range(*(int(bound) for bound in bounds))
+
+
+# -- functions --------------------------------------------------------------------------
+
+
+@overload
+def func(function: F) -> F: ...
+@overload
+def func() -> Callable[[F], F]: ...
+def func(function: F | None = None) -> F | Callable[[F], F]:
+    """Mark a function as one that kernels call. It stays a plain function.
+
+    Kernels follow plain functions too; this tells readers, and checks, that one is meant to be
+    followed.
+
+    >>> @func
+    ... def square(x):
+    ...     return x * x
+    >>> square(3)
+    9
+    """
+    if function is None:
+        return func
+    if not isinstance(function, types.FunctionType):
+        raise TypeError(f"whorl.func is for functions, not {type(function).__name__}")
+    return function
 
 
 # -- small vectors ----------------------------------------------------------------------
@@ -152,7 +180,7 @@ def norm(vector: Any) -> Any:
 
 
 def atomic_add(array: Any, index: Any, value: Any) -> Any:
-    """Add to an element that other rounds of a `prange` may add to; what it held before.
+    """Add to an element that other iterations of a `prange` may add to; what it held before.
 
     >>> counts = np.array([5, 0])
     >>> int(atomic_add(counts, 0, 2)), counts.tolist()

@@ -34,9 +34,9 @@ class NumericKernel(LaunchedKernel):
     def reaches_checkpoints(self, instance: object) -> bool:
         """Whether the code could come to a checkpoint when it is a method of an object."""
         with importing:
-            from .reach import reached
+            from .graph_use import graph_use
 
-        return reached(self.function, (instance,)).has_checkpoints
+        return graph_use(self.function, (instance,)).has_checkpoints
 
     def _again(self, choices: Choices) -> Kernel:
         return _new_kernel(self.function, self.compiler, choices, self._own_cache)
@@ -52,10 +52,10 @@ class NumericKernel(LaunchedKernel):
         42
         """
         with importing:
-            from .reach import reached
+            from .graph_use import graph_use
 
         with np.errstate(all="ignore"):
-            found = reached(self.function, (*args, *kwargs.values()))
+            found = graph_use(self.function, (*args, *kwargs.values()))
             if not found.graph:
                 return _as_python(self.function(*args, **kwargs))
             with importing:
@@ -66,11 +66,11 @@ class NumericKernel(LaunchedKernel):
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
         with importing:
+            from .graph_use import graph_use
             from .interpreter import interpreted
-            from .reach import reached
 
         with np.errstate(all="ignore"):
-            found = reached(self.function, (*args, *kwargs.values()))
+            found = graph_use(self.function, (*args, *kwargs.values()))
             return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
 
     def inspect(self, form: Form = "ir", which: int = -1) -> str:

@@ -1,4 +1,4 @@
-"""The views of a call in, the artifact of its kernel out: lower, passes, LLVM, link."""
+"""Compiles a kernel from the views of a call: lowering, passes, LLVM, linking."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from whorl.reads.trace import Path, Plain
 from whorl.settings import current
 
 from . import ir
-from .emit import Loops, emit
+from .emit import emit
+from .ir_text import text_of
+from .ir_walk import statements_of
 from .lowering import lower
 from .passes import run_passes
-from .slot_use import lean_slots
-from .text import text_of
 from .types import ArrayType, Scalar
-from .walk import statements_of
 
 __all__ = ["compiled"]
 
 
 def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
-    """Compile the function that is looked at."""
+    """The artifact of the function that is compiled."""
     level, debug = inputs.target("cpu"), inputs.target("debug")
     lowered = lower(inputs, debug=debug)
     function = lowered.function
     try:
         run_passes(function, _dump)
-        text, shown = emit(function), text_of(function)
+        emitted, shown = emit(function), text_of(function)
     except RecursionError:
         raise _too_deep(inputs.function().function) from None
     statements = list(statements_of(function))
-    told: dict[str, Plain] = {
+    metadata: dict[str, Plain] = {
         "abi": ABI,
         "level": level,
         "parameters": _parameters(inputs.function().function.__code__),
@@ -52,15 +51,15 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
-        "polls": Loops(function).polls,
-        "lean": list(lean_slots(function)),
+        "polls": emitted.polls,
+        "lean": emitted.lean_slots,
         "checkpoints": _plain_labels(function),
     }
-    code = machine_code(text, level)
-    # Nobody reads these where the image can be mapped and nobody asks: they are kept small.
+    code = machine_code(emitted.text, level)
+    # These are only read where the image cannot be mapped, or for `inspect`: they are compressed.
     payloads = {
         "object": zlib.compress(code),
-        "llvm": zlib.compress(text.encode()),
+        "llvm": zlib.compress(emitted.text.encode()),
         "ir": zlib.compress(shown.encode()),
     }
     try:
@@ -69,8 +68,8 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
         pass
     else:
         payloads["image"] = image.text
-        told["image"] = image.plain
-    return Artifact(payloads, told)
+        metadata["image"] = image.plain
+    return Artifact(payloads, metadata)
 
 
 def _parameters(code: types.CodeType) -> list[Plain]:
@@ -98,7 +97,7 @@ def _plain_labels(function: ir.Function) -> Plain:
     """The labels of the checkpoints in order; None if the source has none."""
     if not function.has_checkpoints:
         return None
-    return tuple(mark.plain for mark, _ in function.resumed)
+    return tuple(label.plain for label, _ in function.resumed)
 
 
 def _dump(name: str, function: ir.Function) -> None:

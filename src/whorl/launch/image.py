@@ -14,28 +14,15 @@ from typing import Final
 from whorl.late import dataclass
 from whorl.reads.trace import Plain
 
+from .scalar_functions import C_FUNCTIONS
+
 __all__ = ["EXTERNALS", "PAGE", "PYTHON", "Image"]
 
 PAGE: Final = 4096
 
-_FLOATS: Final = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "exp2",
-    "expm1", "log", "log2", "log10", "log1p", "pow", "sqrt", "cbrt", "hypot", "fmod", "floor",
-    "ceil", "trunc", "rint", "nearbyint", "round", "fmin", "fmax", "erf", "erfc", "tgamma",
-    "lgamma", "copysign", "ldexp", "sincos",
-)  # fmt: skip
-EXTERNALS: Final = frozenset(
-    (
-        *_FLOATS,
-        *(f"{name}f" for name in _FLOATS),
-        "memset",
-        "memcpy",
-        "memmove",
-        "memcmp",
-        "clock_gettime",
-        "usleep",
-    )
-)
+EXTERNALS: Final = C_FUNCTIONS | frozenset((
+    "memset", "memcpy", "memmove", "memcmp", "clock_gettime", "usleep",
+))  # fmt: skip
 """The outside functions that an image may call: those of the C library."""
 PYTHON: Final = frozenset((
     "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Fetch", "PyGILState_Ensure", "PyGILState_Release",

@@ -1,4 +1,4 @@
-"""A processor in, its level out: what code is made for, and what can run it.
+"""The level of a processor: what code is made for, and what can run it.
 
 Code is made for a level of an architecture (`x86-64-v3`), not for one model of a processor: the
 level is what is in the key, and a machine of the same level or above can run the code.
@@ -23,13 +23,13 @@ X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 def host_level() -> str:
     """What this machine can run, as LLVM names processors.
 
-    NumPy has looked at the processor already: no compiler has to be imported to know.
+    NumPy has detected the features of the processor: no compiler has to be imported to know.
     """
     machine = platform.machine().lower()
     if machine not in ("x86_64", "amd64"):
         return "generic"
     features: dict[str, bool] = {}
-    with contextlib.suppress(ImportError, AttributeError):  # a NumPy that does not say: the least
+    with contextlib.suppress(ImportError, AttributeError):  # a NumPy without them: the lowest level
         features = import_module("numpy._core._multiarray_umath").__cpu_features__
     for level, names in (
         ("x86-64-v4", ("AVX512_SKX",)),

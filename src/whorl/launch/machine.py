@@ -1,4 +1,4 @@
-"""LLVM's text and a level in, machine code out; an object file in, its functions' addresses out."""
+"""LLVM: compiles its text to machine code, and loads object files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _frame(level: str) -> tuple[str, str]:
 
     A program for the very level of this machine is tuned for this machine's model. That changes
     which of several right instructions are chosen, never which machines can run the code. Vectors
-    have 256 bits also where 512 are possible: in loops of some dozens of rounds, most of which
+    have 256 bits also where 512 are possible: in loops of some dozens of iterations, most of which
     would then be left over, the wider ones cost a third (matrix multiply in blocks of 64), and in
     long ones they gain a twentieth.
     """

@@ -1,8 +1,7 @@
-"""The typed program in, LLVM's text out."""
+"""From the typed program to LLVM's text."""
 
 from __future__ import annotations
 
-from .interrupts import Loops
-from .module import emit
+from .kernel_function import Emitted, emit
 
-__all__ = ["Loops", "emit"]
+__all__ = ["Emitted", "emit"]

@@ -1,8 +1,8 @@
-"""Checkpoints in, the text that stops a launch there and begins another one there out.
+"""Writes checkpoints: where a launch stops, and where a resumed one begins.
 
 A resumed launch jumps from the begin of the function into the middle of it. That costs the others
-one test at the begin, and nothing in a loop. It is sound because nothing of the text but the
-slots, which are read before, is kept in registers from one statement to the next.
+one test at the begin, and nothing in a loop. It is sound because nothing is kept in registers from
+one statement to the next but the slots, which are read before.
 """
 
 from __future__ import annotations
@@ -10,45 +10,39 @@ from __future__ import annotations
 from whorl.kernels import ir
 from whorl.launch.launch_record import CHECKPOINT
 
-from .writer import Writer
+from .evaluation import value_of
+from .writer import FunctionWriter
 
 __all__ = ["checkpoint", "resumptions", "yield_"]
 
 
-def resumptions(writer: Writer, resumed: list[tuple[ir.Mark, ir.Block]]) -> None:
+def resumptions(writer: FunctionWriter, resumed: list[tuple[ir.CheckpointLabel, ir.Block]]) -> None:
     """Go where the launch begins: at the begin, or at one of the checkpoints."""
     word = writer.word(CHECKPOINT)
     wanted = writer.let(f"load i64, ptr {word}")
     writer.do(f"store i64 0, ptr {word}")
     begin = writer.fresh("begin")
-    labels = [writer.fresh("resume") for _ in resumed]
-    cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels, 1))
-    writer.do(f"switch i64 {wanted}, label %{begin} [ {cases} ]")
-    writer.is_open = False
-    for number, (label, (mark, block)) in enumerate(zip(labels, resumed, strict=True), 1):
-        writer.lines.append(f"{label}:")
-        writer.is_open = True
+    targets = [writer.fresh("resume") for _ in resumed]
+    cases = " ".join(f"i64 {i}, label %{target}" for i, target in enumerate(targets, 1))
+    writer.end(f"switch i64 {wanted}, label %{begin} [ {cases} ]")
+    for number, (target, (label, block)) in enumerate(zip(targets, resumed, strict=True), 1):
+        writer.open(target)
         writer.block(block)
-        writer.checkpoints[mark] = (number, writer.fresh("checkpoint"))
-        writer.jump(writer.checkpoints[mark][1])
-    writer.lines.append(f"{begin}:")
-    writer.is_open = True
+        writer.checkpoints[label] = (number, writer.fresh("checkpoint"))
+        writer.jump(writer.checkpoints[label][1])
+    writer.open(begin)
 
 
-def checkpoint(writer: Writer, statement: ir.Checkpoint) -> None:
+def checkpoint(writer: FunctionWriter, statement: ir.Checkpoint) -> None:
     """A block that can be jumped to."""
-    writer.mark(writer.checkpoints[statement.mark][1])
+    writer.mark(writer.checkpoints[statement.label][1])
     writer.block(statement.body)
 
 
-def yield_(writer: Writer, statement: ir.Yield) -> None:
-    """Leave the kernel, and say where."""
-    flag = writer.expr(statement.flag)
-    out, go_on = writer.fresh("yield"), writer.fresh("on")
-    writer.branch(writer.let(f"icmp ne i32 {flag}, 0"), out, go_on)
-    writer.lines.append(f"{out}:")
-    number, _ = writer.checkpoints[statement.mark]
-    writer.do(f"store i64 {number}, ptr {writer.word(CHECKPOINT)}")
-    writer.do("ret void")
-    writer.lines.append(f"{go_on}:")
-    writer.is_open = True
+def yield_(writer: FunctionWriter, statement: ir.Yield) -> None:
+    """Leave the kernel if the flag is set; the record says where."""
+    flag = value_of(writer, statement.flag)
+    with writer.only_if(writer.let(f"icmp ne i32 {flag}, 0"), "yield"):
+        number, _ = writer.checkpoints[statement.label]
+        writer.do(f"store i64 {number}, ptr {writer.word(CHECKPOINT)}")
+        writer.leave()

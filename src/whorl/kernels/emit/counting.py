@@ -1,34 +1,39 @@
-"""A counted loop in, its text out: in pieces, where it may run for long."""
+"""Writes counted loops: in pieces, where they may run for long."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from typing import Final
 
 from whorl.kernels import ir
 from whorl.late import dataclass
 
-from .interrupts import BUDGET, PIECE, WORTH, may_leave, spend, takes_elements, unlikely
-from .operations import rounds_between
-from .writer import Writer
+from .instructions import iterations_between
+from .long_loops import may_leave, takes_elements
+from .polling import BUDGET, spend, unlikely
+from .writer import FunctionWriter
 
 __all__ = ["CountedLoop", "Payment", "payment"]
 
+_PIECE: Final = 1 << 14  # iterations of a loop that is cut into pieces
+_MANY: Final = 256  # a loop in another one spends its iterations only if it has more than these
+
 
 class Payment(enum.Enum):
-    """When a loop spends its rounds, so that it takes notice of signals; see `interrupts`."""
+    """When a loop spends its iterations, so that it takes notice of signals; see `polling`."""
 
     NEVER = enum.auto()  # it is short
-    EACH = enum.auto()  # a round at a time
+    EACH = enum.auto()  # one at a time
     PIECES = enum.auto()  # many at a time: within a piece the loop is as it was
-    WHOLE = enum.auto()  # all rounds at its begin
+    WHOLE = enum.auto()  # all of them where it begins
 
 
-def payment(writer: Writer, body: ir.Block, local: ir.Local) -> Payment:
-    """When a loop with this body and this count spends its rounds.
+def payment(writer: FunctionWriter, body: ir.Block, local: ir.Local) -> Payment:
+    """When a loop with this body and this count spends its iterations.
 
     A loop in another one that takes element after element of an array is not cut: it ends where
-    the array ends, and it may be so short that cutting it costs a tenth. In the rounds of a
+    the array ends, and it may be so short that cutting it costs a tenth. In the iterations of a
     parallel loop it is not counted either: how long these take is measured.
     """
     if not writer.module.polls:
@@ -48,18 +53,18 @@ def payment(writer: Writer, body: ir.Block, local: ir.Local) -> Payment:
 class CountedLoop:
     """A loop over numbers, to be written."""
 
-    writer: Writer
+    writer: FunctionWriter
     label: str
     body: ir.Block
     paid: Payment
 
     @property
     def cost(self) -> int:
-        """What a round costs."""
+        """What an iteration costs."""
         return self.writer.module.loops.cost(self.body)
 
     def write(self, bounds: tuple[str, str, str], begin: Callable[[str], None]) -> None:
-        """Write the loop; `begin` writes what a round does first with its number."""
+        """Write the loop; `begin` writes what an iteration does first with its number."""
         start, stop, step = bounds
         writer = self.writer
         counter = writer.alloca("i64", "count")
@@ -70,24 +75,20 @@ class CountedLoop:
                 self._pay_all(writer.let(f"sub i64 {ends[0]}, {ends[1]}"))
             self._by_ones(counter, stop, int(step), begin)
         else:
-            rounds = rounds_between(writer, start, stop, step)
+            iterations = iterations_between(writer, start, stop, step)
             if self.paid is Payment.WHOLE:
-                self._pay_all(rounds)
-            self._by_steps(counter, rounds, step, begin)
+                self._pay_all(iterations)
+            self._by_steps(counter, iterations, step, begin)
 
-    def _pay_all(self, rounds: str) -> None:
-        """Spend all rounds before the first, if they are many."""
-        writer = self.writer
-        pay, go_on = writer.fresh("pay"), writer.fresh("go")
-        is_much = writer.let(f"icmp sgt i64 {rounds}, {WORTH}")
-        writer.branch(unlikely(writer, is_much), pay, go_on)
-        writer.open(pay)
-        spend(writer, rounds)
-        writer.mark(go_on)
+    def _pay_all(self, iterations: str) -> None:
+        """Spend all iterations before the first, if they are many."""
+        is_much = self.writer.let(f"icmp sgt i64 {iterations}, {_MANY}")
+        with self.writer.only_if(unlikely(self.writer, is_much), "pay"):
+            spend(self.writer, iterations)
 
     def _by_ones(self, counter: str, stop: str, step: int, begin: Callable[[str], None]) -> None:
         writer = self.writer
-        head, round_, next_, end = map(writer.fresh, ("head", "round", "next", "end"))
+        head, body, next_, end = map(writer.fresh, ("head", "body", "next", "end"))
         inside, towards = ("slt", "add") if step > 0 else ("sgt", "sub")
         writer.mark(head)
         first = writer.let(f"load i64, ptr {counter}")
@@ -101,16 +102,16 @@ class CountedLoop:
             low, high = (now, stop) if step > 0 else (stop, now)
             size = self._size(writer.let(f"sub i64 {high}, {low}"))
             limit = writer.let(f"{towards} nsw i64 {now}, {size}")
-            writer.mark(round_)
+            writer.mark(body)
         else:
-            writer.branch(test, round_, end)
-            writer.open(round_)
+            writer.branch(test, body, end)
+            writer.open(body)
         now = writer.let(f"load i64, ptr {counter}")
-        self._round(now, end, next_, begin)
+        self._iteration(now, end, next_, begin)
         after = writer.let(f"add nsw i64 {now}, {step}")
         writer.do(f"store i64 {after}, ptr {counter}")
         if self.paid is Payment.PIECES:
-            writer.branch(writer.let(f"icmp ne i64 {after}, {limit}"), round_, paid)
+            writer.branch(writer.let(f"icmp ne i64 {after}, {limit}"), body, paid)
             writer.open(paid)
             has_more = writer.let(f"icmp {inside} i64 {after}, {stop}")
             self._pay(size, has_more, piece, end)
@@ -120,23 +121,22 @@ class CountedLoop:
             writer.jump(head)
         writer.open(end)
 
-    def _by_steps(self, counter: str, rounds: str, step: str, begin: Callable[[str], None]) -> None:
-        """How many rounds are left says when it ends: the number after the last may be none
-        there is."""
+    def _by_steps(self, counter: str, count: str, step: str, begin: Callable[[str], None]) -> None:
+        """It ends when no iterations are left: the number after the last may overflow."""
         writer, is_cut = self.writer, self.paid is Payment.PIECES
-        names = ("piece", "round", "next", "more", "paid", "again", "end")
-        piece, round_, next_, more, paid, again, end = map(writer.fresh, names)
+        names = ("piece", "body", "next", "more", "paid", "again", "end")
+        piece, body, next_, more, paid, again, end = map(writer.fresh, names)
         left = writer.alloca("i64", "left")
-        writer.do(f"store i64 {rounds}, ptr {left}")
-        writer.branch(writer.let(f"icmp ne i64 {rounds}, 0"), piece, end)
+        writer.do(f"store i64 {count}, ptr {left}")
+        writer.branch(writer.let(f"icmp ne i64 {count}, 0"), piece, end)
         writer.open(piece)
         limit = size = "0"
         if is_cut:
             now_left = writer.let(f"load i64, ptr {left}")
             size = self._size(now_left)
             limit = writer.let(f"sub nuw i64 {now_left}, {size}")
-        writer.mark(round_)
-        self._round(writer.let(f"load i64, ptr {counter}"), end, next_, begin)
+        writer.mark(body)
+        self._iteration(writer.let(f"load i64, ptr {counter}"), end, next_, begin)
         fewer = writer.let(f"sub i64 {writer.let(f'load i64, ptr {left}')}, 1")
         writer.do(f"store i64 {fewer}, ptr {left}")
         if self.paid is Payment.EACH:
@@ -145,7 +145,7 @@ class CountedLoop:
         writer.branch(test, more, paid if is_cut else end)
         writer.open(more)
         self._step(counter, step)
-        writer.jump(round_)
+        writer.jump(body)
         if is_cut:
             writer.open(paid)
             self._pay(size, writer.let(f"icmp ne i64 {fewer}, 0"), again, end)
@@ -162,20 +162,16 @@ class CountedLoop:
             more = writer.fresh("more")
             writer.branch(has_more, more, end)
             writer.open(more)
-            spend(writer, str(PIECE))
+            spend(writer, str(_PIECE))
             writer.jump(piece)
         else:
             spend(writer, writer.let(f"mul i64 {size}, {self.cost}"))
             writer.branch(has_more, piece, end)
 
-    def _round(self, now: str, end: str, next_: str, begin: Callable[[str], None]) -> None:
-        writer = self.writer
+    def _iteration(self, now: str, end: str, next_: str, begin: Callable[[str], None]) -> None:
         begin(now)
-        writer.targets[self.label] = (end, next_)
-        writer.depth += 1
-        writer.block(self.body)
-        writer.depth -= 1
-        writer.mark(next_)
+        self.writer.loop_body(self.label, end, next_, self.body)
+        self.writer.mark(next_)
 
     def _step(self, counter: str, step: str) -> None:
         writer = self.writer
@@ -183,7 +179,7 @@ class CountedLoop:
         writer.do(f"store i64 {writer.let(f'add nsw i64 {now}, {step}')}, ptr {counter}")
 
     def _size(self, left: str) -> str:
-        """How many rounds the next piece has."""
-        most = PIECE if self.cost == 1 else max(1, BUDGET // self.cost)
+        """How many iterations the next piece has."""
+        most = _PIECE if self.cost == 1 else max(1, BUDGET // self.cost)
         least = self.writer.module.declare("llvm.umin.i64", "i64", "i64", "i64")
         return self.writer.let(f"call i64 @{least}(i64 {left}, i64 {most})")

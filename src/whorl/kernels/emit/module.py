@@ -1,108 +1,81 @@
-"""The typed program in, the text of its LLVM module out.
-
-One function per kernel, which takes the launch record and returns nothing; one more for each
-parallel loop and each subroutine.
-"""
+"""The text of one LLVM module while it is written, and what is known of its program."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 
 from whorl.kernels import ir
-from whorl.launch.launch_record import ENTRY, offsets
+from whorl.kernels.types import ArrayType
+from whorl.launch.launch_record import offsets, words_of
 
-from .checkpoints import resumptions
-from .interrupts import Loops, begin_state, helpers
-from .spelling import llvm_type
-from .statements import STATEMENTS
-from .writer import Writer
+from .long_loops import LongLoops
 
-__all__ = ["Module", "emit"]
-
-
-def emit(function: ir.Function) -> str:
-    """The text of a program's module."""
-    module = Module(function)
-    module.kernel()
-    return module.text()
+__all__ = ["Module"]
 
 
 class Module:
-    """The functions of one kernel, and what they need declared."""
+    """The functions of one kernel, and the declarations they need.
 
-    def __init__(self, function: ir.Function) -> None:
+    `statements` is the table by which the parts of a statement are written in turn: it comes from
+    above, so that no emitter imports another that imports it.
+    """
+
+    def __init__(
+        self, function: ir.Function, statements: Mapping[type, Callable[..., None]]
+    ) -> None:
         self.function = function
-        self.statements = STATEMENTS
-        self.loops = Loops(function)
-        self.polls = self.loops.polls
+        self.statements = statements
+        self.loops = LongLoops(function)
         self.slot_words, self.result_word = offsets([slot.type for slot in function.slots])
-        self.declared: dict[str, str] = {}
-        self.bodies: list[str] = []
-        self.helpers: set[str] = set()
-        self._polls = ""  # the text of what takes notice of signals
-        self._subroutines: set[tuple[ir.Subroutine, bool]] = set()  # those that are written
+        self.functions: list[str] = []  # their texts
+        self.last = ""  # the text of functions that stand behind all others
+        self._begun: set[str] = set()
+        self._declarations: dict[str, str] = {}
+        self._words: set[tuple[int, int]] = set()  # of slots, that are used
 
-    def declare(self, name: str, result: str, *arguments: str) -> str:
-        """A function of another module."""
-        attributes = "" if name.startswith("llvm.") else " nounwind willreturn memory(none)"
-        self.declared[name] = f"declare {result} @{name}({', '.join(arguments)}){attributes}"
-        return name
+    @property
+    def polls(self) -> bool:
+        """Whether loops take notice of signals."""
+        return self.loops.exist
 
     @property
     def can_stop(self) -> bool:
-        """Whether a launch may end before its end."""
+        """Whether a launch may stop before its end."""
         return self.polls or bool(self.function.sites)
 
-    def add_polls(self) -> None:
-        """Write the functions that take notice of signals, if they are not there."""
-        if not self._polls:
-            self._polls = helpers(self)
-
-    def kernel(self) -> None:
-        """The function that is launched."""
-        writer = Writer(self, ENTRY, "ptr noalias nonnull %record", "%record", linkage="")
-        if self.polls:
-            writer.state = begin_state(writer, "1")
-        writer.begin()
-        if self.function.resumed:
-            resumptions(writer, self.function.resumed)
-        writer.block(self.function.body)
-        place = self.result_word
-        for local in _results(self.function.result):
-            writer.store_word(place, writer.get(local), local.type)
-            place += 1
-        writer.finish()
-
-    def subroutine(self, each: ir.Subroutine, *, atomic: bool) -> str:
-        """The function of a subroutine, written when it is first called; its name."""
-        name = f"{each.name}_{'shared' if atomic else 'alone'}"
-        if (each, atomic) in self._subroutines:
-            return name
-        self._subroutines.add((each, atomic))
-        params = [f"{llvm_type(param.type)} %p{i}" for i, param in enumerate(each.params)]
-        outs = [f"ptr %out{i}" for i in range(len(each.results))]
-        heads = ("ptr noalias nonnull %record", "ptr noalias %state")
-        arguments = ", ".join((*heads, *params, *outs))
-        writer = Writer(self, name, arguments, "%record", atomic=atomic)
-        writer.begin()
-        for i, param in enumerate(each.params):
-            writer.set(param, f"%p{i}")
-        writer.block(each.body)
-        if writer.is_open:
-            for i, local in enumerate(each.results):
-                writer.do(f"store {llvm_type(local.type)} {writer.get(local)}, ptr %out{i}")
-        writer.finish()
+    def declare(self, name: str, result: str, *arguments: str) -> str:
+        """Declare a function without effects: an intrinsic, or one of the C library."""
+        attributes = "" if name.startswith("llvm.") else " nounwind willreturn memory(none)"
+        self.declare_as(name, f"declare {result} @{name}({', '.join(arguments)}){attributes}")
         return name
+
+    def declare_as(self, name: str, text: str) -> None:
+        """Declare a function of another module by its text."""
+        self._declarations[name] = text
+
+    def begins(self, name: str) -> bool:
+        """Whether a function is to be written now: this is the first to ask for it."""
+        is_new = name not in self._begun
+        self._begun.add(name)
+        return is_new
+
+    def use_word(self, slot: ir.Slot, number: int) -> None:
+        """Take note that the code uses a word of a slot."""
+        self._words.add((slot.index, number))
+
+    @property
+    def lean_slots(self) -> list[int]:
+        """The arrays of which the code uses nothing but the address.
+
+        A launch does not look up their extents and strides, and leaves these words as they are.
+        """
+        return [
+            slot.index
+            for slot in self.function.slots
+            if isinstance(slot.type, ArrayType)
+            and not any((slot.index, i) in self._words for i in range(1, words_of(slot.type)))
+        ]
 
     def text(self) -> str:
         """The module."""
-        return "\n".join([*self.declared.values(), *self.bodies, self._polls, ""])
-
-
-def _results(result: ir.Result) -> Iterator[ir.Local]:
-    match result:
-        case ir.Local():
-            yield result
-        case tuple():
-            for part in result:
-                yield from _results(part)
+        return "\n".join([*self._declarations.values(), *self.functions, self.last, ""])

@@ -1,4 +1,4 @@
-"""Typed expressions in, the typed expression of an operator out: every conversion written out."""
+"""The typed expressions of operators, with every conversion written out."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]]] = {
 _BITWISE: Final = frozenset(("and", "or", "xor"))
 _SHIFTS: Final = frozenset(("shl", "shr"))
 NEGATIVE_POWER: Final = "integers have no negative powers"
+ZERO_DIVISION: Final = ("ZeroDivisionError", "integer division by zero")
 _DIVISIONS: Final = frozenset(("floordiv", "mod"))
 MULTIPLIED: Final = 8  # a power up to here becomes products
 I8: Final = Scalar("i", 8)
@@ -71,9 +72,9 @@ class NotPossible(Exception):
 
 def scalar_type(expr: ir.Expr) -> Scalar:
     """The type of an expression that is a number."""
-    found = expr.type
-    assert isinstance(found, Scalar)
-    return found
+    type = expr.type
+    assert isinstance(type, Scalar)
+    return type
 
 
 def cast(expr: ir.Expr, to: Scalar) -> ir.Expr:

@@ -1,10 +1,11 @@
-"""A Python expression in, an operand out: one function per kind of node, by a table."""
+"""Lowers Python expressions to operands: one function per kind of node, by a table."""
 
 from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from .arithmetic import (
     NEGATIVE_POWER,
     OPERATORS,
     UNARY,
+    ZERO_DIVISION,
     NotPossible,
     binary,
     cast,
@@ -30,7 +32,7 @@ from .arithmetic import (
     unary,
 )
 from .frame import Frame, Jump
-from .joins import Apart, all_at_once, join, new_variable, settings
+from .joins import Apart, all_at_once, join, merge, new_variable, settings
 from .operands import (
     ArrayOf,
     Closure,
@@ -38,17 +40,31 @@ from .operands import (
     Known,
     Named,
     Operand,
-    Place,
     Value,
     Vec,
+    ViewOperand,
     describe,
     kind_of,
 )
+from .run_values import Undecided, decide, is_scalar, number, resolve
 from .sharing import copied
 from .subscripts import subscript, transposed
-from .values import Undecided, decide, is_scalar, number
 
-__all__ = ["condition", "expression", "operands_of", "scalar", "settled"]
+__all__ = [
+    "EXPRESSIONS",
+    "apply",
+    "closure",
+    "condition",
+    "errors_at",
+    "expression",
+    "index_operands",
+    "number_at",
+    "operands_of",
+    "parts",
+    "remedy_for_subclass",
+    "resolved",
+    "snapshot",
+]
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Dict: ("a dict", "Use arrays, or parameters of their own."),
@@ -73,15 +89,20 @@ _PLAIN: Final = (bool, int, float, str, bytes, tuple, type(None), enum.Enum, np.
 
 def expression(frame: Frame, node: ast.expr) -> Operand:
     """What an expression stands for."""
-    lower = EXPRESSIONS.get(type(node))
+    lower = frame.lowering.syntax.expressions.get(type(node))
     if lower is None:
         what, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, ""))
         frame.refuse(node, f"{what} is not supported in a kernel", remedy)
-    try:
+    with errors_at(frame, node):
         return lower(frame, node)
-    except NotPossible as error:
-        frame.refuse(node, error.reason, error.remedy)
-    except Undecided as error:
+
+
+@contextmanager
+def errors_at(frame: Frame, node: ast.AST) -> Iterator[None]:
+    """Turn what is wrong inside into a `KernelError` at a node."""
+    try:
+        yield
+    except (NotPossible, Undecided) as error:
         frame.refuse(node, error.reason, error.remedy)
     except Apart as error:
         frame.refuse(node, f"this {error}", error.remedy)
@@ -94,33 +115,22 @@ def expression(frame: Frame, node: ast.expr) -> Operand:
         ) from error  # fmt: skip
 
 
-def settled(frame: Frame, node: ast.expr) -> Operand:
-    """What an expression stands for, looked at: a place becomes what the run needs of it."""
-    operand = expression(frame, node)
-    if isinstance(operand, Place):
-        try:
-            return decide(operand)
-        except Undecided:
-            return operand
-    return operand
-
-
-def scalar(frame: Frame, node: ast.expr, what: str = "a number") -> ir.Expr:
-    """The number that an expression is."""
-    return number_at(frame, node, expression(frame, node), what)
+def resolved(frame: Frame, node: ast.expr) -> Operand:
+    """What an expression stands for; a place becomes what the run needs of it."""
+    return resolve(expression(frame, node))
 
 
 def remedy_for(*operands: Operand) -> str:
     """What to do where numbers are needed and one of these is something else."""
     for operand in operands:
-        value = operand.view.peek() if isinstance(operand, Place) else operand
+        value = operand.view.peek() if isinstance(operand, ViewOperand) else operand
         if isinstance(value, np.ndarray | ArrayOf):
             return "Write a loop over the elements."
         if isinstance(value, Known) and value.value is None:
             return "Pass a number, or ask `is None` before."
-        found = remedy_for_subclass(value)
-        if found:
-            return found
+        remedy = remedy_for_subclass(value)
+        if remedy:
+            return remedy
     return ""
 
 
@@ -146,7 +156,7 @@ def number_at(frame: Frame, node: ast.AST, operand: Operand, what: str = "a numb
 
 def condition(frame: Frame, node: ast.expr) -> Known | ir.Expr:
     """A test: known now, or a bool of the run."""
-    operand = settled(frame, node)
+    operand = resolved(frame, node)
     if isinstance(operand, Known):
         try:
             return Known(bool(checked(operand.value, TESTED)))
@@ -160,31 +170,31 @@ def condition(frame: Frame, node: ast.expr) -> Known | ir.Expr:
 def operands_of(frame: Frame, nodes: Sequence[ast.expr]) -> list[Operand]:
     """Operands of expressions that are evaluated one after the other.
 
-    If a later one needs statements, what the earlier ones are is kept before these.
+    If a later one needs statements, what the earlier ones are is before_them before these.
     """
     lowering = frame.lowering
-    found: list[Operand] = []
+    operands: list[Operand] = []
     for node in nodes:
         block, before = lowering.block, len(lowering.block)
         operand = expression(frame, node)
         if len(block) > before:
-            kept: ir.Block = []
-            with lowering.writing(kept):
-                found = [held(frame, operand) for operand in found]
-            block[before:before] = kept
-        found.append(operand)
-    return found
+            before_them: ir.Block = []
+            with lowering.writing(before_them):
+                operands = [snapshot(frame, operand) for operand in operands]
+            block[before:before] = before_them
+        operands.append(operand)
+    return operands
 
 
-def held(frame: Frame, operand: Operand) -> Operand:
+def snapshot(frame: Frame, operand: Operand) -> Operand:
     """An operand whose value is that of this moment."""
     match operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr))
         case Items(items):
-            return operand.with_items(held(frame, item) for item in items)
+            return operand.with_items(snapshot(frame, item) for item in items)
         case Named(items):
-            return Named({name: held(frame, item) for name, item in items.items()})
+            return Named({name: snapshot(frame, item) for name, item in items.items()})
     return operand
 
 
@@ -225,9 +235,9 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
                     "Loop over range(...) instead.",
                 )
             return [Known(item) for item in value]
-        case Place(view) if isinstance(view.peek(), tuple | list):
+        case ViewOperand(view) if isinstance(view.peek(), tuple | list):
             return [operand.then(view.item(i)) for i in range(view.len())]
-        case Place(view) if isinstance(view.peek(), range | frozenset | dict | enum.EnumMeta):
+        case ViewOperand(view) if isinstance(view.peek(), range | frozenset | dict | enum.EnumMeta):
             return [Known(item) for item in view.value()]
         case Known(enum.EnumMeta() as value):
             return [Known(member) for member in vars(value)["_member_map_"].values()]
@@ -242,18 +252,18 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     owner, name = expression(frame, node.value), node.attr
-    if isinstance(owner, Place) and isinstance(owner.view.peek(), np.ndarray):
+    if isinstance(owner, ViewOperand) and isinstance(owner.view.peek(), np.ndarray):
         if name not in ARRAY_ATTRIBUTES:
             return _member(frame, node, owner)
         owner = decide(owner)
     match owner:
-        case Place():
+        case ViewOperand():
             return _member(frame, node, owner)
         case ArrayOf(array, view):
             if name in ARRAY_ATTRIBUTES:
                 return ARRAY_ATTRIBUTES[name](frame, array)
             if view is not None:
-                return _member(frame, node, Place(view, frame.lowering))
+                return _member(frame, node, frame.place(view))
         case Vec() if name in vectors.ATTRIBUTES:
             return vectors.ATTRIBUTES[name](owner)
         case Known(value) if isinstance(value, _PLAIN) and hasattr(value, name):
@@ -271,7 +281,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     frame.refuse(node, f"{kind} has no attribute {name!r} in a kernel", remedy)
 
 
-def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
+def _member(frame: Frame, node: ast.Attribute, owner: ViewOperand) -> Operand:
     try:
         return owner.then(owner.view.attr(node.attr))
     except AbsentRead as absent:
@@ -294,18 +304,18 @@ def _member(frame: Frame, node: ast.Attribute, owner: Place) -> Operand:
     frame.refuse(node, f"{path} is {kind_of(value)} without an attribute {node.attr!r}", remedy)
 
 
-def _shape(frame: Frame, array: ir.Array) -> Operand:
+def _shape(frame: Frame, array: ir.ArrayRef) -> Operand:
     return Items(tuple(Value(extent) for extent in array.extents))
 
 
-def _size(frame: Frame, array: ir.Array) -> Operand:
-    size: ir.Expr = ir.Const(WEAK_INT, 1)
+def _size(frame: Frame, array: ir.ArrayRef) -> Operand:
+    size: ir.Expr = ir.ONE
     for extent in array.extents:
         size = extent if isinstance(size, ir.Const) else ir.Op("mul", WEAK_INT, (size, extent))
     return Value(frame.lowering.keep(size))
 
 
-ARRAY_ATTRIBUTES: Final[dict[str, Callable[[Frame, ir.Array], Operand]]] = {
+ARRAY_ATTRIBUTES: Final[dict[str, Callable[[Frame, ir.ArrayRef], Operand]]] = {
     "shape": _shape,
     "size": _size,
     "ndim": lambda frame, array: Known(array.type.ndim),
@@ -325,7 +335,7 @@ def _binop(frame: Frame, node: ast.BinOp) -> Operand:
 
 def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: Operand) -> Operand:
     """What an operator makes of two operands."""
-    left, right = looked_at(left), looked_at(right)
+    left, right = resolve(left), resolve(right)
     if isinstance(left, Known) and isinstance(right, Known):
         return _known_binary(frame, node, op, left.value, right.value)
     if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
@@ -348,9 +358,7 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
                 "is no number",
                 remedy_for(side),
             )
-    site = -1
-    if frame.lowering.debug and name in _CHECKED:
-        site = frame.lowering.site(*_CHECKED[name], frame.line(node))
+    site = frame.check(node, *_CHECKED[name]) if name in _CHECKED else -1
     try:
         first = number(left)
         if name == "pow":  # it may be used more than once
@@ -361,8 +369,8 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
 
 
 _CHECKED: Final = {
-    "floordiv": ("ZeroDivisionError", "integer division by zero"),
-    "mod": ("ZeroDivisionError", "integer division by zero"),
+    "floordiv": ZERO_DIVISION,
+    "mod": ZERO_DIVISION,
     "pow": ("ValueError", NEGATIVE_POWER),
 }
 """What is checked of an operation under `debug`."""
@@ -371,16 +379,6 @@ _CHECKED: Final = {
 def _origins(*operands: Operand) -> tuple[str, ...]:
     return tuple(f"{side} is {describe(operand)}" for side, operand in zip(
         ("the left side", "the right side"), operands, strict=False))  # fmt: skip
-
-
-def looked_at(operand: Operand) -> Operand:
-    """A place as what it is to the run, where it is something to the run."""
-    if isinstance(operand, Place):
-        try:
-            return decide(operand)
-        except Undecided:
-            return operand
-    return operand
 
 
 def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Operand:
@@ -397,7 +395,7 @@ def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, righ
 
 
 def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
-    operand = settled(frame, node.operand)
+    operand = resolved(frame, node.operand)
     name, known = UNARY[type(node.op)]
     if isinstance(operand, Known) and isinstance(operand.value, _PLAIN):
         try:
@@ -419,7 +417,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Operand:
         return _compared(frame, node, node.ops[0], left, right)
     # A chain: each side is evaluated once, and the rest only if the first holds.
     left, right = operands_of(frame, (node.left, node.comparators[0]))
-    right = held(frame, looked_at(right))
+    right = snapshot(frame, resolve(right))
     first = _compared(frame, node, node.ops[0], left, right)
     name = f"*{id(node)}"  # no name that a program can have
     frame.names[name] = right
@@ -435,7 +433,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Operand:
 def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: Operand) -> Operand:
     if isinstance(op, ast.Is | ast.IsNot):
         return _identical(frame, node, left, right, isinstance(op, ast.IsNot))
-    left, right = looked_at(left), looked_at(right)
+    left, right = resolve(left), resolve(right)
     left, right = _class_beside(right, left), _class_beside(left, right)
     if isinstance(op, ast.In | ast.NotIn):
         return _contained(frame, node, left, right, isinstance(op, ast.NotIn))
@@ -463,7 +461,7 @@ def _class_beside(dtype: Operand, operand: Operand) -> Operand:
     """A class as a value, where it is compared with a dtype: `x.dtype == np.float32`."""
     if not (isinstance(dtype, Known) and isinstance(dtype.value, np.dtype)):
         return operand
-    if isinstance(operand, Place) and isinstance(operand.view.peek(), type):
+    if isinstance(operand, ViewOperand) and isinstance(operand.view.peek(), type):
         return Known(operand.view.value())
     return operand
 
@@ -473,18 +471,18 @@ def _equal_items(frame: Frame, node: ast.AST, left: Items, right: Items, name: s
         return Known(name == "ne")
     result: ir.Expr = ir.Const(WEAK_BOOL, True)
     for a, b in zip(left.items, right.items, strict=True):
-        found = _compared(frame, node, ast.Eq(), a, b)
-        result = ir.Op("and", WEAK_BOOL, (result, cast(number(found), WEAK_BOOL)))
+        is_equal = _compared(frame, node, ast.Eq(), a, b)
+        result = ir.Op("and", WEAK_BOOL, (result, cast(number(is_equal), WEAK_BOOL)))
     return Value(unary("not", result) if name == "ne" else result)
 
 
 def _identical(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_not: bool) -> Operand:
     for one, other in ((left, right), (right, left)):
         if isinstance(other, Known) and other.value is None:
-            if isinstance(one, Place):
+            if isinstance(one, ViewOperand):
                 return Known(one.view.is_none() is not is_not)
             return Known((isinstance(one, Known) and one.value is None) is not is_not)
-    left, right = looked_at(left), looked_at(right)
+    left, right = resolve(left), resolve(right)
     known = [side.value for side in (left, right) if isinstance(side, Known)]
     if len(known) == 2 and any(isinstance(value, bool | enum.Enum) for value in known):
         return Known((known[0] is known[1]) is not is_not)
@@ -501,9 +499,9 @@ def _class(operand: Operand) -> type | None:
     match operand:
         case Known(type() as value):
             return value
-        case Place(view) if isinstance(view.peek(), type):
-            found: type = view.value()
-            return found
+        case ViewOperand(view) if isinstance(view.peek(), type):
+            cls: type = view.value()
+            return cls
     return None
 
 
@@ -517,14 +515,14 @@ def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     result: Operand = Known(False)
     for item in parts(frame, node, right):
-        found = _compared(frame, node, ast.Eq(), left, item)
-        if isinstance(found, Known):
-            if found.value:
+        is_equal = _compared(frame, node, ast.Eq(), left, item)
+        if isinstance(is_equal, Known):
+            if is_equal.value:
                 return Known(not is_not)
             continue
-        assert isinstance(found, Value)
-        result = found if isinstance(result, Known) else Value(
-            ir.Op("or", WEAK_BOOL, (number(result), found.expr)))  # fmt: skip
+        assert isinstance(is_equal, Value)
+        result = is_equal if isinstance(result, Known) else Value(
+            ir.Op("or", WEAK_BOOL, (number(result), is_equal.expr)))  # fmt: skip
     if isinstance(result, Known):
         return Known(is_not)
     return Value(unary("not", number(result))) if is_not else result
@@ -535,7 +533,7 @@ def _boolop(frame: Frame, node: ast.BoolOp) -> Operand:
     first, *others = node.values
     rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
     ast.copy_location(rest, others[0])
-    return _short_circuit(frame, node, is_or, settled(frame, first), rest)
+    return _short_circuit(frame, node, is_or, resolved(frame, first), rest)
 
 
 def _short_circuit(
@@ -550,7 +548,7 @@ def _short_circuit(
     written: ir.Block = []
     before, frame.names = frame.names, dict(frame.names)
     with frame.lowering.writing(written):
-        second = settled(frame, rest)
+        second = resolved(frame, rest)
         right = number_at(frame, rest, second, "a truth value")
     are_bools = _kind(left) == "b" and _kind(right) == "b"
     if are_bools and not written and not _differ(frame.names, before):
@@ -580,16 +578,14 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Operand:
     for block, side in zip(blocks, (node.body, node.orelse), strict=True):
         frame.names = dict(before)
         with frame.lowering.writing(block):
-            sides.append(settled(frame, side))
+            sides.append(resolved(frame, side))
         jumps.append(Jump(block, frame.names))
     _merge_names(frame, jumps)
     return _either(frame, test, blocks, (sides[0], sides[1]))
 
 
 def _merge_names(frame: Frame, jumps: list[Jump]) -> None:
-    """The names after two ways through an expression, which `:=` may have left different."""
-    from .statements import merge
-
+    """The names after two branches of an expression, which `:=` may have left different."""
     first, second = jumps
     if _differ(first.names, second.names):
         frame.names = merge(frame, first.names, jumps)
@@ -607,12 +603,12 @@ def _either(
 ) -> Operand:
     """One of two operands, by a test of the run."""
     template = join(sides)
-    found = new_variable(template, "either")
+    variable = new_variable(template, "either")
     for block, side in zip(blocks, sides, strict=True):
-        copied(frame, found, side, frame.names.values())
-        block.extend(all_at_once(settings(found, side)))
+        copied(frame, variable, side, frame.names.values())
+        block.extend(all_at_once(settings(variable, side)))
     frame.lowering.emit(ir.If(test, *blocks))
-    return found
+    return variable
 
 
 # -- the rest ---------------------------------------------------------------------------
@@ -625,16 +621,8 @@ def _lambda(frame: Frame, node: ast.Lambda) -> Operand:
 def closure(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Closure:
     """A function that is defined here; its defaults are those of this moment."""
     written = written_defaults(node.args)
-    defaults = {name: held(frame, expression(frame, value)) for name, value in written.items()}
+    defaults = {name: snapshot(frame, expression(frame, value)) for name, value in written.items()}
     return Closure(node, frame, defaults)
-
-
-def _namedexpr(frame: Frame, node: ast.NamedExpr) -> Operand:
-    from .statements import assign
-
-    operand = settled(frame, node.value)
-    assign(frame, node.target, operand)
-    return frame.names[node.target.id]
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
@@ -651,35 +639,27 @@ def index_operands(frame: Frame, node: ast.Subscript) -> tuple[Operand, list[Any
         else:
             nodes.append(index)
     owner, *operands = operands_of(frame, nodes)
-    found: list[Any] = []
+    keys: list[Any] = []
     rest = iter(operands)
     for index in indices:
         if isinstance(index, ast.Slice):
             sides = (index.lower, index.upper, index.step)
-            found.append(tuple(None if side is None else next(rest) for side in sides))
+            keys.append(tuple(None if side is None else next(rest) for side in sides))
         else:
-            found.append(next(rest))
-    return owner, found
-
-
-def _call(frame: Frame, node: ast.Call) -> Operand:
-    from .calls import call
-
-    return call(frame, node)
+            keys.append(next(rest))
+    return owner, keys
 
 
 EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Frame, Any], Operand]]] = {
     ast.Attribute: _attribute,
     ast.BinOp: _binop,
     ast.BoolOp: _boolop,
-    ast.Call: _call,
     ast.Compare: _compare,
     ast.Constant: _constant,
     ast.IfExp: _ifexp,
     ast.Lambda: _lambda,
     ast.List: _tuple,
     ast.Name: _name,
-    ast.NamedExpr: _namedexpr,
     ast.Subscript: _subscript,
     ast.Tuple: _tuple,
     ast.UnaryOp: _unaryop,

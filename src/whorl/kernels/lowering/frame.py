@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from whorl.kernels import ir
-from whorl.kernels.source import Source
-from whorl.kernels.types import ArrayType, Scalar
+from whorl.kernels.function_source import Source, bound_names, free_names
+from whorl.kernels.types import Scalar
 from whorl.late import dataclass, field
-from whorl.reads import CodeView, Inputs, Path
+from whorl.reads import CodeView, Inputs
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import failed_import
 
-from .operands import Closure, Items, Named, Operand, Place, Unset
+from .operands import Closure, DefiningScope, Items, Named, Operand, Slots, Unset, ViewOperand
 
-__all__ = ["ActiveCheckpoint", "Frame", "Jump", "Loop", "Lowering", "place_of"]
+__all__ = [
+    "ActiveCheckpoint",
+    "Frame",
+    "Jump",
+    "Loop",
+    "Lowering",
+    "Syntax",
+    "outliving",
+    "place_of",
+]
 
 
 @dataclass(slots=True)
 class Jump:
-    """A way out of a block: where it is written, and the names as they are there.
+    """A jump out of a block: where it is written, and the names as they are there.
 
     What has to be set before it goes to the end of the block, before a `Leave` or `Next`.
     """
@@ -34,14 +43,14 @@ class Jump:
     node: ast.Return | None = None
 
     def set(self, *statements: ir.Stmt) -> None:
-        """Write statements that run on the way."""
+        """Write statements that run before it."""
         ends = bool(self.block) and isinstance(self.block[-1], ir.Leave | ir.Next)
         self.block[len(self.block) - ends : len(self.block) - ends] = statements
 
 
 @dataclass(slots=True)
 class Loop:
-    """A loop that is being lowered, and the ways out of its rounds."""
+    """A loop that is being lowered, and the jumps out of its iterations."""
 
     leave: str
     next: str
@@ -56,7 +65,7 @@ class Loop:
 class ActiveCheckpoint:
     """The checkpoint that is being lowered: what ends it, and where it began."""
 
-    mark: ir.Mark
+    label: ir.CheckpointLabel
     flag: ir.Element | None
     frame: Frame
     depth: int  # how many loops of its frame are around it
@@ -64,27 +73,39 @@ class ActiveCheckpoint:
     def leave(self, lowering: Lowering) -> None:
         """Write what happens at its end."""
         if self.flag is not None:
-            lowering.emit(ir.Yield(self.mark, self.flag))
+            lowering.emit(ir.Yield(self.label, self.flag))
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """What lowers each kind of node.
+
+    It comes from above, so that what lowers one kind need not import what lowers the others.
+    """
+
+    expressions: Mapping[type[ast.expr], Callable[[Frame, Any], Operand]]
+    statements: Mapping[type[ast.stmt], Callable[[Frame, Any], bool]]
 
 
 class Lowering:
     """What is being made of one kernel."""
 
-    def __init__(self, inputs: Inputs, name: str, *, debug: bool) -> None:
+    def __init__(self, inputs: Inputs, syntax: Syntax, name: str, *, debug: bool) -> None:
         self.inputs = inputs
+        self.syntax = syntax
         self.function = ir.Function(name)
+        self.slots = Slots()
         self.debug = debug
         self.block: ir.Block = self.function.body
         self.parallel_depth = 0
         self.is_in_prange = False  # where others may change an element at the same time
         self.checkpoint: ActiveCheckpoint | None = None
-        self.outside: set[ir.Local] = set()  # vectors that belong to all rounds of a prange
+        self.outside: set[ir.Local] = set()  # vectors that belong to all iterations of a prange
         self.shared: set[ir.Local] = set()  # vectors that a join copied under another name's eyes
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
         self.silent: dict[str, None] = {}  # lines of prints that print nothing
-        self._slots: dict[Path, ir.Slot] = {}
         self._labels = 0
 
     def emit(self, statement: ir.Stmt) -> None:
@@ -113,27 +134,14 @@ class Lowering:
         self._labels += 1
         return f"{name}{self._labels}"
 
-    @property
-    def paths(self) -> list[Path]:
-        """Where the slots are found, in order."""
-        return list(self._slots)
-
-    def slot(self, path: Path, type: Scalar | ArrayType) -> ir.Slot:
-        """The place in the launch record for what is at a path."""
-        found = self._slots.get(path)
-        if found is None:
-            found = self._slots[path] = ir.Slot(len(self._slots), type, str(path))
-            self.function.slots.append(found)
-        return found
-
     def site(self, error: str, text: str, line: str, types: tuple[Scalar, ...] = ()) -> int:
         """The number of a place that can fail, or prints."""
         self.function.sites.append(ir.Site(error, text, line, types))
         return len(self.function.sites) - 1
 
 
-class Frame:
-    """A function that is being followed: its names, and the ways out of it."""
+class Frame(DefiningScope):
+    """A function that is being followed: its names, and the jumps out of it."""
 
     def __init__(
         self,
@@ -152,7 +160,7 @@ class Frame:
         self.caller = caller
         self.outer = outer  # the frame that a nested function is defined in
         self.path_of_call = tuple(path)
-        self.path = list(path)  # which calls and unrolled rounds this is inside of
+        self.path = list(path)  # which calls and unrolled iterations this is inside of
         self.loops: list[Loop] = []
         self.returns: list[Jump] = []
         self.leave = lowering.label("return")
@@ -160,21 +168,35 @@ class Frame:
         self.bound = bound_names(source.tree)
         self.reduced: frozenset[str] = frozenset()  # names that a prange is adding up
 
+    @property
+    def callers(self) -> Iterator[Frame]:
+        """This frame, the one that calls it, and so on."""
+        yield self
+        if self.caller is not None:
+            yield from self.caller.callers
+
+    @property
+    def scopes(self) -> Iterator[Frame]:
+        """This frame, the one that it is defined in, and so on."""
+        yield self
+        if self.outer is not None:
+            yield from self.outer.scopes
+
     def find(self, node: ast.Name) -> Operand:
         """What a name stands for here."""
         name = node.id
-        frame: Frame | None = self
-        while frame is not None:
-            if name in frame.names:
-                found = frame.names[name]
-                if isinstance(found, Unset):
-                    self.refuse(node, f"{name!r} {found.reason}", found.remedy)
+        for frame in self.scopes:
+            operand = frame.names.get(name)
+            if isinstance(operand, Unset):
+                self.refuse(node, f"{name!r} {operand.reason}", operand.remedy)
+            if operand is not None:
                 if frame is not self and name in frame.reduced:
-                    self.refuse(node, f"{name!r} is not known before all rounds of prange are done")
-                return found
+                    self.refuse(
+                        node, f"{name!r} is not known before all iterations of prange are done"
+                    )
+                return operand
             if name in frame.bound:
                 self.refuse(node, f"{name!r} has no value here", "Give it a value before.")
-            frame = frame.outer
         if name in self.code.cell_names:
             return self.place(self.code.cell(name))
         try:
@@ -187,18 +209,14 @@ class Frame:
 
     def captured(self, node: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
         """What a function that is defined here uses of the names here and around."""
-        found: dict[str, Operand] = {}
-        for name in free_names(node):
-            frame: Frame | None = self
-            while frame is not None and name not in frame.names:
-                frame = frame.outer
-            if frame is not None:
-                found[name] = frame.names[name]
-        return found
+        visible: dict[str, Operand] = {}
+        for frame in self.scopes:
+            visible = {**frame.names, **visible}
+        return {name: visible[name] for name in free_names(node) if name in visible}
 
-    def place(self, view: View) -> Place:
+    def place(self, view: View) -> ViewOperand:
         """An operand for something in the world."""
-        return Place(view, self.lowering)
+        return ViewOperand(view, self.lowering.slots)
 
     def leave_checkpoint(self, depth: int) -> None:
         """Before a jump to where so many loops are around: end the checkpoint if that is outside.
@@ -215,6 +233,11 @@ class Frame:
         """Say what cannot be done at a node."""
         self.source.refuse(node, what, remedy, notes)
 
+    def check(self, node: ast.AST, error: str, text: str) -> int:
+        """The site of a check that a node makes in debug; -1 without."""
+        lowering = self.lowering
+        return lowering.site(error, text, self.line(node)) if lowering.debug else -1
+
     def line(self, node: ast.AST) -> str:
         """A node's line for people."""
         return self.source.line(node)
@@ -230,83 +253,28 @@ def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def bound_names(tree: ast.AST) -> frozenset[str]:
-    """The names that a function gives values to: they are never globals in it."""
-    arguments = getattr(tree, "args", None)
-    names: set[str] = set()
-    if isinstance(arguments, ast.arguments):
-        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        names.update(argument.arg for argument in every)
-        for extra in (arguments.vararg, arguments.kwarg):
-            if extra is not None:
-                names.add(extra.arg)
-    body = getattr(tree, "body", [])
-    return frozenset(names | assigned_names(body if isinstance(body, list) else [body]))
-
-
-def free_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
-    """The names that a function uses and gives no values to, functions nested in it too."""
-    names: set[str] = set()
-    waiting: list[ast.AST] = [*tree.body] if isinstance(tree.body, list) else [tree.body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            names |= free_names(node)
-            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-            continue
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-        waiting.extend(ast.iter_child_nodes(node))
-    return names - bound_names(tree)
-
-
 def outliving(operand: Operand, frame: Frame, names: dict[str, Operand]) -> Operand:
     """An operand that a frame returns: functions in it keep the names as they are by then."""
     frames: dict[Frame, Frame] = {}
 
     def then(each: Frame) -> Frame:
         if each not in frames:
-            made = frames[each] = copy.copy(each)  # before its names, which may lead back here
-            found = names if each is frame else each.names
-            made.names = {name: kept(operand) for name, operand in found.items()}
+            after = frames[each] = copy.copy(each)  # before its names, which may lead back here
+            end = names if each is frame else each.names
+            after.names = {name: outlived(operand) for name, operand in end.items()}
             if each is not frame and each.outer is not None:
-                made.outer = then(each.outer)
+                after.outer = then(each.outer)
         return frames[each]
 
-    def kept(operand: Operand) -> Operand:
+    def outlived(operand: Operand) -> Operand:
         match operand:
-            case Closure(node, made_in, defaults) if _is_inside(made_in, frame):
-                given = {name: kept(each) for name, each in defaults.items()}
-                return Closure(node, then(made_in), given)
+            case Closure(node, Frame() as scope, defaults) if frame in scope.scopes:
+                given = {name: outlived(each) for name, each in defaults.items()}
+                return Closure(node, then(scope), given)
             case Items(items):
-                return operand.with_items(map(kept, items))
+                return operand.with_items(map(outlived, items))
             case Named(items):
-                return Named({name: kept(each) for name, each in items.items()})
+                return Named({name: outlived(each) for name, each in items.items()})
         return operand
 
-    return kept(operand)
-
-
-def _is_inside(each: Frame, frame: Frame) -> bool:
-    """Whether a frame is another one, or that of a function which is defined in it."""
-    around: Frame | None = each
-    while around is not None and around is not frame:
-        around = around.outer
-    return around is not None
-
-
-def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set[str]:
-    """The names that some statements give values to, functions nested in them aside."""
-    names: set[str] = set()
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef):
-            names.add(node.name)
-            continue
-        if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.GeneratorExp):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        waiting.extend(ast.iter_child_nodes(node))
-    return names
+    return outlived(operand)

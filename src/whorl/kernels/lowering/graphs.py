@@ -1,4 +1,4 @@
-"""The `with` statements of a kernel in, checkpoints and sections of the program out."""
+"""Lowers `with` statements: checkpoints and parallel sections."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from typing import Any, Final
 from whorl.errors import KernelError
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir
+from whorl.kernels.function_source import assigned_names
+from whorl.kernels.ir_walk import every_expression, statements_in
 from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.reads import Step
 from whorl.reads.item import NoKey, key_code
 from whorl.reads.view import View
 
 from .arithmetic import compare
-from .calls import GRAPH, function_at, special_function
-from .expressions import expression, looked_at
-from .frame import ActiveCheckpoint, Frame, Loop, assigned_names
-from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, describe
+from .expressions import expression, resolved
+from .frame import ActiveCheckpoint, Frame, Loop
+from .functions import GRAPH, known_function
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, ViewOperand, describe
 from .sharing import vectors_in
 from .statements import block
 
-__all__ = ["flag_at", "note_checkpoints", "with_statement"]
+__all__ = ["flag_at", "loops_around", "note_checkpoints", "with_statement"]
 
 FLAG: Final = Scalar("i", 32)
 _COUNTED: Final = {
-    "for": "a for loop: a resume does not know in which round it was",
-    "prange": "prange: its rounds run at the same time",
+    "for": "a for loop: a resume does not know in which iteration it was",
+    "prange": "prange: its iterations run at the same time",
     "section": "a parallel section: the others run at the same time",
 }
 
@@ -39,14 +41,14 @@ def with_statement(frame: Frame, node: ast.With) -> bool:
         inner = ast.copy_location(ast.With(node.items[1:], node.body), node)
         node = ast.copy_location(ast.With(node.items[:1], [inner]), node)
     item = node.items[0]
-    found = _managed(frame, item.context_expr)
-    if found is None:
+    manager = _managed(frame, item.context_expr)
+    if manager is None:
         frame.refuse(
             node,
             "with is not supported in a kernel",
             "It is for whorl.checkpoint and whorl.graph.parallel_context.",
         )
-    call, function = found
+    call, function = manager
     if item.optional_vars is not None:
         frame.refuse(item.optional_vars, f"{ast.unparse(call.func)} gives nothing to name by `as`")
     if function is graph.checkpoint:
@@ -64,7 +66,7 @@ def _managed(frame: Frame, node: ast.expr) -> tuple[ast.Call, Any] | None:
     """A call of one of whorl's own context managers, and which one; None if it is another."""
     if not isinstance(node, ast.Call) or not _is_dotted(node.func):
         return None
-    function = special_function(function_at(frame, node.func))
+    function = known_function(expression(frame, node.func))
     return (node, function) if function in GRAPH and function is not graph.do_while else None
 
 
@@ -84,17 +86,17 @@ def note_checkpoints(frame: Frame) -> None:
             continue
         for item in node.items:
             try:
-                found = _managed(frame, item.context_expr)
-            except KernelError:  # it is said where it is lowered, if it is
+                manager = _managed(frame, item.context_expr)
+            except KernelError:  # it is raised where the statement is lowered, if it is
                 continue
-            if found is not None and found[1] is graph.checkpoint:
+            if manager is not None and manager[1] is graph.checkpoint:
                 lowering.function.has_checkpoints = True
                 return
 
 
 def flag_at(frame: Frame, node: ast.expr, what: str) -> ir.Element:
     """The element of a condition or flag; a `KernelError` if it is not a single int32."""
-    operand = looked_at(expression(frame, node))
+    operand = resolved(frame, node)
     if isinstance(operand, ArrayOf):
         array = operand.array
         if array.type.element == FLAG and array.type.ndim == 0:
@@ -116,16 +118,16 @@ def _checkpoint(frame: Frame, node: ast.With, call: ast.Call) -> bool:
     if around is not None:
         frame.refuse(
             call,
-            f"a checkpoint inside of the checkpoint {around.mark.words}",
+            f"a checkpoint inside of the checkpoint {around.label.words}",
             "End that one first: a launch stops at the end of a checkpoint.",
         )
     _check_loops(frame, call)
-    mark = _mark(frame, call, given["label"])
+    label = _label(frame, call, given["label"])
     flag = None
     if "yield_on" in given:
         flag = flag_at(frame, given["yield_on"], "the flag of a checkpoint")
     written: ir.Block = []
-    lowering.checkpoint = active = ActiveCheckpoint(mark, flag, frame, len(frame.loops))
+    lowering.checkpoint = active = ActiveCheckpoint(label, flag, frame, len(frame.loops))
     try:
         with lowering.writing(written):
             has_ended = block(frame, node.body)
@@ -133,7 +135,7 @@ def _checkpoint(frame: Frame, node: ast.With, call: ast.Call) -> bool:
                 active.leave(lowering)
     finally:
         lowering.checkpoint = None
-    lowering.emit(ir.Checkpoint(mark, written))
+    lowering.emit(ir.Checkpoint(label, written))
     return has_ended
 
 
@@ -175,45 +177,41 @@ def _check_loops(frame: Frame, call: ast.Call) -> None:
 
 def loops_around(frame: Frame) -> Iterator[Loop]:
     """The loops around, also those of callers."""
-    around: Frame | None = frame
-    while around is not None:
+    for around in frame.callers:
         yield from around.loops
-        around = around.caller
 
 
-def _mark(frame: Frame, call: ast.Call, node: ast.expr) -> ir.Mark:
+def _label(frame: Frame, call: ast.Call, node: ast.expr) -> ir.CheckpointLabel:
     operand = _member(frame, node) or expression(frame, node)
-    value, plain = _label(frame, node, operand)
+    value, plain = _label_value(frame, node, operand)
     words = f"{type(value).__qualname__}.{value.name}" if isinstance(value, enum.Enum) else value
     source = frame.source
     names: dict[ir.Local, str] = {}
-    around: Frame | None = frame
-    while around is not None:
+    for around in frame.callers:
         for name, named in around.names.items():
             for local in _variables(named):
                 names.setdefault(local, name)
-        around = around.caller
-    return ir.Mark(
+    return ir.CheckpointLabel(
         int(value), plain, str(words), lambda what, how: source.error(call, what, how), names
     )
 
 
-def _member(frame: Frame, node: ast.expr) -> Place | None:
+def _member(frame: Frame, node: ast.expr) -> ViewOperand | None:
     """`Stage.SIM`, by the enum's own table: as an attribute it costs a call of Python's on 3.11."""
     if not isinstance(node, ast.Attribute) or not _is_dotted(node):
         return None
     owner = expression(frame, node.value)
-    if not isinstance(owner, Place) or not isinstance(owner.view.peek(), enum.EnumMeta):
+    if not isinstance(owner, ViewOperand) or not isinstance(owner.view.peek(), enum.EnumMeta):
         return None
     if node.attr not in owner.view.peek().__members__:
         return None
     return owner.then(owner.view.attr("_member_map_").item(node.attr))
 
 
-def _label(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
-    """A label, and how it is found again: a literal, where the source looks for it, by name."""
+def _label_value(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
+    """A label, and how it is found again: a literal, the path in the source, or by name."""
     match operand:
-        case Place(view):
+        case ViewOperand(view):
             value: Any = view.peek()
         case Known(value):
             pass
@@ -229,7 +227,7 @@ def _label(frame: Frame, node: ast.expr, operand: Operand) -> tuple[int, Any]:
             f"a label is an int or the member of an IntEnum, not {describe(operand)}",
             "Derive the enum from enum.IntEnum." if isinstance(value, enum.Enum) else "",
         )
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         path = operand.view.path
         _read(operand.view, value)
         steps = tuple((step.operation, step.name) for step in path.steps)
@@ -260,8 +258,7 @@ def _variables(operand: Operand) -> Iterator[ir.Local]:
         case Value(ir.Get(local)):
             yield local
         case ArrayOf(array):
-            places = (array.base, *array.extents, *(array.strides or ()))
-            yield from (place.local for place in places if isinstance(place, ir.Get))
+            yield from (place.local for place in array.parts if isinstance(place, ir.Get))
         case Items(items):
             for item in items:
                 yield from _variables(item)
@@ -273,7 +270,7 @@ def _variables(operand: Operand) -> Iterator[ir.Local]:
 
 
 def _sections(frame: Frame, node: ast.With, call: ast.Call) -> bool:
-    """Sections that may run at the same time: the rounds of a parallel loop, one for each."""
+    """Sections that may run at the same time: the iterations of a parallel loop, one for each."""
     lowering = frame.lowering
     bodies = [_section(frame, call, statement) for statement in node.body]
     _no_arguments(frame, call)
@@ -306,16 +303,16 @@ def _sections(frame: Frame, node: ast.With, call: ast.Call) -> bool:
     for place, inner in reversed(list(enumerate(written))):
         is_it = compare("eq", ir.Get(number), ir.Const(WEAK_INT, place))
         chosen = [ir.If(is_it, inner, chosen)]
-    bounds = (ir.Const(WEAK_INT, 0), ir.Const(WEAK_INT, len(written)), ir.Const(WEAK_INT, 1))
+    bounds = (ir.ZERO, ir.Const(WEAK_INT, len(written)), ir.ONE)
     lowering.emit(ir.Parallel(lowering.label("sections"), number, *bounds, chosen))
     return False
 
 
 def _section(frame: Frame, context: ast.Call, node: ast.stmt) -> list[ast.stmt]:
     if isinstance(node, ast.With):
-        found = _managed(frame, node.items[0].context_expr)
-        if found is not None and found[1] is graph.parallel:
-            _no_arguments(frame, found[0])
+        manager = _managed(frame, node.items[0].context_expr)
+        if manager is not None and manager[1] is graph.parallel:
+            _no_arguments(frame, manager[0])
             if node.items[0].optional_vars is not None:
                 frame.refuse(node.items[0].optional_vars, "a section has nothing to name by `as`")
             if node.items[1:]:
@@ -348,15 +345,13 @@ def _written(frame: Frame, body: list[ast.stmt]) -> ir.Block:
 
 def _check_independent(frame: Frame, call: ast.Call, sections: list[ir.Block]) -> None:
     """Refuse sections of which one certainly writes an element that another one uses."""
-    from whorl.kernels.walk import every_expression, statements_in
-
     uses = [
         {_certain(e) for e in every_expression(body) if isinstance(e, ir.Element)}
         for body in sections
     ]
     for here, body in enumerate(sections):
         for statement in statements_in(body):
-            if not isinstance(statement, ir.Store):
+            if not isinstance(statement, ir.SetElement):
                 continue
             place = _certain(statement.element)
             others = (used for there, used in enumerate(uses) if there != here)

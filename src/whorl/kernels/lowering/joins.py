@@ -1,16 +1,17 @@
-"""Several ways to one place in, one operand per name out.
+"""Merges the names of several branches: one operand per name.
 
-Where control comes together, a name may stand for different things: then it becomes a
-variable, which every way sets. A template says what kind of variable: a number of a type,
-an array, a vector, a tuple of these; or the very operand, if it is the same on every way.
+Where branches meet, a name may stand for different things: then it becomes a variable, which
+every branch sets. A template says what kind of variable: a number of a type, an array, a vector,
+a tuple of these; or the very operand, if it is the same in every branch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import parts_of
 from whorl.kernels.types import (
     I64,
     POINTER,
@@ -25,10 +26,38 @@ from whorl.kernels.types import (
 from whorl.late import dataclass, replace
 
 from .arithmetic import cast, fits
-from .operands import ArrayOf, Closure, Items, Known, Operand, Place, Value, Vec, describe, same
-from .values import Undecided, array_strides, decide, is_scalar, number
+from .frame import Frame, Jump
+from .operands import (
+    ArrayOf,
+    Closure,
+    Items,
+    Known,
+    Operand,
+    Unset,
+    Value,
+    Vec,
+    describe,
+    same,
+)
+from .run_values import is_scalar, number, resolve
+from .sharing import copied
 
-__all__ = ["Apart", "Pairs", "Template", "join", "new_variable", "settings", "template_of"]
+__all__ = [
+    "Apart",
+    "Itself",
+    "OneArray",
+    "OneScalar",
+    "Pairs",
+    "Template",
+    "all_at_once",
+    "components",
+    "join",
+    "merge",
+    "new_variable",
+    "settings",
+    "template_of",
+    "whole",
+]
 
 
 class Apart(Exception):
@@ -37,7 +66,7 @@ class Apart(Exception):
     def __init__(
         self,
         reason: str,
-        remedy: str = "Let it be of the same kind on every way: a number, or a tuple of as many.",
+        remedy: str = "Make it the same kind in every branch: a number, or a tuple of one length.",
     ) -> None:
         super().__init__(reason)
         self.remedy = remedy
@@ -52,7 +81,7 @@ class OneScalar:
 
 @dataclass(frozen=True, slots=True)
 class OneArray:
-    """An array; strided if the ways have different layouts."""
+    """An array; strided if the branches have different layouts."""
 
     type: ArrayType
 
@@ -74,7 +103,7 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Itself:
-    """The operand, on every way."""
+    """The operand, in every branch."""
 
     operand: Operand
 
@@ -86,14 +115,14 @@ Pairs: TypeAlias = list[tuple[ir.Local | ir.Component, ir.Expr]]
 
 def template_of(operand: Operand) -> Template:
     """The kind of variable that can hold an operand."""
-    operand = _decided(operand)
+    operand = resolve(operand)
     match operand:
         case Value():
             return OneScalar(operand.type)
         case Known(value) if is_scalar_value(value):
-            found = number(operand).type
-            assert isinstance(found, Scalar)
-            return OneScalar(found)
+            type = number(operand).type
+            assert isinstance(type, Scalar)
+            return OneScalar(type)
         case ArrayOf(array):
             return OneArray(array.type)
         case Vec():
@@ -103,26 +132,17 @@ def template_of(operand: Operand) -> Template:
     return Itself(operand)
 
 
-def _decided(operand: Operand) -> Operand:
-    if not isinstance(operand, Place):
-        return operand
-    try:
-        return decide(operand)
-    except Undecided:
-        return operand
-
-
 def join(operands: Sequence[Operand]) -> Template:
-    """The kind of variable for what comes from several ways; `Apart` if there is none."""
+    """The kind of variable for what comes from several branches; `Apart` if there is none."""
     first = operands[0]
     if all(same(first, other) for other in operands[1:]):
         return Itself(first)
-    found = template_of(first)
+    template = template_of(first)
     for operand in operands[1:]:
-        found = _together(found, template_of(operand))
-    if isinstance(found, OneScalar) and found.type.is_integer and not found.type.weak:
-        return OneScalar(_holding(found.type, operands))
-    return found
+        template = _together(template, template_of(operand))
+    if isinstance(template, OneScalar) and template.type.is_integer and not template.type.weak:
+        return OneScalar(_holding(template.type, operands))
+    return template
 
 
 def _holding(type: Scalar, operands: Sequence[Operand]) -> Scalar:
@@ -133,7 +153,7 @@ def _holding(type: Scalar, operands: Sequence[Operand]) -> Scalar:
         return type
     wide = promote(type, Scalar("u", 64) if min(misfits) >= 0 and max(misfits) >= 2**63 else I64)
     if not wide.is_integer:
-        raise Apart(f"is {type} on one way here and {misfits[0]} on another")
+        raise Apart(f"is {type} in one branch and {misfits[0]} in another")
     return wide
 
 
@@ -152,23 +172,23 @@ def _together(left: Template, right: Template) -> Template:
             return left
         case Itself(Closure() as a), Itself(Closure() as b) if a.node is b.node:
             raise _apart(a, b)
-    raise Apart(f"is {_words(left)} on one way here and {_words(right)} on another")
+    raise Apart(f"is {_words(left)} in one branch and {_words(right)} in another")
 
 
 def _apart(left: Closure, right: Closure) -> Apart:
-    """Why one function on two ways is not the same."""
+    """Why one function is not the same in two branches."""
     function = describe(left)
     for name, other in right.captured.items():
         one = left.captured.get(name)
         if one is None or same(one, other):
             continue
-        ways = f"{describe(one)} on one way here and {describe(other)} on another"
+        both = f"{describe(one)} in one branch and {describe(other)} in another"
         return Apart(
             f"is {function}, whose {name!r} is "
-            f"{ways if describe(one) != describe(other) else 'not the same on every way to here'}",
+            f"{both if describe(one) != describe(other) else 'not the same in every branch'}",
             f"Pass {name!r} to {function} as an argument, or return what it would return.",
         )
-    return Apart(f"is {function} on every way here, with other names or defaults")
+    return Apart(f"is {function} in every branch, with other names or defaults")
 
 
 def _words(template: Template) -> str:
@@ -201,7 +221,7 @@ def new_variable(template: Template, name: str) -> Operand:
             strides = tuple(ir.Get(ir.Local(f"{name}.s{i}", WEAK_INT)) for i in range(type.ndim))
             base = ir.Get(ir.Local(f"{name}.at", POINTER))
             known = strides if type.has_strides else None
-            return ArrayOf(ir.Array(type, base, extents, known, name))
+            return ArrayOf(ir.ArrayRef(type, base, extents, known, name))
 
 
 def whole(local: ir.Local) -> Vec:
@@ -220,7 +240,7 @@ def settings(variable: Operand, operand: Operand) -> Pairs:
     """How a variable is set to an operand that its template was made for."""
     if same(variable, operand):
         return []
-    operand = _decided(operand)
+    operand = resolve(operand)
     match variable, operand:
         case Value(ir.Get(local)), _ if is_scalar(operand):
             assert isinstance(local.type, Scalar)
@@ -239,7 +259,7 @@ def settings(variable: Operand, operand: Operand) -> Pairs:
         case ArrayOf(into), ArrayOf(array):
             pairs = list(zip((into.base, *into.extents), (array.base, *array.extents), strict=True))
             if into.strides is not None:
-                pairs += zip(into.strides, array_strides(array), strict=True)
+                pairs += zip(into.strides, array.all_strides, strict=True)
             return [(place.local, expr) for place, expr in pairs if isinstance(place, ir.Get)]
     raise Apart(f"cannot be {describe(operand)}")
 
@@ -259,9 +279,9 @@ def all_at_once(pairs: Pairs) -> list[ir.Stmt]:
     then: list[ir.Stmt] = []
     for target, expr in pairs:
         if len(pairs) > 1 and _reads(expr, targets):
-            kept = ir.Local("was", expr.type)
-            first.append(ir.Set(kept, expr))
-            expr = ir.Get(kept)
+            before = ir.Local("was", expr.type)
+            first.append(ir.Set(before, expr))
+            expr = ir.Get(before)
         if isinstance(target, ir.Component):
             then.append(ir.SetComponent(target, expr))
         else:
@@ -271,14 +291,58 @@ def all_at_once(pairs: Pairs) -> list[ir.Stmt]:
 
 def _reads(expr: ir.Expr, locals: set[ir.Local]) -> bool:
     match expr:
-        case ir.Get(local):
-            return local in locals
-        case ir.Component(local, index):
-            return local in locals or _reads(index, locals)
-        case ir.Op(args=args):
-            return any(_reads(arg, locals) for arg in args)
-        case ir.Both(left=left, right=right):
-            return _reads(left, locals) or _reads(right, locals)
         case ir.Element():
             return True
-    return False
+        case ir.Get(local) | ir.Component(local) if local in locals:
+            return True
+    return any(_reads(part, locals) for part in parts_of(expr))
+
+
+# -- names ------------------------------------------------------------------------------
+
+
+def merge(
+    frame: Frame,
+    before: dict[str, Operand],
+    jumps: list[Jump],
+    around: dict[str, Operand] | None = None,
+) -> dict[str, Operand]:
+    """The names where several branches meet; each branch sets its variables.
+
+    `around` are names that live on beside those of the branches.
+    """
+    if not jumps:
+        return before
+    if len(jumps) == 1:
+        return jumps[0].names
+    names: dict[str, Operand] = {}
+    changed = [name for jump in jumps for name in jump.names]
+    pairs: list[Any] = [[] for _ in jumps]
+    for name in dict.fromkeys(changed):
+        operands = [jump.names.get(name) for jump in jumps]
+        names[name] = _merged(name, operands, pairs)
+        if isinstance(names[name], Vec | Items):
+            for jump in jumps:
+                others = [each for other, each in jump.names.items() if other != name]
+                others += (around or {}).values()
+                copied(frame, names[name], jump.names[name], others)
+    for jump, settings_of_jump in zip(jumps, pairs, strict=True):
+        jump.set(*all_at_once(settings_of_jump))
+    return names
+
+
+def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Operand:
+    there = [operand for operand in operands if operand is not None]
+    for operand in there:
+        if isinstance(operand, Unset):
+            return operand
+    if len(there) < len(operands):
+        return Unset("has a value in some branches, but not in all")
+    try:
+        template = join(there)
+    except Apart as error:
+        return Unset(str(error), error.remedy)
+    variable = new_variable(template, name)
+    for each, operand in zip(pairs, there, strict=True):
+        each.extend(settings(variable, operand))
+    return variable

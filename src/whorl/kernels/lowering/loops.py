@@ -1,8 +1,8 @@
-"""Python loops in, loops of the program out.
+"""Lowers Python's loops.
 
-A name that a round leaves different from how it found it becomes a variable. Its type is found
-by trying: the body is lowered with the types of the beginning, and if a round ends with wider
-ones, again with those. A loop over things that are known now is written out, round by round.
+A name that an iteration changes becomes a variable. Its type is found by trying: the body is
+lowered with the types before the loop, and if an iteration ends with wider ones, again with those.
+A loop over things that are known at compile time is unrolled.
 """
 
 from __future__ import annotations
@@ -13,52 +13,52 @@ from typing import Any, Final
 
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir
-from whorl.kernels.types import WEAK_INT, Scalar
+from whorl.kernels.function_source import assigned_names
+from whorl.kernels.types import WEAK_BOOL, WEAK_INT
 from whorl.late import dataclass, field
 from whorl.reads.library import own_name
 
 from .arithmetic import cast, compare, scalar_type, truth
-from .calls import function_at, special_function
-from .expressions import condition, expression, held, looked_at, number_at, operands_of, parts
-from .frame import Frame, Jump, Loop, assigned_names, place_of
+from .expressions import condition, expression, number_at, operands_of, parts, resolved, snapshot
+from .frame import Frame, Jump, Loop, place_of
+from .functions import known_function
+from .graphs import flag_at, loops_around
 from .joins import (
     Apart,
     Itself,
     OneScalar,
     Template,
     all_at_once,
+    merge,
     new_variable,
     settings,
     template_of,
 )
 from .joins import join as join_operands
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
+from .run_values import is_scalar, resolve
 from .sharing import copied, vectors_in
-from .statements import assign, block, merge
+from .statements import assign, block
 from .subscripts import array_part, fail_unless
-from .values import is_scalar
 
 __all__ = ["for_loop", "while_loop"]
 
-ZERO: Final = ir.Const(WEAK_INT, 0)
-ONE: Final = ir.Const(WEAK_INT, 1)
-
 
 @dataclass(slots=True)
-class Rounds:
-    """The lowered rounds of a loop: its block, the names at its head, the ways out."""
+class LoopBody:
+    """The lowered body of a loop: its block, the names at its head, the jumps out of it."""
 
     body: ir.Block
     loop: Loop
     heads: dict[str, Operand]
-    backs: list[Jump]  # the ways from the end of a round to the next
+    backs: list[Jump]  # from the end of an iteration to the next
     after: dict[str, Operand] = field(default_factory=dict)
 
 
 def for_loop(frame: Frame, node: ast.For) -> bool:
     """`for target in iterable`."""
     if isinstance(node.iter, ast.Call):
-        function = special_function(function_at(frame, node.iter.func))
+        function = known_function(expression(frame, node.iter.func))
         name = own_name(function)
         if name in ("builtins.range", "whorl.prange"):
             return _counted(frame, node, is_parallel=name == "whorl.prange")
@@ -66,7 +66,7 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
             return _enumerated(frame, node)
         if name == "builtins.zip" and node.iter.args and not node.iter.keywords:
             return _zipped(frame, node)
-    operand = held(frame, looked_at(expression(frame, node.iter)))
+    operand = snapshot(frame, resolved(frame, node.iter))
     if isinstance(operand, ArrayOf):
         return _over_arrays(frame, node, [operand], lambda items, count: items[0])
     return _unrolled(frame, node, parts(frame, node.iter, operand))
@@ -84,14 +84,14 @@ def _range(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
             frame.refuse(argument, "range takes ints", "Convert it with int(...).")
         exprs.append(frame.lowering.keep(cast(number_at(frame, argument, operand), WEAK_INT)))
     if len(exprs) == 1:
-        return ZERO, exprs[0], ONE
+        return ir.ZERO, exprs[0], ir.ONE
     start, stop = exprs[:2]
-    step = exprs[2] if len(exprs) == 3 else ONE
+    step = exprs[2] if len(exprs) == 3 else ir.ONE
     if isinstance(step, ir.Const) and step.value == 0:
         frame.refuse(call, "the step of a range is not zero")
-    if frame.lowering.debug and not isinstance(step, ir.Const):
-        site = frame.lowering.site("ValueError", "the step of a range is zero", frame.line(call))
-        fail_unless(frame, compare("ne", step, ZERO), ir.Raise(site, ()))
+    if not isinstance(step, ir.Const):
+        site = frame.check(call, "ValueError", "the step of a range is zero")
+        fail_unless(frame, compare("ne", step, ir.ZERO), site)
     return start, stop, step
 
 
@@ -119,9 +119,9 @@ def _count(
         return block(frame, node.body)
 
     assigned = assigned_names([node.target, *node.body])
-    rounds = _stable(frame, node, assigned, label, body)
-    frame.lowering.emit(ir.For(label, count, *bounds, rounds.body))
-    return _after(frame, rounds, node.orelse)
+    lowered = _stable(frame, node, assigned, label, body)
+    frame.lowering.emit(ir.For(label, count, *bounds, lowered.body))
+    return _after(frame, lowered, node.orelse)
 
 
 def _over_arrays(
@@ -144,10 +144,10 @@ def _over_arrays(
         for operand in operands:
             assert isinstance(operand, ArrayOf)
             part = array_part(frame, node, operand.array, [Value(count)])
-            items.append(held(frame, part))
+            items.append(snapshot(frame, part))
         return item(items, count)
 
-    return _count(frame, node, (ZERO, frame.lowering.keep(stop), ONE), made)
+    return _count(frame, node, (ir.ZERO, frame.lowering.keep(stop), ir.ONE), made)
 
 
 def _enumerated(frame: Frame, node: ast.For) -> bool:
@@ -156,7 +156,7 @@ def _enumerated(frame: Frame, node: ast.For) -> bool:
     nodes = [*node.iter.args, *starts]
     if len(nodes) not in (1, 2) or len(starts) != len(node.iter.keywords) or not node.iter.args:
         frame.refuse(node.iter, "enumerate takes what is counted, and where to start")
-    operands = [held(frame, looked_at(operand)) for operand in operands_of(frame, nodes)]
+    operands = [snapshot(frame, resolve(operand)) for operand in operands_of(frame, nodes)]
     begin = operands[1] if len(operands) > 1 else Known(0)
     if not is_scalar(begin) or not scalar_type(number_at(frame, nodes[-1], begin)).is_integer:
         frame.refuse(nodes[-1], f"enumerate starts with an int, not {describe(begin)}")
@@ -177,14 +177,14 @@ def _enumerated(frame: Frame, node: ast.For) -> bool:
 
 def _zipped(frame: Frame, node: ast.For) -> bool:
     assert isinstance(node.iter, ast.Call)
-    operands = [held(frame, looked_at(each)) for each in operands_of(frame, node.iter.args)]
+    operands = [snapshot(frame, resolve(each)) for each in operands_of(frame, node.iter.args)]
     if any(isinstance(operand, ArrayOf) for operand in operands):
         return _over_arrays(frame, node, operands, lambda items, count: Items(tuple(items)))
     columns = [parts(frame, node.iter, operand) for operand in operands]
     return _unrolled(frame, node, [Items(row) for row in zip(*columns, strict=False)])
 
 
-# -- rounds until the types are stable --------------------------------------------------
+# -- until the types are stable ---------------------------------------------------------
 
 
 def _stable(
@@ -195,8 +195,8 @@ def _stable(
     body: Callable[[Loop], bool],
     *,
     kind: str = "for",
-) -> Rounds:
-    """Lower a round as often as it takes until every name begins it as the last one left it."""
+) -> LoopBody:
+    """Lower the body until every name has the type at its head that it has at its end."""
     lowering, before = frame.lowering, frame.names
     key = (*frame.path, *place_of(node))
     known = lowering.guesses.setdefault(key, {})
@@ -206,7 +206,7 @@ def _stable(
     returns = len(frame.returns)
     while True:
         del frame.returns[returns:]  # of the try before
-        heads = {name: new_variable(found, name) for name, found in templates.items()}
+        heads = {name: new_variable(template, name) for name, template in templates.items()}
         frame.names = {**before, **heads}
         _note_copies(frame, heads, before)
         leave = lowering.label("leave")
@@ -218,8 +218,8 @@ def _stable(
         frame.loops.pop()
         backs = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
         wider = {
-            name: _widened(found, before[name], [jump.names[name] for jump in backs])
-            for name, found in templates.items()
+            name: _widened(template, before[name], [jump.names[name] for jump in backs])
+            for name, template in templates.items()
         }
         if wider == templates:
             break
@@ -228,15 +228,15 @@ def _stable(
     for jump in backs:
         pairs = [pair for name, head in heads.items() for pair in _settings(head, jump.names[name])]
         jump.set(*all_at_once(pairs))
-        kept = {name: jump.names[name] for name in before}
-        _note_copies(frame, heads, kept, loop.leave)
+        ends = {name: jump.names[name] for name in before}
+        _note_copies(frame, heads, ends, loop.leave)
     begin = [pair for name, head in heads.items() for pair in _settings(head, before[name])]
     for statement in all_at_once(begin):
         lowering.emit(statement)
     after = {**before, **heads}
     for name in assigned - before.keys():
-        after[name] = Unset("has a value only if the loop before has a round")
-    return Rounds(written, loop, heads, backs, after=after)
+        after[name] = Unset("has a value only if the loop before has an iteration")
+    return LoopBody(written, loop, heads, backs, after=after)
 
 
 def _note_copies(
@@ -277,10 +277,10 @@ def _widened(template: Template, first: Operand, operands: list[Operand]) -> Tem
         return Itself(Unset(str(error), error.remedy))
 
 
-def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
+def _after(frame: Frame, lowered: LoopBody, orelse: list[ast.stmt]) -> bool:
     """What follows a loop whose statement was just written: its `else`, and its breaks."""
-    lowering, loop = frame.lowering, rounds.loop
-    frame.names = dict(rounds.after)
+    lowering, loop = frame.lowering, lowered.loop
+    frame.names = dict(lowered.after)
     if not loop.breaks:
         return block(frame, orelse)
     inner: ir.Block = [lowering.block.pop()]
@@ -288,8 +288,8 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
     with lowering.writing(inner):
         if not block(frame, orelse):
             jumps.append(Jump(inner, frame.names))
-    lowering.emit(ir.Scope(loop.leave, inner))
-    frame.names = merge(frame, rounds.after, jumps)
+    lowering.emit(ir.Region(loop.leave, inner))
+    frame.names = merge(frame, lowered.after, jumps)
     return False
 
 
@@ -299,18 +299,18 @@ def _after(frame: Frame, rounds: Rounds, orelse: list[ast.stmt]) -> bool:
 def while_loop(frame: Frame, node: ast.While) -> bool:
     """`while test`."""
     if isinstance(node.test, ast.Call) and isinstance(node.test.func, ast.Name | ast.Attribute):
-        function = special_function(function_at(frame, node.test.func))
+        function = known_function(expression(frame, node.test.func))
         if function is graph.do_while:
             return _do_while(frame, node, node.test)
     lowering = frame.lowering
     label = lowering.label("while")
-    found: dict[str, Any] = {}
+    test_of_loop: dict[str, Any] = {}
 
     def body(loop: Loop) -> bool:
         before: ir.Block = []
         with lowering.writing(before):
             test = condition(frame, node.test)
-        found.update(before=before, test=test, names=dict(frame.names))
+        test_of_loop.update(before=before, test=test, names=dict(frame.names))
         if isinstance(test, Known) and not test.value:
             return True
         return block(frame, node.body)
@@ -321,30 +321,28 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
         frame.names = names_before
         return block(frame, node.orelse)
     assigned = assigned_names([node.test, *node.body])
-    rounds = _stable(frame, node, assigned, label, body, kind="while")
-    test = found["test"]
-    if isinstance(test, Known) and not test.value:  # there is no round, and the test was all
-        lowering.block.extend(found["before"])
-        frame.names = {**rounds.after, **found["names"]}
+    lowered = _stable(frame, node, assigned, label, body, kind="while")
+    test = test_of_loop["test"]
+    if isinstance(test, Known) and not test.value:  # there is no iteration, only the test
+        lowering.block.extend(test_of_loop["before"])
+        frame.names = {**lowered.after, **test_of_loop["names"]}
         return block(frame, node.orelse)
     is_endless = isinstance(test, Known)
-    expr = ir.Const(_BOOL, True) if isinstance(test, Known) else test
-    lowering.emit(ir.While(label, found["before"], expr, rounds.body))
+    expr = ir.Const(WEAK_BOOL, True) if isinstance(test, Known) else test
+    lowering.emit(ir.While(label, test_of_loop["before"], expr, lowered.body))
     if not is_endless:
-        rounds.after = {**rounds.after, **found["names"]}  # the test has run, whatever came of it
-        return _after(frame, rounds, node.orelse)
-    if not rounds.loop.breaks:
+        lowered.after = {**lowered.after, **test_of_loop["names"]}  # the test has run in any case
+        return _after(frame, lowered, node.orelse)
+    if not lowered.loop.breaks:
         return True
     inner: ir.Block = [lowering.block.pop()]
-    lowering.emit(ir.Scope(rounds.loop.leave, inner))
-    frame.names = merge(frame, rounds.after, rounds.loop.breaks)
+    lowering.emit(ir.Region(lowered.loop.leave, inner))
+    frame.names = merge(frame, lowered.after, lowered.loop.breaks)
     return False
 
 
 def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
     """`while whorl.graph.do_while(condition)`."""
-    from .graphs import flag_at, loops_around
-
     lowering = frame.lowering
     given = [*call.args, *(each.value for each in call.keywords if each.arg == "condition")]
     if len(given) != 1 or len(call.args) + len(call.keywords) != 1:
@@ -352,29 +350,28 @@ def _do_while(frame: Frame, node: ast.While, call: ast.Call) -> bool:
     if any(loop.kind == "prange" for loop in loops_around(frame)):
         frame.refuse(
             call,
-            "do_while inside of prange: all rounds would share its condition",
+            "do_while inside of prange: all iterations would share its condition",
             "Write a plain while, or put the prange into the loop.",
         )
     label = lowering.label("do")
-    found: dict[str, Any] = {}
+    test_of_loop: dict[str, Any] = {}
 
     def body(loop: Loop) -> bool:
         before: ir.Block = []
         with lowering.writing(before):
             flag = flag_at(frame, given[0], "the condition of do_while")
-        found.update(before=before, test=truth(flag))
+        test_of_loop.update(before=before, test=truth(flag))
         return block(frame, node.body)
 
     assigned = assigned_names([call, *node.body])
-    rounds = _stable(frame, node, assigned, label, body, kind="while")
-    lowering.emit(ir.While(label, found["before"], found["test"], rounds.body, is_sure=True))
-    if len(rounds.backs) == 1:  # what the first round has set is set
-        for name in assigned & rounds.backs[0].names.keys() - rounds.heads.keys():
-            rounds.after[name] = rounds.backs[0].names[name]
-    return _after(frame, rounds, node.orelse)
-
-
-_BOOL: Final = Scalar("b", 8, weak=True)
+    lowered = _stable(frame, node, assigned, label, body, kind="while")
+    lowering.emit(
+        ir.While(label, test_of_loop["before"], test_of_loop["test"], lowered.body, is_sure=True)
+    )
+    if len(lowered.backs) == 1:  # the first iteration has set it
+        for name in assigned & lowered.backs[0].names.keys() - lowered.heads.keys():
+            lowered.after[name] = lowered.backs[0].names[name]
+    return _after(frame, lowered, node.orelse)
 
 
 def _known_test(frame: Frame, node: ast.While) -> bool | None:
@@ -386,7 +383,7 @@ def _known_test(frame: Frame, node: ast.While) -> bool | None:
 
 
 def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
-    """A loop over known things: its rounds one after the other."""
+    """A loop over known things: its iterations one after the other."""
     lowering = frame.lowering
     leave = lowering.label("leave")
     breaks: list[Jump] = []
@@ -394,7 +391,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
     has_ended = False
     with lowering.writing(everything):
         for number, item in enumerate(items):
-            loop = Loop(leave, lowering.label("round"), is_unrolled=True, kind="unrolled")
+            loop = Loop(leave, lowering.label("iteration"), is_unrolled=True, kind="unrolled")
             frame.loops.append(loop)
             frame.path.append(~number)  # no line of a call is negative
             written: ir.Block = []
@@ -405,15 +402,15 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
             frame.loops.pop()
             breaks += loop.breaks
             # The block stays the same list: jumps in it are completed where they come out.
-            lowering.emit(ir.Scope(loop.next, written))
-            ways = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
-            frame.names = merge(frame, frame.names, ways)
-            has_ended = not ways
+            lowering.emit(ir.Region(loop.next, written))
+            backs = loop.continues + ([] if has_ended else [Jump(written, frame.names)])
+            frame.names = merge(frame, frame.names, backs)
+            has_ended = not backs
             if has_ended:
                 break
         if not has_ended:
             has_ended = block(frame, node.orelse)
-    lowering.emit(ir.Scope(leave, everything))
+    lowering.emit(ir.Region(leave, everything))
     jumps = breaks + ([] if has_ended else [Jump(everything, frame.names)])
     frame.names = merge(frame, frame.names, jumps)
     return not jumps
@@ -423,7 +420,7 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
 
 
 def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Expr]) -> bool:
-    """Rounds that may run at the same time: each has its own names, except for reductions."""
+    """Iterations that may run at the same time: each has its own names, except for reductions."""
     if node.orelse:
         frame.refuse(node, "prange with else", "Write the statements after the loop.")
     lowering = frame.lowering
@@ -434,9 +431,9 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     outside = lowering.outside
     lowering.outside = outside | set(vectors_in(before.values()))
     own = Unset(
-        "is set inside of prange, where every round has its own",
+        "is set inside of prange, where every iteration has its own",
         "A sum (s += x; also *=, min, max) that is not read in the loop comes out whole; keep "
-        "anything else in an array, an element for each round.",
+        "anything else in an array, an element for each iteration.",
     )
     for name in assigned - reductions.keys():
         frame.names[name] = own
@@ -454,21 +451,21 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
     lowering.is_in_prange = True
     frame.reduced = frozenset(reductions)
     try:
-        rounds = _stable(frame, node, set(reductions), label, body, kind="prange")
+        lowered = _stable(frame, node, set(reductions), label, body, kind="prange")
     finally:
         lowering.parallel_depth -= 1
         lowering.is_in_prange = False
         lowering.outside = outside
         frame.reduced = frozenset()
-    found = []
+    results = []
     for name, how in reductions.items():
-        head = rounds.heads[name]
+        head = lowered.heads[name]
         assert isinstance(head, Value)
         assert isinstance(head.expr, ir.Get)
-        found.append(ir.Reduction(how, head.expr.local))
-    inner: ir.Block = [ir.Scope(label, rounds.body)]
-    lowering.emit(ir.Parallel(label, count, *bounds, inner, tuple(found)))
-    frame.names = {**before, **rounds.heads}
+        results.append(ir.Reduction(how, head.expr.local))
+    inner: ir.Block = [ir.Region(label, lowered.body)]
+    lowering.emit(ir.Parallel(label, count, *bounds, inner, tuple(results)))
+    frame.names = {**before, **lowered.heads}
     for name in assigned - reductions.keys():
         frame.names[name] = own
     return False
@@ -482,8 +479,8 @@ def _changed_in_place(frame: Frame, node: ast.For, names: set[str]) -> set[str]:
         each for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     ]
     bound = {each.id for each in stored if id(each) not in augmented}
-    found = {each.id for each in stored} & names - bound
-    return {name for name in found if isinstance(looked_at(frame.names[name]), ArrayOf)}
+    augmented_only = {each.id for each in stored} & names - bound
+    return {name for name in augmented_only if isinstance(resolve(frame.names[name]), ArrayOf)}
 
 
 _AUGMENTED: Final[dict[type[ast.operator], str]] = {
@@ -495,7 +492,7 @@ _AUGMENTED: Final[dict[type[ast.operator], str]] = {
 
 def _reductions(frame: Frame, node: ast.For, names: set[str]) -> dict[str, str]:
     """The names that every use in the body adds to, multiplies, or takes the least of."""
-    found: dict[str, str] = {}
+    reductions: dict[str, str] = {}
     allowed: set[ast.AST] = set()
     for statement in (each for part in node.body for each in ast.walk(part)):
         match statement:
@@ -505,17 +502,17 @@ def _reductions(frame: Frame, node: ast.For, names: set[str]) -> dict[str, str]:
             case ast.Assign(
                 [ast.Name(name) as target], ast.Call(func, [ast.Name() as first, _], [])
             ) if first.id == name:
-                function = special_function(function_at(frame, func))
+                function = known_function(expression(frame, func))
                 if function is not min and function is not max:
                     continue
                 how = "min" if function is min else "max"
                 uses = (target, first)
             case _:
                 continue
-        if name in names and found.setdefault(name, how) == how:
+        if name in names and reductions.setdefault(name, how) == how:
             allowed.update(uses)
     for part in node.body:
         for use in ast.walk(part):
-            if isinstance(use, ast.Name) and use.id in found and use not in allowed:
-                del found[use.id]
-    return found
+            if isinstance(use, ast.Name) and use.id in reductions and use not in allowed:
+                del reductions[use.id]
+    return reductions

@@ -1,7 +1,7 @@
 """What a Python expression stands for while a kernel is lowered.
 
 Known       a value that is known now: a literal, what `static` worked out, a global number
-Place       something in the world that nobody has looked at yet: a view
+ViewOperand a view of something in the world that is not read yet
 Value       a number of the run
 ArrayOf     an array of the run
 Vec         a small vector that lives in the kernel
@@ -15,16 +15,14 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from whorl.fingerprint import fingerprint
 from whorl.kernels import ir
-from whorl.kernels.types import Scalar, VectorType
+from whorl.kernels.types import ArrayType, Scalar, VectorType
 from whorl.late import dataclass
+from whorl.reads import Path
 from whorl.reads.view import View
-
-if TYPE_CHECKING:
-    from .frame import Frame, Lowering
 
 __all__ = [
     "ArrayOf",
@@ -32,14 +30,33 @@ __all__ = [
     "Items",
     "Known",
     "Operand",
-    "Place",
+    "Slots",
     "Unset",
     "Value",
     "Vec",
+    "ViewOperand",
     "describe",
     "kind_of",
     "same",
 ]
+
+
+class Slots(dict[Path, ir.Slot]):
+    """The places in the launch record, by where in the world their values are found."""
+
+    def at(self, path: Path, type: Scalar | ArrayType) -> ir.Slot:
+        """The place for what is at a path: a new one, if there is none."""
+        if path not in self:
+            self[path] = ir.Slot(len(self), type, str(path))
+        return self[path]
+
+
+class DefiningScope(Protocol):
+    """Where a function is defined inside of the kernel: a frame."""
+
+    def captured(self, node: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
+        """What a function that is defined here uses of the names here and around."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +67,15 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ViewOperand:
     """Something in the world. Looking at it is a read, so that is done as late as possible."""
 
     view: View
-    lowering: Lowering
+    slots: Slots
 
-    def then(self, view: View) -> Place:
+    def then(self, view: View) -> ViewOperand:
         """Something that was reached from here."""
-        return Place(view, self.lowering)
+        return ViewOperand(view, self.slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +87,16 @@ class Value:
     @property
     def type(self) -> Scalar:
         """The number's type."""
-        found = self.expr.type
-        assert isinstance(found, Scalar)
-        return found
+        type = self.expr.type
+        assert isinstance(type, Scalar)
+        return type
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf:
     """An array of the run; `view` is where it was found, if it is a whole one."""
 
-    array: ir.Array
+    array: ir.ArrayRef
     view: View | None = None
 
 
@@ -119,13 +136,13 @@ class Closure:
     """A function or lambda that is defined inside of the kernel."""
 
     node: ast.FunctionDef | ast.Lambda
-    frame: Frame
+    scope: DefiningScope
     defaults: Mapping[str, Operand]
 
     @property
     def captured(self) -> dict[str, Operand]:
         """What it uses of the names around it, and what it was given when it was defined."""
-        return {**self.frame.captured(self.node), **self.defaults}
+        return {**self.scope.captured(self.node), **self.defaults}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +160,7 @@ class Named:
     items: Mapping[str, Operand]
 
 
-Operand: TypeAlias = Known | Place | Value | ArrayOf | Vec | Items | Named | Closure | Unset
+Operand: TypeAlias = Known | ViewOperand | Value | ArrayOf | Vec | Items | Named | Closure | Unset
 
 
 def same(left: Operand, right: Operand) -> bool:
@@ -160,7 +177,7 @@ def _same(left: Operand, right: Operand, around: frozenset[ast.AST]) -> bool:
     match left, right:
         case Known(a), Known(b):
             return a is b or (type(a) is type(b) and fingerprint_or_id(a) == fingerprint_or_id(b))
-        case Place(a), Place(b):
+        case ViewOperand(a), ViewOperand(b):
             return bool(a.path == b.path)
         case Items(a, is_list), Items(b, other):
             pairs = zip(a, b, strict=False)
@@ -201,7 +218,7 @@ def describe(operand: Operand) -> str:
             if isinstance(value, bool | int | float | str):
                 return f"{name} ({value!r})"
             return "None" if value is None else name
-        case Place(view):
+        case ViewOperand(view):
             return f"{view.path} ({kind_of(view.peek())})"
         case Value():
             return str(operand.type)

@@ -1,4 +1,4 @@
-"""The kernel's own function in, the whole program out: parameters, body, results."""
+"""Lowers the kernel's own function: parameters, body, results."""
 
 from __future__ import annotations
 
@@ -10,25 +10,34 @@ from typing import Final
 from whorl.errors import KernelError
 from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.kernels import ir
-from whorl.kernels.source import source_tree
+from whorl.kernels.function_source import source_tree
 from whorl.kernels.types import is_scalar_value
 from whorl.late import dataclass
 from whorl.lazy import logger
 from whorl.reads import Inputs, Path
 
-from .annotations import parameter
+from .annotated_types import parameter
 from .arithmetic import NotPossible, cast, scalar_type
-from .expressions import looked_at
-from .frame import Frame, Jump, Lowering
-from .graphs import note_checkpoints
+from .expressions import EXPRESSIONS
+from .followed_calls import call
+from .frame import Frame, Jump, Lowering, Syntax
+from .graphs import note_checkpoints, with_statement
+from .joins import merge
+from .loops import for_loop, while_loop
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
-from .statements import block, merge
-from .values import is_scalar, number
+from .run_values import is_scalar, number, resolve
+from .statements import STATEMENTS, assignment_expression, block
 
 __all__ = ["Lowered", "lower"]
 
 log = logger("whorl.kernels")
 _ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+SYNTAX: Final = Syntax(
+    {**EXPRESSIONS, ast.Call: call, ast.NamedExpr: assignment_expression},
+    {**STATEMENTS, ast.For: for_loop, ast.While: while_loop, ast.With: with_statement},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
     if code.function.__code__.co_flags & _ASYNC:
         raise _coroutine(code.function)
     source = source_tree(code.function)
-    lowering = Lowering(inputs, code.function.__name__, debug=debug)
+    lowering = Lowering(inputs, SYNTAX, code.function.__name__, debug=debug)
     frame = Frame(lowering, code, source, {})
     frame.at(source.tree)
     tree = source.tree
@@ -85,7 +94,8 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
         frame.refuse(frame.statement, "this is nested too deeply", "Split it into several.")
     for line in lowering.silent:
         log.warning("%s prints nothing without debug (debug=True, or WHORL_DEBUG=1)", line)
-    return Lowered(lowering.function, tuple(lowering.paths))
+    lowering.function.slots.extend(lowering.slots.values())
+    return Lowered(lowering.function, tuple(lowering.slots))
 
 
 def _body(frame: Frame, tree: ast.FunctionDef) -> None:
@@ -95,17 +105,17 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
         has_ended = block(frame, tree.body)
         if not has_ended:
             frame.returns.append(Jump(written, frame.names, Known(None)))
-    lowering.emit(ir.Scope(frame.leave, written))
+    lowering.emit(ir.Region(frame.leave, written))
     jumps = [
-        Jump(jump.block, {"return": looked_at(jump.value or Known(None))}) for jump in frame.returns
+        Jump(jump.block, {"return": resolve(jump.value or Known(None))}) for jump in frame.returns
     ]
     if not jumps:
         return
-    found = merge(frame, {}, jumps)["return"]
+    result = merge(frame, {}, jumps)["return"]
     at = next((jump.node for jump in reversed(frame.returns) if jump.node is not None), tree)
-    if isinstance(found, Unset):
-        frame.refuse(at, f"what is returned {found.reason}", found.remedy)
-    is_none = isinstance(found, Known) and found.value is None
+    if isinstance(result, Unset):
+        frame.refuse(at, f"what is returned {result.reason}", result.remedy)
+    is_none = isinstance(result, Known) and result.value is None
     if lowering.function.has_checkpoints and not is_none:
         frame.refuse(
             at,
@@ -113,7 +123,7 @@ def _body(frame: Frame, tree: ast.FunctionDef) -> None:
             "Write the result into an array that is passed in.",
         )
     try:
-        lowering.function.result = _result(frame, at, found)
+        lowering.function.result = _result(frame, at, result)
     except NotPossible as error:
         frame.refuse(at, error.reason, error.remedy)
 
@@ -124,7 +134,7 @@ def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
         case Known(None):
             return None
         case Items(items):
-            return tuple(_result(frame, at, looked_at(item)) for item in items)
+            return tuple(_result(frame, at, resolve(item)) for item in items)
         case Known(value) if isinstance(value, tuple | list):
             return tuple(_result(frame, at, Known(item)) for item in value)
         case Value(ir.Get(local)):

@@ -1,6 +1,6 @@
-"""Vectors with two names in, an error out where one of them is changed after a join copied it.
+"""Refuses to change a vector that has two names after a join copied it.
 
-A small vector is a variable. Where ways come together and a name stands for different vectors,
+A small vector is a variable. Where branches meet and a name stands for different vectors,
 the join copies them into one. In Python the name would go on standing for the very vector that
 another name may have, and a change of one would be seen in the other. So both the copy and
 what it was copied from may be read from then on, but not changed, unless no other name is left.
@@ -30,21 +30,20 @@ def vectors_in(operands: Iterable[Operand]) -> Iterator[ir.Local]:
 
 
 def copied(
-    frame: Frame, found: Operand, operand: Operand, others: Iterable[Operand], *labels: str
+    frame: Frame, variable: Operand, operand: Operand, others: Iterable[Operand], *labels: str
 ) -> None:
     """Take note that a join makes `found` of `operand`, while others keep what they stand for.
 
     `labels` are those of loops that the join belongs to, beside those that are around.
     """
-    news = set(vectors_in([found]))
+    news = set(vectors_in([variable]))
     olds = set(vectors_in([operand])) - news
     if not olds:
         return
     alive = set(vectors_in(others))
-    caller = frame.caller
-    while caller is not None:
-        alive.update(vectors_in(caller.names.values()))
-        caller = caller.caller
+    for caller in frame.callers:
+        if caller is not frame:
+            alive.update(vectors_in(caller.names.values()))
     if olds.isdisjoint(alive):
         return
     lowering = frame.lowering
@@ -63,15 +62,12 @@ def note_change(frame: Frame, node: ast.AST, vec: Vec) -> None:
 
 
 def _labels(frame: Frame) -> Iterator[str]:
-    around: Frame | None = frame
-    while around is not None:
-        yield from (loop.leave for loop in around.loops)
-        around = around.caller
+    return (loop.leave for around in frame.callers for loop in around.loops)
 
 
 def _refuse(frame: Frame, node: ast.AST) -> None:
     frame.refuse(
         node,
-        "a vector that has two names is changed, and one of them is another vector on another way",
+        "a vector with two names is changed, and one of them is another vector in another branch",
         "Make a vector of its own before: v = v.copy().",
     )

@@ -1,39 +1,40 @@
-"""A Python statement in, statements of the program out: one function per kind, by a table."""
+"""Lowers Python statements: one function per kind, by a table."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
 
-from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
-from .arithmetic import OPERATORS, NotPossible, cast, compare, scalar_type, unary
+from .annotated_types import annotated
+from .arithmetic import OPERATORS, cast, compare, scalar_type
 from .expressions import (
     apply,
     closure,
     condition,
+    errors_at,
     expression,
-    held,
     index_operands,
-    looked_at,
     number_at,
     parts,
-    settled,
+    resolved,
+    snapshot,
 )
 from .frame import Frame, Jump, Loop
-from .joins import Apart, all_at_once, join, new_variable, settings
-from .operands import ArrayOf, Items, Known, Operand, Place, Unset, Value, Vec, describe
-from .sharing import copied, note_change
+from .joins import merge
+from .operands import ArrayOf, Items, Known, Operand, Value, Vec, ViewOperand, describe
+from .run_values import decide, is_scalar, resolve
+from .sharing import note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
-from .values import Undecided, decide, is_scalar
 
-__all__ = ["assign", "block", "merge"]
+__all__ = ["STATEMENTS", "assign", "assignment_expression", "block"]
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Try: ("try", "Kernels raise nothing; check before."),
@@ -52,21 +53,13 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
     """Lower statements; whether control never comes to their end."""
     for statement in body:
         frame.at(statement)
-        lower = STATEMENTS.get(type(statement))
+        lower = frame.lowering.syntax.statements.get(type(statement))
         if lower is None:
             what, remedy = UNSUPPORTED.get(type(statement), (type(statement).__name__, ""))
             frame.refuse(statement, f"{what} is not supported in a kernel", remedy)
-        try:
+        with errors_at(frame, statement):
             if lower(frame, statement):
                 return True
-        except (NotPossible, Undecided) as error:
-            frame.refuse(statement, error.reason, error.remedy)
-        except UnsupportedRead as error:
-            raise frame.source.error(
-                statement,
-                f"{error.path} is a {error.type_name} that cannot be read: {error.reason}",
-                "Pass what counts of it as an argument: a number, an array.",
-            ) from error  # fmt: skip
     return False
 
 
@@ -76,7 +69,7 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
 def _assign(frame: Frame, node: ast.Assign) -> bool:
     operand = expression(frame, node.value)
     if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
-        operand = held(frame, operand)
+        operand = snapshot(frame, operand)
     for target in node.targets:
         assign(frame, target, operand)
     return False
@@ -108,14 +101,14 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr, name))
         case Items(items):
-            found = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
-            return operand.with_items(found)
+            parts = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
+            return operand.with_items(parts)
     return operand
 
 
 def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Operand) -> None:
     # The numbers of a vector are taken out before one is set; rows of a matrix stay what they are.
-    items = [held(frame, item) for item in parts(frame, node, operand)]
+    items = [snapshot(frame, item) for item in parts(frame, node, operand)]
     starred = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if starred:
         i = starred[0]
@@ -134,9 +127,9 @@ def store(
     frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any], value: Operand
 ) -> None:
     """Set an element, a component, or a whole part."""
-    if isinstance(owner, Place) and isinstance(owner.view.peek(), np.ndarray):
+    if isinstance(owner, ViewOperand) and isinstance(owner.view.peek(), np.ndarray):
         owner = decide(owner)
-    value = looked_at(value)
+    value = resolve(value)
     match owner:
         case ArrayOf(array):
             check_writeable(frame, node, array)
@@ -164,19 +157,19 @@ def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
     if vec.local in frame.lowering.outside:
         frame.refuse(
             node,
-            "a vector from outside of prange is changed inside: all rounds would share it",
+            "a vector from outside of prange is changed inside: all iterations would share it",
             "Copy it inside of the loop, or use an array and atomics.",
         )
 
 
 def _store_into(
-    frame: Frame, node: ast.Subscript, array: ir.Array, indices: list[Any], value: Operand
+    frame: Frame, node: ast.Subscript, array: ir.ArrayRef, indices: list[Any], value: Operand
 ) -> None:
     part = array_part(frame, node, array, indices)
     if isinstance(part, Value):
         assert isinstance(part.expr, ir.Element)
         number = cast(number_at(frame, node, value), array.type.element)
-        frame.lowering.emit(ir.Store(part.expr, number))
+        frame.lowering.emit(ir.SetElement(part.expr, number))
         return
     assert isinstance(part, ArrayOf)
     if isinstance(value, Items):
@@ -194,56 +187,50 @@ def _store_into(
     )
 
 
-def _store_vector(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
-    kept = vectors.copy_of(frame, value)
-    if frame.lowering.debug:
-        _check_shape(frame, node, array, value)
-    places: list[tuple[int, ...]] = [()]
-    for extent in value.shape:
-        places = [(*place, i) for place in places for i in range(extent)]
-    for place in places:
-        indices = [Known(i) for i in place]
-        component = vectors.component_of(frame, node, kept, indices)
-        element = element_of(frame, node, array, indices)
-        frame.lowering.emit(ir.Store(element, cast(component, array.type.element)))
-
-
-def _check_shape(frame: Frame, node: ast.AST, array: ir.Array, value: Vec) -> None:
+def _store_vector(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: Vec) -> None:
+    copy = vectors.copy_of(frame, value)
     for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
         text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
-        site = frame.lowering.site("ValueError", text, frame.line(node))
-        fits = compare("eq", extent, ir.Const(WEAK_INT, size))
-        fail_unless(frame, fits, ir.Raise(site, (extent,)))
+        site = frame.check(node, "ValueError", text)
+        fail_unless(frame, compare("eq", extent, ir.Const(WEAK_INT, size)), site, extent)
+    for place in product(*map(range, value.shape)):
+        indices = [Known(i) for i in place]
+        component = vectors.component_of(frame, node, copy, indices)
+        element = element_of(frame, node, array, indices)
+        frame.lowering.emit(ir.SetElement(element, cast(component, array.type.element)))
 
 
-def _fill(frame: Frame, node: ast.AST, array: ir.Array, value: ir.Expr) -> None:
+def _fill(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: ir.Expr) -> None:
     lowering = frame.lowering
     value = lowering.keep(cast(value, array.type.element))
     counts = [ir.Local(f"i{axis}", WEAK_INT) for axis in range(array.type.ndim)]
     indices = [Value(ir.Get(count)) for count in counts]
-    inner: ir.Block = [ir.Store(element_of(frame, node, array, indices), value)]
+    inner: ir.Block = [ir.SetElement(element_of(frame, node, array, indices), value)]
     for count, extent in zip(reversed(counts), reversed(array.extents), strict=True):
-        zero, one = ir.Const(WEAK_INT, 0), ir.Const(WEAK_INT, 1)
-        inner = [ir.For(lowering.label("fill"), count, zero, extent, one, inner)]
+        inner = [ir.For(lowering.label("fill"), count, ir.ZERO, extent, ir.ONE, inner)]
     for statement in inner:
         lowering.emit(statement)
 
 
 def _annassign(frame: Frame, node: ast.AnnAssign) -> bool:
-    from .annotations import annotated
-
-    if node.value is None:
-        return False
-    operand = annotated(frame, node.annotation, settled(frame, node.value))
-    assign(frame, node.target, operand)
+    if node.value is not None:
+        operand = annotated(frame, node.annotation, resolved(frame, node.value))
+        assign(frame, node.target, operand)
     return False
+
+
+def assignment_expression(frame: Frame, node: ast.NamedExpr) -> Operand:
+    """`(name := value)`."""
+    operand = resolved(frame, node.value)
+    assign(frame, node.target, operand)
+    return frame.names[node.target.id]
 
 
 def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
     match node.target:
         case ast.Name(name):
             read = ast.copy_location(ast.Name(name, ast.Load()), node.target)
-            left = looked_at(expression(frame, read))
+            left = resolved(frame, read)
             if frame.lowering.is_in_prange and isinstance(left, ArrayOf) and is_scalar(left):
                 _update(frame, node, ir.Element(left.array, (), ()), f"{name}[()]")
                 return False
@@ -258,35 +245,35 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                         node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
                     )
                 element = Value(ir.Element(left.array, (), ()))
-                made = _in_place(frame, node, element, right, f"{name}[()]")
-                _set_element(frame, node, left, made)
+                result = _in_place(frame, node, element, right, f"{name}[()]")
+                _set_element(frame, node, left, result)
                 return False
             if isinstance(left, Items) and left.is_list:
                 frame.refuse(node, "a list cannot be changed in a kernel", "Write a = a + [...].")
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
-            kept = [_held_index(frame, index) for index in indices]
-            found = subscript(frame, node.target, owner, kept)
-            target = found.expr if isinstance(found, Value) else None
+            keys = [_snapshot_of_index(frame, index) for index in indices]
+            element_operand = subscript(frame, node.target, owner, keys)
+            target = element_operand.expr if isinstance(element_operand, Value) else None
             if frame.lowering.is_in_prange and isinstance(target, ir.Element):
                 _update(frame, node, target)
                 return False
-            read_target = held(frame, found)
+            read_target = snapshot(frame, element_operand)
             right = expression(frame, node.value)
             if isinstance(read_target, Vec):
                 written = ast.unparse(node.target)
-                made = _in_place(frame, node, read_target, right, written)
+                result = _in_place(frame, node, read_target, right, written)
             else:
-                made = apply(frame, node, node.op, read_target, right)
-            store(frame, node.target, owner, kept, made)
+                result = apply(frame, node, node.op, read_target, right)
+            store(frame, node.target, owner, keys, result)
         case _:
-            assign(frame, node.target, Known(None))  # says why not
+            assign(frame, node.target, Known(None))  # which raises the error
     return False
 
 
 def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = "") -> None:
-    """Change an element that other rounds of prange may change at the same time.
+    """Change an element that other iterations of prange may change at the same time.
 
     An array that has a name itself, and no dimensions, keeps its type as NumPy keeps it.
     """
@@ -295,14 +282,14 @@ def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = 
     old = ir.Local("old", element.type)
     lowering.emit(ir.Set(old, element))
     left = Value(ir.Get(old))
-    right = held(frame, looked_at(expression(frame, node.value)))
+    right = snapshot(frame, resolved(frame, node.value))
     body: ir.Block = []
     with lowering.writing(body):
         if name:
-            made = _in_place(frame, node, left, right, name)
+            result = _in_place(frame, node, left, right, name)
         else:
-            made = apply(frame, node, node.op, left, right)
-        value = cast(number_at(frame, node, looked_at(made)), element.type)
+            result = apply(frame, node, node.op, left, right)
+        value = cast(number_at(frame, node, resolve(result)), element.type)
     lowering.emit(ir.Update(element, old, body, value))
 
 
@@ -310,16 +297,16 @@ def _in_place(
     frame: Frame, node: ast.AugAssign, left: Operand, right: Operand, into: str
 ) -> Operand:
     """What an operator makes of numbers that keep their type: refused if NumPy would not cast."""
-    made = apply(frame, node, node.op, left, right)
-    found, to = _element(frame, node, made), _element(frame, node, left)
-    if not np.can_cast(found.dtype, to.dtype, "same_kind"):
+    result = apply(frame, node, node.op, left, right)
+    source, to = _element(frame, node, result), _element(frame, node, left)
+    if not np.can_cast(source.dtype, to.dtype, "same_kind"):
         instead = ast.unparse(ast.BinOp(node.target, node.op, node.value))
         frame.refuse(
             node,
-            f"`{_sign(node.op)}=` in place would put {found} into {to}, as NumPy refuses to",
-            f"Make {ast.unparse(node.target)} one of {found}, or write {into} = {instead}.",
+            f"`{_sign(node.op)}=` in place would put {source} into {to}, as NumPy refuses to",
+            f"Make {ast.unparse(node.target)} one of {source}, or write {into} = {instead}.",
         )
-    return made
+    return result
 
 
 def _element(frame: Frame, node: ast.AST, operand: Operand) -> Scalar:
@@ -337,13 +324,13 @@ def _set_element(frame: Frame, node: ast.AST, owner: ArrayOf, value: Operand) ->
     array = owner.array
     check_writeable(frame, node, array)
     number = cast(number_at(frame, node, value), array.type.element)
-    frame.lowering.emit(ir.Store(ir.Element(array, (), ()), number))
+    frame.lowering.emit(ir.SetElement(ir.Element(array, (), ()), number))
 
 
-def _held_index(frame: Frame, index: Any) -> Any:
+def _snapshot_of_index(frame: Frame, index: Any) -> Any:
     if isinstance(index, tuple):
-        return tuple(None if side is None else held(frame, side) for side in index)
-    return held(frame, index)
+        return tuple(None if side is None else snapshot(frame, side) for side in index)
+    return snapshot(frame, index)
 
 
 # -- control ----------------------------------------------------------------------------
@@ -368,57 +355,10 @@ def _if(frame: Frame, node: ast.If) -> bool:
     return not jumps
 
 
-def merge(
-    frame: Frame,
-    before: dict[str, Operand],
-    jumps: list[Jump],
-    around: dict[str, Operand] | None = None,
-) -> dict[str, Operand]:
-    """The names where several ways come together; each way sets what it has to.
-
-    `around` are names that live on beside those of the ways.
-    """
-    if not jumps:
-        return before
-    if len(jumps) == 1:
-        return jumps[0].names
-    names: dict[str, Operand] = {}
-    changed = [name for jump in jumps for name in jump.names]
-    pairs: list[Any] = [[] for _ in jumps]
-    for name in dict.fromkeys(changed):
-        operands = [jump.names.get(name) for jump in jumps]
-        names[name] = _merged(name, operands, pairs)
-        if isinstance(names[name], Vec | Items):
-            for jump in jumps:
-                others = [each for other, each in jump.names.items() if other != name]
-                others += (around or {}).values()
-                copied(frame, names[name], jump.names[name], others)
-    for jump, settings_of_jump in zip(jumps, pairs, strict=True):
-        jump.set(*all_at_once(settings_of_jump))
-    return names
-
-
-def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Operand:
-    there = [operand for operand in operands if operand is not None]
-    for operand in there:
-        if isinstance(operand, Unset):
-            return operand
-    if len(there) < len(operands):
-        return Unset("has a value on some ways to here, but not on all")
-    try:
-        template = join(there)
-    except Apart as error:
-        return Unset(str(error), error.remedy)
-    found = new_variable(template, name)
-    for each, operand in zip(pairs, there, strict=True):
-        each.extend(settings(found, operand))
-    return found
-
-
 def _return(frame: Frame, node: ast.Return) -> bool:
     operand: Operand = Known(None)
     if node.value is not None:
-        operand = held(frame, settled(frame, node.value))
+        operand = snapshot(frame, resolved(frame, node.value))
     for loop in frame.loops:
         if loop.is_parallel:
             _refuse_jump(frame, node, "return", loop)
@@ -431,7 +371,7 @@ def _return(frame: Frame, node: ast.Return) -> bool:
 def _refuse_jump(frame: Frame, node: ast.AST, what: str, loop: Loop) -> None:
     if loop.kind == "section":
         frame.refuse(node, f"{what} out of a parallel section", "The others may still run.")
-    frame.refuse(node, f"{what} inside of prange", "The rounds run at the same time.")
+    frame.refuse(node, f"{what} inside of prange", "The iterations run at the same time.")
 
 
 def _break(frame: Frame, node: ast.Break) -> bool:
@@ -464,7 +404,7 @@ def _expr(frame: Frame, node: ast.Expr) -> bool:
         return False
     operand = expression(frame, node.value)
     if isinstance(operand, Value):
-        held(frame, operand)
+        snapshot(frame, operand)
     return False
 
 
@@ -474,16 +414,14 @@ def _assert(frame: Frame, node: ast.Assert) -> bool:
     test = condition(frame, node.test)
     message = "assertion failed"
     if node.msg is not None:
-        said = settled(frame, node.msg)
-        if isinstance(said, Known):
-            message = str(said.value).replace("{", "{{").replace("}", "}}")
-    site = frame.lowering.site("AssertionError", message, frame.line(node))
-    fail: ir.Block = [ir.Raise(site, ())]
-    if isinstance(test, Known):
-        if not test.value:
-            frame.lowering.emit(fail[0])
-        return False
-    frame.lowering.emit(ir.If(unary("not", test), fail, []))
+        text = resolved(frame, node.msg)
+        if isinstance(text, Known):
+            message = str(text.value).replace("{", "{{").replace("}", "}}")
+    site = frame.check(node, "AssertionError", message)
+    if not isinstance(test, Known):
+        fail_unless(frame, test, site)
+    elif not test.value:
+        frame.lowering.emit(ir.Raise(site, ()))
     return False
 
 
@@ -494,24 +432,6 @@ def _functiondef(frame: Frame, node: ast.FunctionDef) -> bool:
     return False
 
 
-def _for(frame: Frame, node: ast.For) -> bool:
-    from .loops import for_loop
-
-    return for_loop(frame, node)
-
-
-def _while(frame: Frame, node: ast.While) -> bool:
-    from .loops import while_loop
-
-    return while_loop(frame, node)
-
-
-def _with(frame: Frame, node: ast.With) -> bool:
-    from .graphs import with_statement
-
-    return with_statement(frame, node)
-
-
 STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
     ast.AnnAssign: _annassign,
     ast.Assert: _assert,
@@ -520,11 +440,8 @@ STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
     ast.Break: _break,
     ast.Continue: _continue,
     ast.Expr: _expr,
-    ast.For: _for,
     ast.FunctionDef: _functiondef,
     ast.If: _if,
     ast.Pass: lambda frame, node: False,
     ast.Return: _return,
-    ast.While: _while,
-    ast.With: _with,
 }

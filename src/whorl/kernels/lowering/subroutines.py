@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whorl.kernels import ir
-from whorl.kernels.walk import statements_in
+from whorl.kernels.ir_walk import statements_in
 from whorl.late import dataclass
 
 from .frame import Frame
@@ -22,19 +22,19 @@ from .operands import (
     Items,
     Known,
     Operand,
-    Place,
     Value,
     Vec,
+    ViewOperand,
     fingerprint_or_id,
 )
 
-__all__ = ["LARGE", "Made", "outlined"]
+__all__ = ["LARGE", "Outlined", "outlined"]
 
 LARGE: Final = 60  # statements
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Outlined:
     """A subroutine, and what its calls return: operands over its own result variables."""
 
     subroutine: ir.Subroutine
@@ -70,12 +70,14 @@ def outlined(
         inner.names.update(inside)
         inner.path = [-1, number]
         lowering.subroutines[key] = _made(inner, f"{tree_name(tree)}_{number}", params, run)
-    made = lowering.subroutines[key]
-    if made is None:
+    outlined_call = lowering.subroutines[key]
+    if outlined_call is None:
         return None
-    renamed = {local: ir.Local(local.name, local.type) for local in made.subroutine.results}
-    lowering.emit(ir.Call(made.subroutine, tuple(args), tuple(renamed.values())))
-    return _renamed(made.returned, renamed)
+    renamed = {
+        local: ir.Local(local.name, local.type) for local in outlined_call.subroutine.results
+    }
+    lowering.emit(ir.SubroutineCall(outlined_call.subroutine, tuple(args), tuple(renamed.values())))
+    return _renamed(outlined_call.returned, renamed)
 
 
 def tree_name(tree: ast.AST) -> str:
@@ -85,26 +87,26 @@ def tree_name(tree: ast.AST) -> str:
 
 def _made(
     inner: Frame, name: str, params: list[ir.Local], run: Callable[[], Operand]
-) -> Made | None:
+) -> Outlined | None:
     """The subroutine, lowered; None if it has checkpoints, or returns what cannot be."""
     lowering = inner.lowering
     body: ir.Block = []
     outside, lowering.outside = lowering.outside, set()
     try:
         with lowering.writing(body):
-            found = run()
+            result = run()
             results: list[ir.Local] = []
             try:
-                returned = _returned(found, results, lowering.emit)
+                returned = _returned(result, results, lowering.emit)
             except _NotPassed:
                 return None
     finally:
         lowering.outside = outside
     if any(isinstance(each, ir.Checkpoint) for each in statements_in(body)):
         return None  # a launch is resumed in the kernel's own function
-    made = ir.Subroutine(name, tuple(params), body, tuple(results))
-    lowering.function.subroutines.append(made)
-    return Made(made, returned)
+    subroutine = ir.Subroutine(name, tuple(params), body, tuple(results))
+    lowering.function.subroutines.append(subroutine)
+    return Outlined(subroutine, returned)
 
 
 def _passed(
@@ -120,7 +122,7 @@ def _passed(
     match operand:
         case Known(value):
             return operand, ("known", type(value), fingerprint_or_id(value))
-        case Place(view):
+        case ViewOperand(view):
             return operand, ("place", view.path)
         case Value(expr):
             inside = new_variable(OneScalar(operand.type), name)
@@ -131,18 +133,15 @@ def _passed(
             variable = new_variable(OneArray(array.type), name)
             assert isinstance(variable, ArrayOf)
             into = variable.array
-            places = (into.base, *into.extents, *(into.strides or ()))
-            for place, expr in zip(
-                places, (array.base, *array.extents, *(array.strides or ())), strict=True
-            ):
+            for place, expr in zip(into.parts, array.parts, strict=True):
                 parameter(place, expr)
-            seen = ir.Array(into.type, into.base, into.extents, into.strides, array.path)
+            seen = ir.ArrayRef(into.type, into.base, into.extents, into.strides, array.path)
             where = None if view is None else view.path
             return ArrayOf(seen, view), ("array", array.type, array.path, where)
         case Items(items):
-            found = [_passed(item, f"{name}.{i}", params, args) for i, item in enumerate(items)]
-            said = ("items", operand.is_list, *(part for _, part in found))
-            return operand.with_items(each for each, _ in found), said
+            passed = [_passed(item, f"{name}.{i}", params, args) for i, item in enumerate(items)]
+            key = ("items", operand.is_list, *(part for _, part in passed))
+            return operand.with_items(each for each, _ in passed), key
     raise _NotPassed
 
 
@@ -150,7 +149,7 @@ def _returned(
     operand: Operand, results: list[ir.Local], emit: Callable[[ir.Stmt], None]
 ) -> Operand:
     match operand:
-        case Known() | Place():
+        case Known() | ViewOperand():
             return operand
         case Value(expr):
             local = ir.Local("result", expr.type)

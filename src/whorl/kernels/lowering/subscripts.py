@@ -1,4 +1,4 @@
-"""Something indexed and the indices in, an element, a part of an array, or an item out."""
+"""Lowers subscripts: an element, a part of an array, or an item."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ from whorl.late import replace
 from whorl.reads.view import AbsentRead
 
 from . import vectors
-from .arithmetic import cast, scalar_type
+from .arithmetic import scalar_type
 from .frame import Frame
-from .operands import ArrayOf, Items, Known, Named, Operand, Place, Value, Vec, describe
-from .values import array_strides, decide, is_scalar, number
+from .operands import ArrayOf, Items, Known, Named, Operand, Value, Vec, ViewOperand, describe
+from .run_values import decide, is_scalar, number
 
 __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
-
-ZERO = ir.Const(WEAK_INT, 0)
-ONE = ir.Const(WEAK_INT, 1)
 
 
 def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any]) -> Operand:
     """What an index leads to. A slice is a triple of operands or None."""
-    if isinstance(owner, Place):
+    if isinstance(owner, ViewOperand):
         if isinstance(owner.view.peek(), np.ndarray):
             owner = decide(owner)
         else:
@@ -50,24 +47,26 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
 
 def spread(indices: list[Any]) -> list[Any]:
     """Indices with tuples of indices written out."""
-    found: list[Any] = []
+    indices_out: list[Any] = []
     for index in indices:
         match index:
             case Items(items) if not index.is_list:  # a list would choose several elements
-                found += spread(list(items))
+                indices_out += spread(list(items))
             case Known(value) if isinstance(value, tuple):
-                found += [Known(item) for item in value]
-            case Place(view) if isinstance(view.peek(), tuple):
-                found += [index.then(view.item(i)) for i in range(view.len())]
+                indices_out += [Known(item) for item in value]
+            case ViewOperand(view) if isinstance(view.peek(), tuple):
+                indices_out += [index.then(view.item(i)) for i in range(view.len())]
             case _:
-                found.append(index)
-    return found
+                indices_out.append(index)
+    return indices_out
 
 
 # -- items of tuples, lists and dicts ---------------------------------------------------
 
 
-def _item_of_place(frame: Frame, node: ast.Subscript, owner: Place, indices: list[Any]) -> Operand:
+def _item_of_place(
+    frame: Frame, node: ast.Subscript, owner: ViewOperand, indices: list[Any]
+) -> Operand:
     value = owner.view.peek()
     key = _known_key(indices)
     if key is None:
@@ -103,7 +102,7 @@ _RUN = object()
 
 def _known_index(operand: Operand) -> Any:
     """The value of an index, or _RUN if only the run knows it."""
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         operand = decide(operand)
     match operand:
         case Known(value):
@@ -123,10 +122,10 @@ def _item(frame: Frame, node: ast.Subscript, owner: Items, indices: list[Any]) -
             "Make it a vector: whorl.vec(...) can be indexed by any int.",
         )
     try:
-        found = owner.items[key.value]
+        item = owner.items[key.value]
     except (TypeError, IndexError, ValueError) as error:
         frame.refuse(node, f"this raises {type(error).__name__}: {error}")
-    return owner.with_items(found) if isinstance(found, tuple) else found
+    return owner.with_items(item) if isinstance(item, tuple) else item
 
 
 def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[Any]) -> Operand:
@@ -150,30 +149,20 @@ def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[
 # -- elements and parts of arrays -------------------------------------------------------
 
 
-def index_of(frame: Frame, node: ast.AST, operand: Operand) -> ir.Expr:
-    """An index as a 64-bit integer."""
-    if not is_scalar(operand) or not scalar_type(number(operand)).is_integer:
-        remedy = "Convert it with int(...)." if is_scalar(operand) else "Write a loop over indices."
-        frame.refuse(node, f"an index is an int, not {describe(operand)}", remedy)
-    return cast(number(operand), WEAK_INT)
-
-
-def element_of(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Element:
+def element_of(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> ir.Element:
     """One element of an array."""
-    exprs = tuple(index_of(frame, node, index) for index in indices)
+    exprs = tuple(vectors.index_of(frame, node, index) for index in indices)
     unsigned = tuple(
         is_scalar(index) and scalar_type(number(index)).kind == "u" for index in indices
     )
     site = -1
-    if frame.lowering.debug and exprs:
-        text = (
-            f"index {{}} is out of bounds for axis {{}} of {array.path or 'an array'}, of size {{}}"
-        )
-        site = frame.lowering.site("IndexError", text, frame.line(node))
+    if exprs:
+        text = f"index {{}} is out of bounds for axis {{}} of {array.path or 'an array'}"
+        site = frame.check(node, "IndexError", f"{text}, of size {{}}")
     return ir.Element(array, exprs, unsigned, site)
 
 
-def check_writeable(frame: Frame, node: ast.AST, array: ir.Array) -> None:
+def check_writeable(frame: Frame, node: ast.AST, array: ir.ArrayRef) -> None:
     """Refuse to write into an array that is read-only."""
     if not array.type.writeable:
         frame.refuse(
@@ -183,7 +172,7 @@ def check_writeable(frame: Frame, node: ast.AST, array: ir.Array) -> None:
         )
 
 
-def array_part(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> Operand:
+def array_part(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> Operand:
     """An element, or the part of an array that some indices leave."""
     indices = _without_ellipsis(indices, array.type.ndim)
     if len(indices) > array.type.ndim:
@@ -205,13 +194,13 @@ def _without_ellipsis(indices: list[Any], ndim: int) -> list[Any]:
     return indices
 
 
-def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> ir.Array:
+def _slice(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> ir.ArrayRef:
     """A part of an array, as NumPy would: a view of the same memory."""
     keep = frame.lowering.keep
-    strides = [keep(stride) for stride in array_strides(array)]
-    offset: ir.Expr = ZERO
+    strides = [keep(stride) for stride in array.all_strides]
+    offset: ir.Expr = ir.ZERO
     extents: list[ir.Expr] = []
-    kept: list[ir.Expr] = []
+    strides_kept: list[ir.Expr] = []
     chosen: list[ir.Expr | None] = []
     indices = indices + [(None, None, None)] * (array.type.ndim - len(indices))
     for axis, (index, extent, stride) in enumerate(
@@ -220,31 +209,32 @@ def _slice(frame: Frame, node: ast.AST, array: ir.Array, indices: list[Any]) -> 
         if isinstance(index, tuple):
             begin, length, step = _bounds(frame, node, index, extent)
             extents.append(length)
-            kept.append(keep(_times(stride, step)))
+            strides_kept.append(keep(_times(stride, step)))
             chosen.append(None)
         else:
-            asked = keep(index_of(frame, node, index))
-            begin = keep(wrapped(asked, extent))
-            chosen.append(asked)
-            if frame.lowering.debug:
-                text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
-                site = frame.lowering.site("IndexError", f"{text}, of size {{}}", frame.line(node))
-                inside = ir.Op("ult", WEAK_BOOL, (begin, extent))
-                fail_unless(frame, inside, ir.Raise(site, (asked, extent)))
+            written = keep(vectors.index_of(frame, node, index))
+            begin = keep(wrapped(written, extent))
+            chosen.append(written)
+            text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
+            inside = ir.Op("ult", WEAK_BOOL, (begin, extent))
+            site = frame.check(node, "IndexError", f"{text}, of size {{}}")
+            fail_unless(frame, inside, site, written, extent)
         offset = _plus(offset, _times(begin, stride))
     base = array.base
     if not _is_zero(offset):
         base = keep(ir.Op("offset", array.base.type, (array.base, offset)))
     layout = _layout_of_part(array.type.layout, indices)
     type = replace(array.type, ndim=len(extents), layout=layout)
-    strides_left = tuple(kept) if type.has_strides else None
+    strides_left = tuple(strides_kept) if type.has_strides else None
     part_of = (array, tuple(chosen))
-    return ir.Array(type, base, tuple(extents), strides_left, array.path, part_of)
+    return ir.ArrayRef(type, base, tuple(extents), strides_left, array.path, part_of)
 
 
-def fail_unless(frame: Frame, test: ir.Expr, fail: ir.Raise) -> None:
-    """End the launch where a test does not hold, in debug."""
-    frame.lowering.emit(ir.If(ir.Op("not", WEAK_BOOL, (test,)), [fail], []))
+def fail_unless(frame: Frame, test: ir.Expr, site: int, *values: ir.Expr) -> None:
+    """End the launch where a test does not hold, if there is a site: in debug."""
+    if site >= 0:
+        fail = ir.Raise(site, values)
+        frame.lowering.emit(ir.If(ir.Op("not", WEAK_BOOL, (test,)), [fail], []))
 
 
 def _layout_of_part(layout: str, indices: list[Any]) -> str:
@@ -271,7 +261,7 @@ def wrapped(index: ir.Expr, extent: ir.Expr) -> ir.Expr:
     """An index with negative ones counted from the end."""
     if isinstance(index, ir.Const):
         return index if index.value >= 0 else _plus(extent, index)
-    is_negative = ir.Op("lt", WEAK_BOOL, (index, ZERO))
+    is_negative = ir.Op("lt", WEAK_BOOL, (index, ir.ZERO))
     return ir.Op("select", WEAK_INT, (is_negative, _plus(index, extent), index))
 
 
@@ -288,36 +278,35 @@ def _bounds(
             frame.refuse(node, vectors.NO_STEP)
         step = key.value
     if lower is None and upper is None and step == 1:
-        return ZERO, extent, ONE
+        return ir.ZERO, extent, ir.ONE
 
     last = extent if step > 0 else _plus(extent, ir.Const(WEAK_INT, -1))
-    least = ZERO if step > 0 else ir.Const(WEAK_INT, -1)
+    least = ir.ZERO if step > 0 else ir.Const(WEAK_INT, -1)
 
     def clamped(operand: Operand | None, default: ir.Expr) -> ir.Expr:
         if operand is None:
             return default
-        found = keep(wrapped(keep(index_of(frame, node, operand)), extent))
-        low = ir.Op("max", WEAK_INT, (found, least))
+        index = keep(wrapped(keep(vectors.index_of(frame, node, operand)), extent))
+        low = ir.Op("max", WEAK_INT, (index, least))
         return keep(ir.Op("min", WEAK_INT, (low, last)))
 
-    begin = clamped(lower, ZERO if step > 0 else last)
+    begin = clamped(lower, ir.ZERO if step > 0 else last)
     end = clamped(upper, extent if step > 0 else ir.Const(WEAK_INT, -1))
-    room = ir.Op("sub", WEAK_INT, (end, begin) if step > 0 else (begin, end))
+    length = ir.Op("sub", WEAK_INT, (end, begin) if step > 0 else (begin, end))
     if abs(step) != 1:
-        rounded = _plus(room, ir.Const(WEAK_INT, abs(step) - 1))
-        room = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, abs(step))))
-    length = keep(ir.Op("max", WEAK_INT, (room, ZERO)))
-    return begin, length, ir.Const(WEAK_INT, step)
+        rounded = _plus(length, ir.Const(WEAK_INT, abs(step) - 1))
+        length = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, abs(step))))
+    return begin, keep(ir.Op("max", WEAK_INT, (length, ir.ZERO))), ir.Const(WEAK_INT, step)
 
 
-def transposed(array: ir.Array) -> ir.Array:
+def transposed(array: ir.ArrayRef) -> ir.ArrayRef:
     """The array with its axes in reverse."""
     layout = {"C": "F", "F": "C"}.get(array.type.layout, "strided")
     if array.type.ndim < 2:
         layout = array.type.layout
     strides = None if array.strides is None else array.strides[::-1]
     type = replace(array.type, layout=layout)
-    return ir.Array(type, array.base, array.extents[::-1], strides, array.path)
+    return ir.ArrayRef(type, array.base, array.extents[::-1], strides, array.path)
 
 
 def _is_zero(expr: ir.Expr) -> bool:
@@ -337,5 +326,5 @@ def _times(left: ir.Expr, right: ir.Expr) -> ir.Expr:
         if isinstance(one, ir.Const) and one.value == 1:
             return other
         if _is_zero(one):
-            return ZERO
+            return ir.ZERO
     return ir.Op("mul", WEAK_INT, (left, right))

@@ -14,8 +14,8 @@ from whorl.kernels.types import WEAK_INT, Scalar, VectorType, promote
 from .arithmetic import OPERATORS, NotPossible, as_float, binary, cast, scalar_type, unary
 from .frame import Frame
 from .joins import components, whole
-from .operands import Items, Known, Operand, Place, Value, Vec, describe
-from .values import decide, is_scalar, number
+from .operands import Items, Known, Operand, Value, Vec, ViewOperand, describe
+from .run_values import decide, is_scalar, number
 
 __all__ = [
     "ATTRIBUTES",
@@ -25,6 +25,7 @@ __all__ = [
     "cross",
     "dot",
     "filled",
+    "index_of",
     "norm",
     "part_of",
     "rows",
@@ -44,10 +45,10 @@ def new(frame: Frame, shape: tuple[int, ...], exprs: Sequence[ir.Expr], name: st
     for expr in exprs[1:]:
         together = promote(together, scalar_type(expr))
     local = ir.Local(name, VectorType(together.strong, shape))
-    made = whole(local)
-    for component, expr in zip(components(made), exprs, strict=True):
+    vector = whole(local)
+    for component, expr in zip(components(vector), exprs, strict=True):
         frame.lowering.emit(ir.SetComponent(component, cast(expr, together.strong)))
-    return made
+    return vector
 
 
 def vector_of(frame: Frame, items: Sequence[Operand], element: Scalar | None = None) -> Vec:
@@ -189,10 +190,10 @@ def dot(frame: Frame, left: Vec, right: Vec) -> Operand:
 
 
 def _sum(exprs: list[ir.Expr]) -> ir.Expr:
-    found = exprs[0]
+    total = exprs[0]
     for expr in exprs[1:]:
-        found = binary("add", found, expr)
-    return found
+        total = binary("add", total, expr)
+    return total
 
 
 def total(frame: Frame, vec: Vec) -> Operand:
@@ -225,23 +226,27 @@ def turned(vec: Vec) -> Vec:
 # -- parts ------------------------------------------------------------------------------
 
 
+def index_of(frame: Frame, node: ast.AST, operand: Operand) -> ir.Expr:
+    """An index as a 64-bit integer."""
+    if not is_scalar(operand) or not scalar_type(number(operand)).is_integer:
+        remedy = "Convert it with int(...)." if is_scalar(operand) else "Write a loop over indices."
+        frame.refuse(node, f"an index is an int, not {describe(operand)}", remedy)
+    return cast(number(operand), WEAK_INT)
+
+
 def component_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> ir.Component:
     """One component, by an index for each axis."""
     place: ir.Expr = ir.Const(WEAK_INT, vec.begin)
     for axis, (index, extent, step) in enumerate(zip(indices, vec.shape, vec.steps, strict=True)):
-        if not is_scalar(index) or not scalar_type(number(index)).is_integer:
-            frame.refuse(node, f"an index is an int, not {describe(index)}")
-        expr = cast(number(index), WEAK_INT)
+        expr = index_of(frame, node, index)
         if isinstance(expr, ir.Const):
-            found = int(expr.value)
-            if not -extent <= found < extent:
-                frame.refuse(node, f"index {found} is out of bounds for axis {axis} of {vec}")
-            expr = ir.Const(WEAK_INT, found % extent)
+            constant = int(expr.value)
+            if not -extent <= constant < extent:
+                frame.refuse(node, f"index {constant} is out of bounds for axis {axis} of {vec}")
+            expr = ir.Const(WEAK_INT, constant % extent)
         else:
-            site = -1
-            if frame.lowering.debug:
-                text = f"index {{0}} is out of bounds for axis {axis} of {describe(vec)}"
-                site = frame.lowering.site("IndexError", f"{text}, of size {{2}}", frame.line(node))
+            text = f"index {{0}} is out of bounds for axis {axis} of {describe(vec)}"
+            site = frame.check(node, "IndexError", f"{text}, of size {{2}}")
             expr = ir.Op("wrap", WEAK_INT, (expr, ir.Const(WEAK_INT, extent)), site)
         place = _added(place, expr, step)
     return ir.Component(vec.local, place)
@@ -277,16 +282,16 @@ def part_of(frame: Frame, node: ast.AST, vec: Vec, indices: list[Any]) -> Operan
             shape.append(len(places))
             steps.append(step * places.step)
         else:
-            found = _known_index(frame, node, index)
-            if not -extent <= found < extent:
-                frame.refuse(node, f"index {found} is out of bounds for axis {axis} of {vec}")
-            begin += range(extent)[found] * step
+            place = _known_index(frame, node, index)
+            if not -extent <= place < extent:
+                frame.refuse(node, f"index {place} is out of bounds for axis {axis} of {vec}")
+            begin += range(extent)[place] * step
     return Vec(vec.local, tuple(shape), begin, tuple(steps))
 
 
 def _known_index(frame: Frame, node: ast.AST, operand: Operand) -> int:
     """An index of a row or slice, which has to be known now."""
-    if isinstance(operand, Place):
+    if isinstance(operand, ViewOperand):
         operand = decide(operand)
     if is_scalar(operand) and not isinstance(operand, Known):
         frame.refuse(

@@ -12,7 +12,7 @@ from .indices import direct_indices
 from .prune import prune
 from .resume import resume
 from .updates import own_updates
-from .verify import verify
+from .verifier import verify
 
 __all__ = ["PASSES", "Pass", "run_passes"]
 
@@ -40,7 +40,7 @@ PASSES: Final = (
 def run_passes(
     function: ir.Function, seen: Callable[[str, ir.Function], None] = lambda name, function: None
 ) -> None:
-    """Run every pass; `seen` is told of the program after each, and of the one before: "lower"."""
+    """Run every pass; `seen` gets the program after each, and before the first: "lower"."""
     verify(function, "lower")
     seen("lower", function)
     for each in PASSES:

@@ -1,4 +1,4 @@
-"""A program in, the same with indices that are never negative marked as direct out.
+"""Marks the indices that are never negative as direct.
 
 A negative index counts from the end, which costs a comparison at every access. Most indices
 are loop counts, sums with constants, and extents: a lower bound of these is found without
@@ -8,8 +8,8 @@ looking at the run.
 from __future__ import annotations
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import blocks_of, statements_of
 from whorl.kernels.types import Scalar
-from whorl.kernels.walk import blocks_of, statements_of
 from whorl.late import replace
 
 __all__ = ["Bounds", "bounds_in", "direct_indices", "lower_bound"]
@@ -64,8 +64,8 @@ def _rises(step: ir.Expr) -> bool:
 
 
 def _is_at_least_zero(expr: ir.Expr, bounds: Bounds) -> bool:
-    found = lower_bound(expr, bounds)
-    return found is not None and found >= 0
+    bound = lower_bound(expr, bounds)
+    return bound is not None and bound >= 0
 
 
 def lower_bound(expr: ir.Expr, bounds: Bounds) -> int | None:
@@ -124,7 +124,7 @@ def _of_operation(name: str, args: tuple[ir.Expr, ...], low: list[int | None]) -
     return None
 
 
-# -- marking ----------------------------------------------------------------------------
+# -- the marks --------------------------------------------------------------------------
 
 
 def _mark(block: ir.Block, bounds: Bounds) -> None:
@@ -132,7 +132,7 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
         match statement:
             case ir.Set(_, value):
                 statement.value = _marked(value, bounds)
-            case ir.Store(element, value):
+            case ir.SetElement(element, value):
                 statement.element = _element(element, bounds)
                 statement.value = _marked(value, bounds)
             case ir.Atomic(_, element, value) | ir.Update(element, value=value):
@@ -152,7 +152,7 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
                 statement.values = tuple(_marked(value, bounds) for value in values)
             case ir.Yield(_, flag):
                 statement.flag = _element(flag, bounds)
-            case ir.Call(_, args):
+            case ir.SubroutineCall(_, args):
                 statement.args = tuple(_marked(arg, bounds) for arg in args)
         for inner in blocks_of(statement):
             _mark(inner, bounds)

@@ -1,9 +1,9 @@
-"""A program in, the same without statements that nothing can reach out."""
+"""Drops statements that nothing can reach."""
 
 from __future__ import annotations
 
 from whorl.kernels import ir
-from whorl.kernels.walk import blocks_of
+from whorl.kernels.ir_walk import blocks_of
 
 __all__ = ["prune"]
 
@@ -21,7 +21,7 @@ def _block(block: ir.Block) -> None:
             break
         for inner in blocks_of(statement):
             _block(inner)
-        if isinstance(statement, ir.Scope) and statement.body:
+        if isinstance(statement, ir.Region) and statement.body:
             last = statement.body[-1]
             if isinstance(last, ir.Leave) and last.label == statement.label:
                 statement.body.pop()

@@ -1,11 +1,11 @@
-"""A program with checkpoints in, the same with what each needs before it is resumed from out.
+"""Finds what has to be worked out again before a launch is resumed from each checkpoint.
 
 A launch that is resumed begins in the middle: it jumps to the block of a checkpoint. Arrays hold
 what they held, but variables are gone. What follows from the arguments alone (numbers that travel
 at launch, extents, constants) is worked out again on the way, by the very statements that have
 worked it out before. Any other variable that is used from there on is an error.
 
-Three looks at the program:
+Three walks over the program:
 
     live      which variables are used from each checkpoint on, before they are set: backwards;
               what sets a variable that is never used is dropped
@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import blocks_of, expressions_of, parts_of, set_in, statements_in
 from whorl.kernels.types import VectorType
-from whorl.kernels.walk import blocks_of, expressions_of, parts_of, set_in, statements_in
 
 __all__ = ["resume"]
 
@@ -32,45 +32,45 @@ NOTHING: Places = frozenset()
 
 def resume(function: ir.Function) -> None:
     """Find the checkpoints, check their labels, and what is known where they begin."""
-    found = [each for each in statements_in(function.body) if isinstance(each, ir.Checkpoint)]
-    if not found:
+    checkpoints = [each for each in statements_in(function.body) if isinstance(each, ir.Checkpoint)]
+    if not checkpoints:
         return
-    _check_labels([each.mark for each in found])
+    _check_labels([each.label for each in checkpoints])
     live = _Live()
     live.block(function.body, NOTHING)
     _drop(function.body, live.dead)
-    for checkpoint in found:
+    for checkpoint in checkpoints:
         written: ir.Block = []
         known = _before(checkpoint, function.body, written, NOTHING)
-        lost = live.at[checkpoint.mark] - known
+        lost = live.at[checkpoint.label] - known
         if lost:
-            _refuse(checkpoint.mark, lost)
-        function.resumed.append((checkpoint.mark, written))
+            _refuse(checkpoint.label, lost)
+        function.resumed.append((checkpoint.label, written))
 
 
-def _check_labels(marks: list[ir.Mark]) -> None:
-    seen: dict[int, ir.Mark] = {}
-    for mark in marks:
-        other = seen.setdefault(mark.value, mark)
-        if other is mark:
+def _check_labels(labels: list[ir.CheckpointLabel]) -> None:
+    seen: dict[int, ir.CheckpointLabel] = {}
+    for label in labels:
+        other = seen.setdefault(label.value, label)
+        if other is label:
             continue
         first = other.error("", "")
-        same = "" if other.words == mark.words else f", which is {other.words} at"
-        raise mark.error(
-            f"there are two checkpoints {mark.words}{same or ': the other is at'} "
+        same = "" if other.words == label.words else f", which is {other.words} at"
+        raise label.error(
+            f"there are two checkpoints {label.words}{same or ': the other is at'} "
             f"{first.file}:{first.line}",
             "Give each a label of its own; a function with a checkpoint can be called once.",
         )
 
 
-def _refuse(mark: ir.Mark, lost: Places) -> None:
+def _refuse(label: ir.CheckpointLabel, lost: Places) -> None:
     locals_ = [place[0] if isinstance(place, tuple) else place for place in lost]
-    names = sorted({mark.names[local] for local in locals_ if local in mark.names})
+    names = sorted({label.names[local] for local in locals_ if local in label.names})
     if names:
         what = f"{names[0]!r} is set before this checkpoint and used in it or after it"
     else:
         what = "a value from before this checkpoint is used in it or after it"
-    raise mark.error(
+    raise label.error(
         f"{what}, and a launch that is resumed here would not have it",
         "Keep it in an array, or work it out again; what follows from the arguments alone is kept.",
     )
@@ -97,17 +97,17 @@ def _component(component: ir.Component) -> Places:
 
 def _used(*exprs: ir.Expr) -> Places:
     """What expressions use."""
-    found: set[Place] = set()
+    places: set[Place] = set()
     waiting = list(exprs)
     while waiting:
         expr = waiting.pop()
         match expr:
             case ir.Get(local):
-                found |= _places(local)
+                places |= _places(local)
             case ir.Component():
-                found |= _component(expr)
+                places |= _component(expr)
         waiting.extend(parts_of(expr))
-    return frozenset(found)
+    return frozenset(places)
 
 
 def _reads_memory(expr: ir.Expr) -> bool:
@@ -121,12 +121,12 @@ class _Live:
     """What is used from a place on, before it is set: for each checkpoint, where it begins.
 
     What is set and never used is not used by being set: the variables at the heads of loops are
-    set at the end of each round, whether anybody looks at them or not.
+    set at the end of each iteration, whether they are used or not.
     """
 
     def __init__(self, *, keeps_all: bool = False) -> None:
         self._keeps_all = keeps_all  # also what is never used
-        self.at: dict[ir.Mark, Places] = {}
+        self.at: dict[ir.CheckpointLabel, Places] = {}
         self.dead: set[ir.Stmt] = set()  # what sets something that is never used
         self._leave: dict[str, Places] = {}
         self._next: dict[str, Places] = {}
@@ -152,11 +152,11 @@ class _Live:
                 return (after - _places(old)) | used
             case ir.Update(body=body):
                 return self.block(body, after | used)
-            case ir.Call(results=results):
+            case ir.SubroutineCall(results=results):
                 return (after - _of(results)) | used
             case ir.If(_, then, orelse):
                 return used | self.block(then, after) | self.block(orelse, after)
-            case ir.Scope(label, body):
+            case ir.Region(label, body):
                 self._leave[label] = after
                 return self.block(body, after)
             case ir.Leave(label):
@@ -165,9 +165,9 @@ class _Live:
                 return self._next[label]
             case ir.Raise():
                 return used
-            case ir.Checkpoint(mark, body):
-                self.at[mark] = self.block(body, after)
-                return self.at[mark]
+            case ir.Checkpoint(label, body):
+                self.at[label] = self.block(body, after)
+                return self.at[label]
             case ir.For(label, local, body=body) | ir.Parallel(label, local, body=body):
                 own = _of([local])
                 more = _of(each.local for each in getattr(statement, "reductions", ()))
@@ -180,7 +180,7 @@ class _Live:
         return after | used
 
     def _is_dead(self, statement: ir.Stmt, sets: Places, after: Places) -> bool:
-        """Whether nobody needs a statement; the last look, with most that is used, decides."""
+        """Whether nothing needs a statement; the last walk, with most that is used, decides."""
         self.dead.discard(statement)
         if self._keeps_all or not sets.isdisjoint(after):
             return False
@@ -221,7 +221,7 @@ def _drop(block: ir.Block, dead: set[ir.Stmt]) -> None:
 def _before(wanted: ir.Checkpoint, block: ir.Block, written: ir.Block, known: Places) -> Places:
     """What is known where a checkpoint of a block begins.
 
-    What is to be worked out again is written on the way.
+    What is to be worked out again is written into a block.
     """
     for statement in block:
         if statement is wanted:
@@ -258,16 +258,16 @@ def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
                 known |= _component(component)
             case ir.SetComponent(component):
                 known -= _component(component)
-            case ir.Checkpoint(_, body) | ir.Scope(_, body) if not _jumps(body):
+            case ir.Checkpoint(_, body) | ir.Region(_, body) if not _jumps(body):
                 known = _again(body, written, known)
             case ir.If(test, then, orelse) if is_plain and not _jumps([statement]):
                 sides: tuple[ir.Block, ir.Block] = ([], [])
                 known = _again(then, sides[0], known) & _again(orelse, sides[1], known)
                 written.append(ir.If(test, *sides))
-            case ir.Scope() if _is_plain(statement) and _needed(statement, NOTHING) <= known:
+            case ir.Region() if _is_plain(statement) and _needed(statement, NOTHING) <= known:
                 written.append(statement)
                 sets = _of(set_in([statement]))
-                known |= sets - _needed(statement, sets)  # on each way through
+                known |= sets - _needed(statement, sets)  # in each branch
             case _:
                 known -= _of(set_in([statement]))
     return known
@@ -277,21 +277,21 @@ def _jumps(block: ir.Block) -> bool:
     return any(isinstance(each, ir.Leave | ir.Next | ir.Raise) for each in statements_in(block))
 
 
-def _needed(scope: ir.Scope, after: Places) -> Places:
+def _needed(scope: ir.Region, after: Places) -> Places:
     """What a scope uses that it has not set, or leaves as it was for what is used after it."""
     return _Live(keeps_all=True).statement(scope, after)
 
 
-def _is_plain(scope: ir.Scope) -> bool:
+def _is_plain(scope: ir.Region) -> bool:
     """Whether a scope sets variables to what needs no memory, and does nothing else."""
     inside = list(statements_in([scope]))
-    labels = {each.label for each in inside if isinstance(each, ir.Scope)}
+    labels = {each.label for each in inside if isinstance(each, ir.Region)}
     return all(_is_plain_statement(each, labels) for each in inside)
 
 
 def _is_plain_statement(statement: ir.Stmt, labels: set[str]) -> bool:
     if isinstance(statement, ir.Leave):
         return statement.label in labels
-    if not isinstance(statement, ir.Set | ir.SetComponent | ir.If | ir.Scope):
+    if not isinstance(statement, ir.Set | ir.SetComponent | ir.If | ir.Region):
         return False
     return not any(map(_reads_memory, expressions_of(statement)))

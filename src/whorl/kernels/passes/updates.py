@@ -1,18 +1,18 @@
-"""A program in, the same with augmented assignments marked that no other round can reach out.
+"""Marks the augmented assignments whose element no other iteration of a parallel loop can reach.
 
 An augmented assignment to an element in a parallel loop is atomic: it loses no update. That is
-slow, and mostly needless, because each round has elements of its own: `a[i] += x` where `i` counts
-the rounds, or a block of them that begins at `i * 64`. What is proven here is
+slow, and mostly needless, because each iteration has elements of its own: `a[i] += x` where `i`
+counts the iterations, or a block of them that begins at `i * 64`. What is proven here is
 
     of one array    all updates in the loop have an axis in common, along which the index is the
-                    round's number times a constant, plus something that is the same in all rounds,
-                    plus a small number; and the small numbers are fewer than the constant
+                    iteration's number times a constant, plus something that is the same in all
+                    iterations, plus a small number; the small numbers are fewer than the constant
     of several      they do not overlap: a guard, which is tested where the loop begins
 
 Where a guard does not hold (views of one array that overlap, strides that lead to one element
-several times, negative indices that meet others), the rounds run one after the other.
+several times, negative indices that meet others), the iterations run one after the other.
 
-In doubt an update is atomic. Plain assignments are not looked at: two rounds that assign to one
+In doubt an update is atomic. Plain assignments are not examined: two iterations that assign to one
 element, or one that reads what another one writes, are wrong in any case.
 """
 
@@ -23,9 +23,7 @@ from itertools import combinations
 from typing import Final, TypeAlias
 
 from whorl.kernels import ir
-from whorl.kernels.lowering.values import array_strides
-from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
-from whorl.kernels.walk import (
+from whorl.kernels.ir_walk import (
     compared,
     every_part,
     set_in,
@@ -33,23 +31,23 @@ from whorl.kernels.walk import (
     statements_in,
     statements_of,
 )
+from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
 from whorl.late import dataclass
 
 from .indices import Bounds, bounds_in, lower_bound
 
 __all__ = ["own_updates"]
 
-ZERO: Final = ir.Const(WEAK_INT, 0)
 Terms: TypeAlias = frozenset[tuple[ir.Expr, int]]
 
 
 def own_updates(function: ir.Function) -> None:
-    """Mark the updates of every parallel loop that no other round can reach."""
+    """Mark the updates of every parallel loop that no other iteration can reach."""
     loops = [each for each in statements_of(function) if isinstance(each, ir.Parallel)]
     if any(isinstance(each, ir.Update) for loop in loops for each in statements_in(loop.body)):
         settings, bounds = set_once(function), bounds_in(function)
         for loop in loops:
-            _mark(_Rounds(loop, settings, bounds))
+            _mark(_Iterations(loop, settings, bounds))
 
 
 # -- what an index can be ---------------------------------------------------------------
@@ -76,8 +74,8 @@ class Range:
 _NOTHING: Final = Range(frozenset(), 0, 0)
 
 
-class _Rounds:
-    """A parallel loop, and what can be known of numbers in its rounds."""
+class _Iterations:
+    """A parallel loop, and what can be known of numbers in its iterations."""
 
     def __init__(
         self, loop: ir.Parallel, settings: dict[ir.Local, ir.Set | ir.For], bounds: Bounds
@@ -85,11 +83,10 @@ class _Rounds:
         self.loop = loop
         self.bounds = bounds
         self._settings = settings
-        self._changing = set_in(loop.body) | {loop.local}
-        self._changing.update(reduction.local for reduction in loop.reductions)
+        self._changing = set_in([loop])
 
     def is_constant(self, *exprs: ir.Expr) -> bool:
-        """Whether expressions are the same in all rounds."""
+        """Whether expressions are the same in all iterations."""
         return all(
             part.local not in self._changing
             if isinstance(part, ir.Get)
@@ -98,7 +95,7 @@ class _Rounds:
         )
 
     def range(self, expr: ir.Expr) -> Range | None:
-        """What an index can be in one round; sums of 64 bits are taken not to overflow."""
+        """What an index can be in one iteration; sums of 64 bits are taken not to overflow."""
         if not _is_whole(expr):
             return None
         match expr:
@@ -107,9 +104,9 @@ class _Rounds:
             case ir.Op("add" | "sub" as name, args=(left, right)):
                 return self._sum(left, right, 1 if name == "add" else -1)
             case ir.Op("mul", args=(left, ir.Const(_, value))):
-                return self._sum(ir.Const(WEAK_INT, 0), left, int(value))
+                return self._sum(ir.ZERO, left, int(value))
             case ir.Op("mul", args=(ir.Const(_, value), right)):
-                return self._sum(ir.Const(WEAK_INT, 0), right, int(value))
+                return self._sum(ir.ZERO, right, int(value))
             case ir.Op("cast", args=(inner,)) if _is_whole(inner):
                 return self.range(inner)
             case ir.Get(local) if local is not self.loop.local and local in self._changing:
@@ -140,9 +137,9 @@ class _Rounds:
                 expr = setting.value
         for each in compared(expr, is_max=is_max):
             yield from self._ends(each, is_max=is_max)
-        found = self.range(expr)
-        if found is not None:
-            yield found
+        own = self.range(expr)
+        if own is not None:
+            yield own
 
 
 def _is_whole(expr: ir.Expr) -> bool:
@@ -159,51 +156,51 @@ Indices: TypeAlias = tuple[ir.Expr | None, ...]
 class Group:
     """The updates of one array in a loop: the indices of each, None if they are not known."""
 
-    array: ir.Array
+    array: ir.ArrayRef
     indices: list[Indices | None]
     updates: list[ir.Update]
-    axis: int = -1  # along which each round has its own elements
+    axis: int = -1  # along which each iteration has its own elements
     range: Range = _NOTHING  # of the index along that axis
 
     @property
     def is_own(self) -> bool:
-        """Whether each round has its own elements."""
+        """Whether each iteration has its own elements."""
         return self.axis >= 0
 
 
-def _mark(rounds: _Rounds) -> None:
+def _mark(iterations: _Iterations) -> None:
     """Mark the updates of a loop, and guard what is taken for granted."""
-    loop = rounds.loop
-    groups: dict[ir.Array, Group] = {}
+    loop = iterations.loop
+    groups: dict[ir.ArrayRef, Group] = {}
     for array, indices, update in _reached(loop.body):
-        found = _whole(rounds, array, indices) if array is not None else None
-        if found is None:
+        array_and_indices = _whole(iterations, array, indices) if array is not None else None
+        if array_and_indices is None:
             return  # it could be any array
-        array, indices = found
+        array, indices = array_and_indices
         group = groups.setdefault(_key(array), Group(array, [], []))
         group.indices.append(indices)
         if update is not None:
             group.updates.append(update)
     guards: list[ir.Expr] = []
     for group in groups.values():
-        guards += _settle(rounds, group)
+        guards += _settle(iterations, group)
     for one, other in combinations(groups.values(), 2):
         if one.is_own or other.is_own:
-            guards.append(_are_apart(rounds, one, other))
+            guards.append(_are_apart(iterations, one, other))
     for group in groups.values():
         for update in group.updates:
             update.is_own = group.is_own
     loop.guards = tuple(guards)
 
 
-def _key(array: ir.Array) -> ir.Array:
+def _key(array: ir.ArrayRef) -> ir.ArrayRef:
     """An array without what does not say where it is."""
-    return ir.Array(array.type, array.base, array.extents, array.strides, "")
+    return ir.ArrayRef(array.type, array.base, array.extents, array.strides, "")
 
 
 def _reached(
     block: ir.Block,
-) -> Iterator[tuple[ir.Array | None, Indices | None, ir.Update | None]]:
+) -> Iterator[tuple[ir.ArrayRef | None, Indices | None, ir.Update | None]]:
     """The elements that a block updates, its calls too: of which array (None: of some)."""
     for statement in statements_in(block):
         match statement:
@@ -211,13 +208,13 @@ def _reached(
                 yield element.array, element.indices, statement
             case ir.Atomic(element=element):
                 yield element.array, element.indices, None
-            case ir.Call(callee, args):
+            case ir.SubroutineCall(callee, args):
                 given = dict(zip(callee.params, args, strict=True))
                 for array, _, _ in _reached(callee.body):
                     yield None if array is None else _passed(array, given), None, None
 
 
-def _passed(array: ir.Array, given: dict[ir.Local, ir.Expr]) -> ir.Array | None:
+def _passed(array: ir.ArrayRef, given: dict[ir.Local, ir.Expr]) -> ir.ArrayRef | None:
     """An array of a subroutine as its caller knows it."""
 
     def outside(exprs: Sequence[ir.Expr]) -> tuple[ir.Expr, ...]:
@@ -228,41 +225,45 @@ def _passed(array: ir.Array, given: dict[ir.Local, ir.Expr]) -> ir.Array | None:
         [base], extents = outside([array.base]), outside(array.extents)
     except KeyError:  # a variable of its own
         return None
-    return ir.Array(array.type, base, extents, strides, array.path)
+    return ir.ArrayRef(array.type, base, extents, strides, array.path)
 
 
 def _whole(
-    rounds: _Rounds, array: ir.Array, indices: Indices | None
-) -> tuple[ir.Array, Indices | None] | None:
-    """The array of all rounds that an array is, or is a part of, and the indices into that."""
-    while not rounds.is_constant(array.base, *array.extents, *(array.strides or ())):
+    iterations: _Iterations, array: ir.ArrayRef, indices: Indices | None
+) -> tuple[ir.ArrayRef, Indices | None] | None:
+    """The array of all iterations that an array is, or is a part of, and the indices into that."""
+    while not iterations.is_constant(*array.parts):
         if array.part_of is None:
             return None
         array, indices = array.part_of
     return array, indices
 
 
-def _settle(rounds: _Rounds, group: Group) -> list[ir.Expr]:
-    """Find an axis along which each round has its own elements, and what has to hold for that."""
+def _settle(iterations: _Iterations, group: Group) -> list[ir.Expr]:
+    """Find an axis along which each iteration has its own elements, and the guards of that."""
     for axis in range(group.array.type.ndim):
-        found = _common(rounds, [None if each is None else each[axis] for each in group.indices])
-        if found is None:
+        common = _common(
+            iterations, [None if each is None else each[axis] for each in group.indices]
+        )
+        if common is None:
             continue
         guards: list[ir.Expr] = []
-        if not all(each is not None and _is_direct(rounds, each[axis]) for each in group.indices):
-            if not isinstance(rounds.loop.step, ir.Const):
+        if not all(
+            each is not None and _is_direct(iterations, each[axis]) for each in group.indices
+        ):
+            if not isinstance(iterations.loop.step, ir.Const):
                 continue
-            guards += _never_negative(rounds.loop, found)
-        group.axis, group.range = axis, found
+            guards += _never_negative(iterations.loop, common)
+        group.axis, group.range = axis, common
         if group.array.strides is not None:
             guards += _own_elements(group.array, axis)
         return guards
     return []
 
 
-def _common(rounds: _Rounds, indices: list[ir.Expr | None]) -> Range | None:
-    """The range of all indices of a round, if that of another round has none of them."""
-    ranges = [None if index is None else rounds.range(index) for index in indices]
+def _common(iterations: _Iterations, indices: list[ir.Expr | None]) -> Range | None:
+    """The range of all indices of an iteration, if that of another iteration has none of them."""
+    ranges = [None if index is None else iterations.range(index) for index in indices]
     first = ranges[0]
     if first is None:
         return None
@@ -271,20 +272,20 @@ def _common(rounds: _Rounds, indices: list[ir.Expr | None]) -> Range | None:
         if each is None or each.terms != first.terms:
             return None
         low, high = min(low, each.low), max(high, each.high)
-    made = Range(first.terms, low, high)
-    return made if _is_apart_from_others(rounds.loop, made) else None
+    common = Range(first.terms, low, high)
+    return common if _is_apart_from_others(iterations.loop, common) else None
 
 
-def _is_apart_from_others(loop: ir.Parallel, found: Range) -> bool:
-    """Whether a range of one round has no number of that of another round."""
-    apart = abs(dict(found.terms).get(ir.Get(loop.local), 0))
+def _is_apart_from_others(loop: ir.Parallel, indices: Range) -> bool:
+    """Whether a range of one iteration has no number of that of another iteration."""
+    apart = abs(dict(indices.terms).get(ir.Get(loop.local), 0))
     if isinstance(loop.step, ir.Const):
         apart *= abs(int(loop.step.value))
-    return found.high - found.low < apart
+    return indices.high - indices.low < apart
 
 
-def _is_direct(rounds: _Rounds, index: ir.Expr | None) -> bool:
-    low = None if index is None else lower_bound(index, rounds.bounds)
+def _is_direct(iterations: _Iterations, index: ir.Expr | None) -> bool:
+    low = None if index is None else lower_bound(index, iterations.bounds)
     return low is not None and low >= 0
 
 
@@ -313,35 +314,34 @@ def _every(tests: Sequence[ir.Expr], name: str = "and") -> ir.Expr:
     return every
 
 
-def _bytes(array: ir.Array) -> ir.Expr:
+def _bytes(array: ir.ArrayRef) -> ir.Expr:
     """The size of an element."""
     return ir.Const(WEAK_INT, array.type.element.bits // 8)
 
 
-def _never_negative(loop: ir.Parallel, found: Range) -> Iterator[ir.Expr]:
+def _never_negative(loop: ir.Parallel, indices: Range) -> Iterator[ir.Expr]:
     """That no index counts from the end: it would meet others. An index is least at an end."""
     assert isinstance(loop.step, ir.Const)
     one = ir.Const(WEAK_INT, 1 if loop.step.value > 0 else -1)
     for end in (loop.start, _op("sub", loop.stop, one)):
-        parts: list[ir.Expr] = [ir.Const(WEAK_INT, found.low)]
-        for expr, count in found.terms:
+        parts: list[ir.Expr] = [ir.Const(WEAK_INT, indices.low)]
+        for expr, count in indices.terms:
             number = end if expr == ir.Get(loop.local) else expr
             parts.append(_op("mul", ir.Const(WEAK_INT, count), number))
-        yield _test("ge", _total(parts), ZERO)
+        yield _test("ge", _total(parts), ir.ZERO)
 
 
-def _reaches(array: ir.Array) -> tuple[list[ir.Expr], list[ir.Expr]]:
+def _reaches(array: ir.ArrayRef) -> tuple[list[ir.Expr], list[ir.Expr]]:
     """How far apart neighbours are along each axis, and how far the last is from the first."""
-    steps = [_op("abs", stride) for stride in array_strides(array)]
-    one = ir.Const(WEAK_INT, 1)
+    steps = [_op("abs", stride) for stride in array.all_strides]
     spans = [
-        _op("mul", step, _op("max", _op("sub", extent, one), ZERO))
+        _op("mul", step, _op("max", _op("sub", extent, ir.ONE), ir.ZERO))
         for step, extent in zip(steps, array.extents, strict=True)
     ]
     return steps, spans
 
 
-def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
+def _own_elements(array: ir.ArrayRef, axis: int) -> Iterator[ir.Expr]:
     """That no two indices along an axis lead to one place, whatever the other indices are.
 
     So it is where the stride along this axis, and each larger one, is larger than what all smaller
@@ -350,7 +350,7 @@ def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
     steps, spans = _reaches(array)
     for here, step in enumerate(steps):
         smaller = [
-            _op("select", _test("le", steps[k], step), spans[k], ZERO)
+            _op("select", _test("le", steps[k], step), spans[k], ir.ZERO)
             for k in range(len(steps))
             if k != here
         ]
@@ -359,30 +359,29 @@ def _own_elements(array: ir.Array, axis: int) -> Iterator[ir.Expr]:
             yield is_clear
             continue
         is_within = _test("lt", step, steps[axis])
-        is_single = _test("eq", spans[here], ZERO)
+        is_single = _test("eq", spans[here], ir.ZERO)
         yield _every([is_clear, is_within, is_single], "or")
 
 
-def _ends(array: ir.Array) -> tuple[ir.Expr, ir.Expr]:
+def _ends(array: ir.ArrayRef) -> tuple[ir.Expr, ir.Expr]:
     """The addresses of the first byte of an array, and of the first one behind it."""
     begin = _op("address", array.base)
     if array.strides is None:
         return begin, _op("add", begin, _total([_bytes(array), *array.extents], "mul"))
-    one = ir.Const(WEAK_INT, 1)
     low = high = begin
     for stride, extent in zip(array.strides, array.extents, strict=True):
-        reach = _op("mul", stride, _op("max", _op("sub", extent, one), ZERO))
-        low = _op("add", low, _op("min", reach, ZERO))
-        high = _op("add", high, _op("max", reach, ZERO))
+        reach = _op("mul", stride, _op("max", _op("sub", extent, ir.ONE), ir.ZERO))
+        low = _op("add", low, _op("min", reach, ir.ZERO))
+        high = _op("add", high, _op("max", reach, ir.ZERO))
     return low, _op("add", high, _bytes(array))
 
 
-def _are_apart(rounds: _Rounds, one: Group, other: Group) -> ir.Expr:
-    """That the updates of two arrays do not meet in different rounds."""
+def _are_apart(iterations: _Iterations, one: Group, other: Group) -> ir.Expr:
+    """That the updates of two arrays do not meet in different iterations."""
     (low, high), (other_low, other_high) = _ends(one.array), _ends(other.array)
-    ways = [_test("le", high, other_low), _test("le", other_high, low)]
+    tests = [_test("le", high, other_low), _test("le", other_high, low)]
     if one.array.strides and other.array.strides:
-        ways.append(_are_interleaved(one.array, other.array))
+        tests.append(_are_interleaved(one.array, other.array))
     low_both = min(one.range.low, other.range.low)
     high_both = max(one.range.high, other.range.high)
     both = Range(one.range.terms, low_both, high_both)
@@ -390,26 +389,26 @@ def _are_apart(rounds: _Rounds, one: Group, other: Group) -> ir.Expr:
         one.axis == other.axis
         and one.array.type.ndim == other.array.type.ndim
         and one.range.terms == other.range.terms
-        and _is_apart_from_others(rounds.loop, both)
+        and _is_apart_from_others(iterations.loop, both)
     ):
-        ways.append(_are_the_same(one.array, other.array))
-    return _every(ways, "or")
+        tests.append(_are_the_same(one.array, other.array))
+    return _every(tests, "or")
 
 
-def _are_the_same(one: ir.Array, other: ir.Array) -> ir.Expr:
+def _are_the_same(one: ir.ArrayRef, other: ir.ArrayRef) -> ir.Expr:
     pairs = [(_op("address", one.base), _op("address", other.base))]
-    pairs += zip(array_strides(one), array_strides(other), strict=True)
+    pairs += zip(one.all_strides, other.all_strides, strict=True)
     return _every([_test("eq", *pair) for pair in pairs])
 
 
-def _are_interleaved(one: ir.Array, other: ir.Array) -> ir.Expr:
+def _are_interleaved(one: ir.ArrayRef, other: ir.ArrayRef) -> ir.Expr:
     """That one lies in the gaps of the other, as columns of an array, or fields of records, do.
 
     All strides are multiples of the least, and the elements lie apart in what is left.
     """
     steps = _reaches(one)[0] + _reaches(other)[0]
     least = _total(steps, "min")
-    tests = [_test("eq", _op("fmod", step, least), ZERO) for step in steps]
+    tests = [_test("eq", _op("fmod", step, least), ir.ZERO) for step in steps]
     apart = _op("sub", _op("address", other.base), _op("address", one.base))
     place = _op("mod", apart, least)
     tests.append(_test("ge", place, _bytes(one)))

@@ -1,0 +1,233 @@
+"""Writes the statements of the program: one function per kind, by a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from whorl.kernels import ir
+from whorl.kernels.ir_walk import every_part
+from whorl.kernels.types import Scalar
+from whorl.launch.launch_record import PRINT
+
+from .checkpoints import checkpoint, yield_
+from .counting import CountedLoop, Payment, payment
+from .evaluation import component_address, element_address, value_of
+from .instructions import combined
+from .llvm_types import llvm_type
+from .module import Module
+from .parallel import parallel_loop
+from .polling import spend, state_argument
+from .writer import FunctionWriter
+
+__all__ = ["STATEMENTS"]
+
+
+def _set(writer: FunctionWriter, statement: ir.Set) -> None:
+    writer.set(statement.local, value_of(writer, statement.value))
+
+
+def _store(writer: FunctionWriter, statement: ir.SetElement) -> None:
+    value = value_of(writer, statement.value)
+    writer.store(statement.element.type, value, element_address(writer, statement.element))
+
+
+def _set_component(writer: FunctionWriter, statement: ir.SetComponent) -> None:
+    value = value_of(writer, statement.value)
+    component = statement.component
+    writer.store(component.type, value, component_address(writer, component))
+
+
+def _atomic(writer: FunctionWriter, statement: ir.Atomic) -> None:
+    kind = statement.element.type
+    value = value_of(writer, statement.value)
+    address = element_address(writer, statement.element)
+    type = llvm_type(kind)
+    if writer.atomic:
+        prefix = "f" if kind.is_float else "u" if kind.kind == "u" else ""
+        name = f"{prefix}{statement.name}" if statement.name != "add" or kind.is_float else "add"
+        old = writer.let(f"atomicrmw {name} ptr {address}, {type} {value} monotonic")
+        writer.set(statement.old, old)
+        return
+    old = writer.load(kind, address)
+    writer.set(statement.old, old)
+    writer.do(f"store {type} {combined(writer, statement.name, kind, old, value)}, ptr {address}")
+
+
+_AT_ONCE: Final = frozenset(("add", "sub", "and", "or", "xor"))  # as one instruction
+
+
+def _update(writer: FunctionWriter, statement: ir.Update) -> None:
+    kind, old = statement.element.type, statement.old
+    if statement.is_own or not writer.atomic:
+        writer.block(statement.body)
+        value = value_of(writer, statement.value)
+        writer.store(kind, value, element_address(writer, statement.element))
+        return
+    address = element_address(writer, statement.element)
+    match statement.value:
+        case ir.Op(name, args=(ir.Get(local), right)) if (
+            local is old
+            and name in _AT_ONCE
+            and statement.value.type == kind
+            and kind.kind != "b"
+            and not statement.body
+            and ir.Get(old) not in every_part(right)
+        ):
+            how = f"f{name}" if kind.is_float else name
+            value = f"{llvm_type(kind)} {value_of(writer, right)}"
+            writer.let(f"atomicrmw {how} ptr {address}, {value} monotonic")
+            return
+    _exchange(writer, statement, address)
+
+
+def _exchange(writer: FunctionWriter, statement: ir.Update, address: str) -> None:
+    """Work out what an element becomes, and do so again if it has changed since it was read."""
+    kind = statement.element.type
+    type, bits = llvm_type(kind), f"i{kind.bits}"
+    seen = writer.alloca(bits, "seen")
+    first = writer.let(f"load atomic {bits}, ptr {address} monotonic, align {kind.bits // 8}")
+    writer.do(f"store {bits} {first}, ptr {seen}")
+    head = writer.fresh("head")
+    writer.mark(head)
+    before = writer.let(f"load {bits}, ptr {seen}")
+    if kind.kind == "b":
+        writer.set(statement.old, writer.let(f"icmp ne {bits} {before}, 0"))
+    else:
+        writer.set(statement.old, writer.let(f"bitcast {bits} {before} to {type}"))
+    writer.block(statement.body)
+    value = value_of(writer, statement.value)
+    how = "zext" if kind.kind == "b" else "bitcast"
+    after = writer.let(f"{how} {type} {value} to {bits}")
+    swap = writer.let(f"cmpxchg ptr {address}, {bits} {before}, {bits} {after} monotonic monotonic")
+    is_done = writer.let(f"extractvalue {{ {bits}, i1 }} {swap}, 1")
+    with writer.only_if(is_done, "again", holds=False):
+        now = writer.let(f"extractvalue {{ {bits}, i1 }} {swap}, 0")
+        writer.do(f"store {bits} {now}, ptr {seen}")
+        writer.jump(head)
+
+
+def _if(writer: FunctionWriter, statement: ir.If) -> None:
+    then, orelse, end = writer.fresh("then"), writer.fresh("else"), writer.fresh("end")
+    test = value_of(writer, statement.test)
+    writer.branch(test, then, orelse if statement.orelse else end)
+    writer.open(then)
+    writer.block(statement.then)
+    writer.jump(end)
+    if statement.orelse:
+        writer.open(orelse)
+        writer.block(statement.orelse)
+        writer.jump(end)
+    writer.open(end)
+
+
+def _for(writer: FunctionWriter, statement: ir.For) -> None:
+    bounds = (statement.start, statement.stop, statement.step)
+    start, stop, step = (value_of(writer, bound) for bound in bounds)
+    paid = Payment.NEVER
+    if writer.module.loops.is_long(statement):
+        paid = payment(writer, statement.body, statement.local)
+    loop = CountedLoop(writer, statement.label, statement.body, paid)
+    loop.write((start, stop, step), lambda now: writer.set(statement.local, now))
+
+
+def _while(writer: FunctionWriter, statement: ir.While) -> None:
+    head, body, end = map(writer.fresh, ("head", "body", "end"))
+    if statement.is_sure:  # the first iteration runs without the test
+        writer.jump(body)
+        writer.open(head)
+    else:
+        writer.mark(head)
+    writer.block(statement.before)
+    writer.branch(value_of(writer, statement.test), body, end)
+    writer.open(body)
+    spend(writer, str(writer.module.loops.cost(statement.body)))
+    writer.loop_body(statement.label, end, head, statement.body)
+    writer.jump(head)
+    writer.open(end)
+
+
+def _scope(writer: FunctionWriter, statement: ir.Region) -> None:
+    end = writer.fresh("end")
+    writer.targets[statement.label] = (end, end)
+    writer.block(statement.body)
+    writer.mark(end)
+
+
+def _leave(writer: FunctionWriter, statement: ir.Leave) -> None:
+    writer.jump(writer.targets[statement.label][0])
+
+
+def _next(writer: FunctionWriter, statement: ir.Next) -> None:
+    writer.jump(writer.targets[statement.label][1])
+
+
+def _raise(writer: FunctionWriter, statement: ir.Raise) -> None:
+    writer.fail(statement.site, tuple(value_of(writer, each) for each in statement.values))
+
+
+def _print(writer: FunctionWriter, statement: ir.Print) -> None:
+    count = len(statement.values)
+    values = writer.alloca(f"[{max(1, count)} x i64]", "print")
+    for i, expr in enumerate(statement.values):
+        type = expr.type
+        assert isinstance(type, Scalar)
+        place = writer.let(f"getelementptr inbounds i64, ptr {values}, i64 {i}")
+        writer.do(f"store i64 0, ptr {place}")
+        writer.store(type, value_of(writer, expr), place)
+    printer = writer.let(f"load ptr, ptr {writer.word(PRINT)}")
+    writer.do(f"call void {printer}(i64 {statement.site}, i64 {count}, ptr {values})")
+
+
+def _call(writer: FunctionWriter, statement: ir.SubroutineCall) -> None:
+    callee = statement.callee
+    args = [
+        f"{llvm_type(param.type)} {value_of(writer, arg)}"
+        for param, arg in zip(callee.params, statement.args, strict=True)
+    ]
+    outs = [f"ptr {writer.place(local)}" for local in statement.results]
+    name = _subroutine(writer.module, callee, atomic=writer.atomic)
+    heads = ("ptr %record", state_argument(writer))
+    writer.do(f"call void @{name}({', '.join((*heads, *args, *outs))})")
+    writer.leave_if_failed()
+
+
+def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
+    """The function of a subroutine, written when it is first called; its name."""
+    name = f"{each.name}_{'shared' if atomic else 'alone'}"
+    if not module.begins(name):
+        return name
+    params = [f"{llvm_type(param.type)} %p{i}" for i, param in enumerate(each.params)]
+    outs = [f"ptr %out{i}" for i in range(len(each.results))]
+    heads = ("ptr noalias nonnull %record", "ptr noalias %state")
+    writer = FunctionWriter(module, name, ", ".join((*heads, *params, *outs)), atomic=atomic)
+    writer.load_slots()
+    for i, param in enumerate(each.params):
+        writer.set(param, f"%p{i}")
+    writer.block(each.body)
+    if writer.is_open:
+        for i, local in enumerate(each.results):
+            writer.do(f"store {llvm_type(local.type)} {writer.get(local)}, ptr %out{i}")
+    writer.finish()
+    return name
+
+
+STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
+    ir.Atomic: _atomic,
+    ir.SubroutineCall: _call,
+    ir.Checkpoint: checkpoint,
+    ir.For: _for,
+    ir.If: _if,
+    ir.Leave: _leave,
+    ir.Next: _next,
+    ir.Parallel: parallel_loop,
+    ir.Print: _print,
+    ir.Raise: _raise,
+    ir.Region: _scope,
+    ir.Set: _set,
+    ir.SetComponent: _set_component,
+    ir.SetElement: _store,
+    ir.Update: _update,
+    ir.While: _while,
+    ir.Yield: yield_,
+}

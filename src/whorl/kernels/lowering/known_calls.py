@@ -1,0 +1,79 @@
+"""A call of a function that the compiler knows by itself, as the handlers of such calls take it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeAlias
+
+from whorl.kernels import ir
+from whorl.late import dataclass
+
+from .expressions import number_at, parts
+from .frame import Frame
+from .operands import Items, Known, Operand, ViewOperand, describe
+from .run_values import resolve
+
+__all__ = ["Handler", "KnownCall"]
+
+
+@dataclass(slots=True)
+class KnownCall:
+    """Where the call stands, and its arguments by place and by name."""
+
+    frame: Frame
+    node: ast.Call
+    args: list[Operand]
+    named: dict[str, Operand]
+
+    @property
+    def function(self) -> str:
+        """The function as the source writes it."""
+        return ast.unparse(self.node.func)
+
+    def refuse(self, what: str, remedy: str = "") -> NoReturn:
+        """Raise a `KernelError` about the call."""
+        self.frame.refuse(self.node, what, remedy)
+
+    def positional(self, *counts: int) -> list[Operand]:
+        """The arguments, which have to be so many and none of them by name."""
+        if self.named or len(self.args) not in counts:
+            noun = "argument" if counts == (1,) else "arguments"
+            wanted = " or ".join(map(str, counts))
+            self.refuse(f"{self.function} takes {wanted} positional {noun} here")
+        return self.args
+
+    def decided(self, *counts: int) -> list[Operand]:
+        """The same, as what they are to the run."""
+        return [resolve(arg) for arg in self.positional(*counts)]
+
+    def number(self, operand: Operand) -> ir.Expr:
+        """The number that an operand is; an error at the call if it is none."""
+        return number_at(self.frame, self.node, operand)
+
+    def numbers(self, args: list[Operand]) -> list[ir.Expr]:
+        """The numbers that the arguments are, to be used more than once."""
+        nodes = self.node.args if len(self.node.args) == len(args) else [self.node] * len(args)
+        exprs = [number_at(self.frame, at, arg) for at, arg in zip(nodes, args, strict=True)]
+        return [self.frame.lowering.keep(expr) for expr in exprs]
+
+    def parts(self, operand: Operand) -> list[Operand]:
+        """The items of an operand whose length is known at compile time."""
+        return parts(self.frame, self.node, operand)
+
+    def known_value(self, operand: Operand) -> Any:
+        """A value that has to be known at compile time."""
+        match operand:
+            case Known(value):
+                return value
+            case ViewOperand(view):
+                return view.value()
+            case Items(items):
+                return tuple(map(self.known_value, items))
+        self.refuse(
+            f"{describe(operand)} is not known at compile time",
+            "Use a literal, a global, or whorl.static(...).",
+        )
+
+
+Handler: TypeAlias = Callable[[KnownCall], Operand]
