@@ -11,6 +11,7 @@ from whorl.reads import Path, Plain, Seen, Trace, World
 from whorl.reads.fact import is_only_here, same_fact
 from whorl.reads.replay import facts_now
 from whorl.reads.words import contrast
+from whorl.store.journal import Change
 from whorl.store.miss_recording import is_hit_required
 
 from .events import emit, listeners
@@ -31,21 +32,6 @@ _AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
 _INFO: Final = 20  # the level, as logging has it
 
 why = logger("whorl.why")
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One read whose fact differs from the earlier one."""
-
-    path: str
-    old: str
-    new: str
-    line: str = ""
-    is_ambient: bool = False  # not reached through an argument
-
-    def __str__(self) -> str:
-        at = f"  (read at {self.line})" if self.line else ""
-        return f"{self.path}: {self.old} -> {self.new}{at}"
 
 
 @dataclass(frozen=True, slots=True)

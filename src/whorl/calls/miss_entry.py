@@ -7,7 +7,7 @@ import types
 from typing import Final
 
 from whorl.fingerprint.source import code_digest, place_of_code
-from whorl.store.journal import Difference, Miss
+from whorl.store.journal import Miss
 
 from .explanation import Explanation
 
@@ -33,12 +33,9 @@ def kernel_miss(name: str, why: Explanation | None, code: types.CodeType) -> Mis
     """
     if why is None:
         return Miss(name, "unknown", "unknown")
-    differences = tuple(
-        Difference(each.path, each.old, each.new, each.line or _line(each.path, code))
-        for each in why.changes
-    )
+    changes = tuple(each._replace(line=each.line or _line(each.path, code)) for each in why.changes)
     reason = why.reason.removesuffix(FOLLOWED)  # the journal tells that it was compiled
-    return Miss(name, _kernel_cause(why), reason, differences)
+    return Miss(name, _kernel_cause(why), reason, changes)
 
 
 def _line(path: str, code: types.CodeType) -> str:
@@ -71,8 +68,7 @@ def function_miss(name: str, why: Explanation | None) -> Miss:
     """
     if why is None:
         return Miss(name, "unknown", "unknown")
-    differences = tuple(Difference(each.path, each.old, each.new, "") for each in why.changes)
-    return Miss(name, _function_cause(why), why.reason, differences)
+    return Miss(name, _function_cause(why), why.reason, why.changes)
 
 
 def _function_cause(why: Explanation) -> str:
