@@ -1,9 +1,9 @@
-"""A heated plate with holes in, its temperatures out: conjugate gradients in a single launch.
+"""Computes the temperatures of a heated plate with holes, by conjugate gradients in one launch.
 
-The plate's equations are a sparse matrix whose size is not known before it is assembled, and how
-many rounds the solver takes is not known at all. Both buffers begin too small. The kernel stops at
-a checkpoint when one of them is full; the host makes it larger, and the launch goes on from there,
-inside of the loop it was in. Run it with `python examples/conjugate.py`, or see `make demo`.
+The plate's equations form a sparse matrix. Its size is not known before it is assembled, and the
+number of iterations is not known at all. So both buffers start too small. The kernel stops at a
+checkpoint when one of them is full; the host enlarges the buffer, and the launch resumes there,
+inside the loop. Run it with `python examples/conjugate.py`, or see `make demo`.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Plate:
         self.starts = np.zeros(n + 1, np.int64)
         self.columns, self.values = np.zeros(n, np.int64), np.zeros(n)
         self.history = np.zeros(16)
-        # What the loop goes by.
+        # The state of the loop.
         self.tolerance = tolerance
         self.error, self.steps = np.zeros(()), np.zeros((), np.int64)
         self.goes_on, self.is_full = np.zeros((), np.int32), np.zeros((), np.int32)
 
     @whorl.kernel
     def solve(self):  # type: ignore[no-untyped-def] # a kernel, by its arguments
-        """Assemble the matrix, and go down to the tolerance."""
+        """Assemble the matrix, and iterate down to the tolerance."""
         n = self.heat.size
         with whorl.checkpoint(Stage.ASSEMBLE, yield_on=self.is_full):
             used = 0
@@ -109,7 +109,7 @@ class Plate:
             self.goes_on[()] = self.error[()] > self.tolerance * self.tolerance
 
     def run(self) -> list[Stage]:
-        """Solve it, with larger buffers whenever one is full; where the launch had to stop."""
+        """Solve the equations, enlarge full buffers, and return where the launch had to stop."""
         stops: list[Stage] = []
         status = self.solve()
         while status.yielded:
@@ -120,7 +120,7 @@ class Plate:
         return stops
 
     def grow(self, stage: Stage) -> None:
-        """Twice the room, in place of the buffer that is full."""
+        """Double the size of the buffer that is full."""
         match stage:
             case Stage.ASSEMBLE:
                 self.columns, self.values = grown(self.columns), grown(self.values)
@@ -138,15 +138,15 @@ class Plate:
 
 
 def grown(buffer: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
-    """A buffer twice as long, with what is in it."""
+    """A buffer of twice the size, with the same content."""
     return np.concatenate([buffer, np.zeros_like(buffer)])
 
 
 def report(plate: Plate, stops: list[Stage]) -> str:
-    """What came of it."""
+    """Describe the result."""
     names = ", ".join(f"{stage.name} {stops.count(stage)}" for stage in Stage)
     return (
-        f"{plate.heat.size} unknowns, {plate.starts[-1]} entries, {plate.steps} rounds; "
+        f"{plate.heat.size} unknowns, {plate.starts[-1]} entries, {plate.steps} iterations; "
         f"stopped for a larger buffer: {names}; off by {plate.imbalance():.1e}"
     )
 

@@ -1,9 +1,9 @@
-"""A simulation in, a picture out; and what each process compiled, found and launched, and why.
+"""Runs two simulations in several processes, and shows what each process compiles, and why.
 
-Run with `make demo`. Waves pass a wall with two slits (`examples/waves.py`): once in a process
-that has to compile, once in a new one that finds everything, and once after an edit, which
-says what it compiled again and why. The picture is `waves.png`. Then a heated plate is solved in
-one launch that stops for larger buffers and goes on (`examples/conjugate.py`), in two processes.
+Run it with `make demo`. Waves pass a wall with two slits (`examples/waves.py`). The first process
+compiles, a second one finds everything in the cache, and a third one, after an edit, compiles again
+and says why. The picture is `waves.png`. Then two processes solve the equations of a heated plate in
+one launch, which stops for larger buffers and resumes (`examples/conjugate.py`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def run(title: str, folder: str, picture: Path | None) -> int:
-    """One process, with waves if there is to be a picture; how many kernels it compiled."""
+    """Run one process, with waves if a picture is given; return how many kernels it compiled."""
     print(f"\n{title}", flush=True)
     what = ["solve"] if picture is None else ["simulate", str(picture)]
     found = subprocess.run(
@@ -67,7 +67,7 @@ def run(title: str, folder: str, picture: Path | None) -> int:
 
 
 def listener(compiled: list[str]) -> Callable[[Event], None]:
-    """What tells of misses, compiles and finds, and puts down the names of what is compiled."""
+    """A listener that prints misses, compiles and hits, and collects the names of compiled kernels."""
 
     def listen(event: Event) -> None:
         name = event.kernel.rpartition(".")[2]
@@ -85,7 +85,7 @@ def listener(compiled: list[str]) -> Callable[[Event], None]:
 
 
 def solve(folder: str) -> int:
-    """Solve a plate; say where the launch had to stop."""
+    """Solve a plate, and print where the launch had to stop."""
     sys.path.insert(0, folder)
     import conjugate  # type: ignore[import-not-found] # from the folder of this run
 
@@ -100,7 +100,7 @@ def solve(folder: str) -> int:
 
 
 def simulate(picture: Path, folder: str) -> int:
-    """Simulate and draw; say what every kernel took, and what was compiled for which reason."""
+    """Simulate and draw, and print durations and the reasons for compiles."""
     sys.path.insert(0, folder)
     import waves  # type: ignore[import-not-found] # from the folder of this run
 

@@ -1,4 +1,4 @@
-"""Values in, exact identities out, and caches on top of them: the public names of whorl."""
+"""The public names of whorl: kernels, caches with exact keys, and fingerprints of values."""
 
 from __future__ import annotations
 

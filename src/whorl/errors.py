@@ -1,7 +1,7 @@
-"""Every exception of whorl's own: where it happened, what was found, what to do next.
+"""The exceptions of whorl: each says where it happened, what is wrong, and what to do.
 
-Misuse of an argument is a plain `TypeError` or `ValueError`. Each error here holds the same
-as data that its message says in words, so that a program can act on what a person reads.
+Wrong arguments raise a plain `TypeError` or `ValueError`. Each exception here has attributes with the
+same information as its message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class WhorlError(Exception):
-    """The base of every exception of whorl's own.
+    """The base class of the exceptions of whorl.
 
     >>> issubclass(UnsupportedValue, WhorlError)
     True
@@ -32,10 +32,11 @@ class WhorlError(Exception):
 
 
 class UnsupportedValue(WhorlError, TypeError):
-    """A value that has no fingerprint, because what it is cannot be known exactly.
+    """A value has no fingerprint, because its state cannot be known exactly.
 
-    `path` leads from the value to the part, as Python would write it; `type_name` is what
-    the part is; `reason` says why that has no fingerprint, `remedy` what to do.
+    `path` is the path from the value to the part without a fingerprint, in Python syntax;
+    `type_name` is the type of that part; `reason` says why it has no fingerprint, `remedy` what
+    to do.
 
     >>> import whorl
     >>> try:
@@ -60,9 +61,9 @@ class UnsupportedValue(WhorlError, TypeError):
 
 
 class BadSetting(WhorlError, ValueError):
-    """An option of whorl's own that has a value it cannot have.
+    """A setting of whorl has an invalid value.
 
-    `name` is the environment variable or argument it came from.
+    `name` is the environment variable or the argument that it came from.
 
     >>> import whorl
     >>> try:
@@ -83,7 +84,7 @@ class BadSetting(WhorlError, ValueError):
 
 
 class UnsafeDirectory(WhorlError):
-    """A cache directory that another user could have written to: its code is not loaded.
+    """Another user could have written to the cache directory, so no code is loaded from it.
 
     >>> print(UnsafeDirectory("cache", "its group may write to it", "Run: chmod go-w cache"))
     The cache directory cache is not used: its group may write to it.
@@ -101,17 +102,17 @@ class UnsafeDirectory(WhorlError):
 
 
 class UnsupportedRead(WhorlError, TypeError):
-    """A compile looked at something that cannot be recorded exactly.
+    """A compile reads a value that cannot be recorded exactly.
 
-    `path` says what it looked at, `type_name` what is there, `line` which line of the compiler
-    or of its program asked.
+    `path` is the path of the value, `type_name` its type, and `line` the line of the compiler or
+    of its program that reads it.
 
     >>> error = UnsupportedRead("arg:self.uid", "uuid.UUID", "it has no signature", "solver.py:41")
     >>> print(error)
     arg:self.uid is a 'uuid.UUID' that cannot be recorded: it has no signature.
       read at solver.py:41
-      Pass what counts of it as an argument (a number, a text, an array), or keep what is made of
-      it in this process only: cache="process".
+      Pass the data that you need from it as an argument (a number, a string, an array), or store
+      the artifact in this process only: cache="process".
     """
 
     def __init__(
@@ -123,8 +124,8 @@ class UnsupportedRead(WhorlError, TypeError):
         self.reason = reason
         self.line = line
         self.remedy = remedy or (
-            "Pass what counts of it as an argument (a number, a text, an array), or keep what is "
-            'made of\n  it in this process only: cache="process".'
+            "Pass the data that you need from it as an argument (a number, a string, an array), or "
+            'store\n  the artifact in this process only: cache="process".'
         )
 
     def __str__(self) -> str:
@@ -134,14 +135,14 @@ class UnsupportedRead(WhorlError, TypeError):
 
 
 class UnsupportedFunction(WhorlError, TypeError):
-    """A function whose results cannot be kept, because what it reads cannot be known exactly.
+    """The results of a function cannot be cached, because whorl cannot know what it reads.
 
-    `function` is its name; `path` says what it reads, through which calls; `type_name` is what
-    that is; `reason` says why it cannot be known, `remedy` what to do.
+    `function` is its name; `path` says what it reads, and through which calls; `type_name` is the
+    type of that; `reason` says why whorl cannot know it, `remedy` what to do.
 
     >>> remedy = "Leave it out with whorl.cached(ignores=['LOCK'])."
     >>> print(UnsupportedFunction("app.solve", "LOCK", "lock", "it is a lock", remedy))
-    The results of app.solve cannot be kept: it reads LOCK, of type 'lock', and it is a lock.
+    The results of app.solve cannot be cached: it reads LOCK, of type 'lock', and it is a lock.
       Leave it out with whorl.cached(ignores=['LOCK']).
     """
 
@@ -159,13 +160,13 @@ class UnsupportedFunction(WhorlError, TypeError):
             what = f"{self.reason}{through}"
         else:
             what = f"it reads {self.path}, of type '{self.type_name}', and {self.reason}"
-        return f"The results of {self.function} cannot be kept: {what}.\n  {self.remedy}"
+        return f"The results of {self.function} cannot be cached: {what}.\n  {self.remedy}"
 
 
 class Drifted(WhorlError, RuntimeError):
-    """Something that code or a result was made from has changed, and `on_drift` is "raise".
+    """Something that an artifact or a result depends on has changed, and `on_drift` is "raise".
 
-    `changes` are what has: a path, the old and the new fact, each in words.
+    `changes` lists what has changed: the path, the old and the new fact, as text.
 
     >>> print(Drifted("solver.step", (("global:solver.SCALE", "2.0", "3.0"),)))
     What solver.step was compiled from has changed:
@@ -193,12 +194,12 @@ class Drifted(WhorlError, RuntimeError):
 
 
 class RequiredHit(WhorlError, LookupError):
-    """Something would have to be made where only what is kept may be used.
+    """A lookup missed although `WHORL_REQUIRE_HIT` is set.
 
-    `name` is what was asked for, `why` the explanation of the miss, in words.
+    `name` is the kernel or function, `why` the explanation of the miss, as text.
 
     >>> print(RequiredHit("solver.step", "solver.step: miss, first compile"))
-    solver.step is not in the cache, and WHORL_REQUIRE_HIT forbids making it.
+    solver.step is not in the cache, and WHORL_REQUIRE_HIT forbids a miss.
       solver.step: miss, first compile
       Fill the cache first (whorl warm SCRIPT, whorl import BUNDLE), or allow compiles with
       WHORL_REQUIRE_HIT=0.
@@ -212,14 +213,14 @@ class RequiredHit(WhorlError, LookupError):
     def __str__(self) -> str:
         why = "\n  ".join(self.why.splitlines())
         return (
-            f"{self.name} is not in the cache, and WHORL_REQUIRE_HIT forbids making it.\n  {why}\n"
+            f"{self.name} is not in the cache, and WHORL_REQUIRE_HIT forbids a miss.\n  {why}\n"
             "  Fill the cache first (whorl warm SCRIPT, whorl import BUNDLE), or allow compiles "
             "with\n  WHORL_REQUIRE_HIT=0."
         )
 
 
 class CompilerFailed(WhorlError, TypeError):
-    """A compiler returned something that it should not.
+    """A method of a compiler returned a wrong value.
 
     >>> print(CompilerFailed("mydsl", "compile", "None", "a whorl.Artifact"))
     mydsl.compile returned None; it should return a whorl.Artifact.
@@ -235,9 +236,9 @@ class CompilerFailed(WhorlError, TypeError):
 
 
 class NotStatic(WhorlError, TypeError):
-    """An expression that should be known at compile time, and cannot be followed.
+    """An expression cannot be evaluated at compile time.
 
-    `line` is where it stands, `what` the part that cannot be followed.
+    `line` is its line, `what` the part that cannot be evaluated, `reason` says why.
 
     >>> print(NotStatic("solver.py:7", "`open('x')`", "open is not a pure function"))
     solver.py:7: `open('x')` cannot be evaluated at compile time: open is not a pure function.
@@ -258,10 +259,10 @@ class NotStatic(WhorlError, TypeError):
 
 
 class KernelError(WhorlError, TypeError):
-    """A kernel that cannot be compiled: where, what is wrong there, and what to write instead.
+    """A kernel cannot be compiled: where, what is wrong there, and what to write instead.
 
-    `line` and `column` count from one; `text` is the source line, `width` how much of it is
-    meant; `notes` say where types came from and which calls led there.
+    `line` and `column` count from one; `text` is the source line, `width` the number of characters
+    to mark; `notes` say where types come from and which calls lead there.
 
     >>> text = "    total = {}"
     >>> print(KernelError("a dict is not a value of a kernel", "Use arrays.", "f.py", 7, 13, text))
@@ -306,9 +307,9 @@ class KernelError(WhorlError, TypeError):
 
 
 class UnknownCheckpoint(WhorlError, LookupError):
-    """A launch was to be resumed from a label that the kernel does not have for these arguments.
+    """`resume` got a label that the kernel does not have for these arguments.
 
-    `label` is what was asked for, `known` the labels that there are.
+    `label` is that label, `known` lists the labels of the kernel.
 
     >>> print(UnknownCheckpoint("solver.step", 7, (0, 1)))
     solver.step has no checkpoint 7 for these arguments.
@@ -334,7 +335,7 @@ class UnknownCheckpoint(WhorlError, LookupError):
 
 
 class NoCheckpoints(WhorlError, TypeError):
-    """A kernel was to be resumed that has no checkpoints.
+    """`resume` was called on a kernel without checkpoints.
 
     >>> print(NoCheckpoints("solver.step"))
     solver.step has no checkpoints: there is nothing to resume it from.
@@ -354,6 +355,6 @@ class NoCheckpoints(WhorlError, TypeError):
 
 
 def _label(label: object) -> str:
-    """A label as its source names it."""
+    """A label as its source writes it."""
     name = getattr(label, "name", None)
     return f"{type(label).__qualname__}.{name}" if isinstance(name, str) else repr(label)

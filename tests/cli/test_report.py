@@ -168,7 +168,7 @@ def test_in_a_browser_tables_sort_and_filter_and_nothing_is_obeyed_or_loaded(tol
         HOSTILE, "descending", "solver.step",
     )  # fmt: skip
     assert told["filtered"] == ["image.blur"] * 3
-    assert told["none"] == [["nothing here"]]
+    assert told["none"] == [["no rows"]]
     assert {told["before"][0], told["after"][0]} == {"light", "dark"}
     assert told["before"][1] != told["after"][1]
     assert "global:solver.SCALE 2.0 → 3.0" in told["miss"]

@@ -16,8 +16,8 @@ import whorl
 from tests.jit.compilers import Make, Thing, compiles
 from whorl.reads import Inputs
 
-ADVICE = "Pass what counts of it as an argument (a number, a text, an array)"
-IN_PROCESS = 'keep what is made of\n  it in this process only: cache="process"'
+ADVICE = "Pass the data that you need from it as an argument (a number, a string, an array)"
+IN_PROCESS = 'store\n  the artifact in this process only: cache="process"'
 
 
 class Model:

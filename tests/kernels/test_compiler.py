@@ -1,9 +1,12 @@
-"""What identifies the tools behind a kernel."""
+"""The kernel compiler as a compiler: what identifies its tools, and how it loads an artifact."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+import whorl
 from whorl.kernels.compiler import KernelCompiler, _installed
 
 
@@ -56,3 +59,15 @@ def test_a_package_that_is_not_installed_has_no_version(tmp_path: Path) -> None:
 
 def test_the_toolchain_names_llvmlite() -> None:
     assert ", llvmlite " in KernelCompiler().toolchain
+
+
+def test_an_artifact_is_loaded_as_that_of_any_compiler() -> None:
+    @whorl.kernel
+    def scaled(x, by, n):  # type: ignore[no-untyped-def]
+        return x[n] * by
+
+    x = np.arange(4.0)
+    assert scaled(x, 2.0, n=3) == 6.0
+    artifact = scaled.specializations()[0].artifact
+    launch = KernelCompiler().load(artifact, "cpu")
+    assert launch(x, 2.0, 3) == 6.0

@@ -139,7 +139,7 @@ def test_an_artifact_of_a_higher_level_that_was_put_there_is_refused(tmp_path: P
         level.host_level = lambda: "x86-64"
         made.artifact.metadata["level"] = "x86-64-v2"
         try:
-            kernel.compiler.load_for(made.artifact, kernel.function)
+            kernel.compiler.load(made.artifact, "cpu")
         except RuntimeError as error:
             print(json.dumps(str(error)))
         """,

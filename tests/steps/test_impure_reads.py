@@ -285,7 +285,7 @@ def calls_by_default() -> Any:
     ],
 )  # fmt: skip
 def test_a_clock_or_a_file_is_noticed(store: Cache, function: Callable[[], Any]) -> None:
-    with pytest.raises(whorl.WhorlError, match="cannot be kept"):
+    with pytest.raises(whorl.WhorlError, match="cannot be cached"):
         whorl.cached(store=store)(function)()
 
 

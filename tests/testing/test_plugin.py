@@ -142,7 +142,7 @@ def test_an_audit_with_doubts_fails_the_test(tests: pytest.Pytester) -> None:
     """)
     result = run(tests)
     result.assert_outcomes(passed=2, errors=2)
-    result.stdout.fnmatch_lines(["*whorl's audit has doubts:*", "*stale*"])
+    result.stdout.fnmatch_lines(["*whorl's audit failed:*", "*stale*"])
     result.stdout.fnmatch_lines(["*does not compile: *raises ZeroDivisionError*"])
 
 

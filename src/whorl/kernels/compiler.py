@@ -1,4 +1,4 @@
-"""The kernel compiler, as `jit` sees it: a function's views in, an artifact out."""
+"""The kernel compiler, as an implementation of the protocol of `jit`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""For the tests of whorl's users: fresh caches, forbidden compiles, recorded events, audits.
+"""Helpers for the tests of programs that use whorl: fresh caches, forbidden compiles, audits.
 
-What is asked for is imported then: the pytest plugin in here is loaded by every run of pytest
-wherever whorl is installed, and most of them have no use for it.
+Names are imported when they are used: every run of pytest loads the plugin of this package if whorl
+is installed, and most runs do not need it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Hits in, doubts out: what is found again is compiled again and compared.
+"""Finds compilers that read more than they record.
 
-An audit finds compilers that read what they do not record. It compiles a sample of the hits
-once more and compares the artifacts; it watches which environment variables are read during
-a compile without being declared; and it counts which reads keep causing misses.
+An audit compiles a sample of the hits again and compares the artifacts. It reports environment
+variables that a compile reads without declaring them, and counts which reads keep causing misses.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from whorl.reads import Inputs, Recorder
 
 __all__ = ["Finding", "Report", "audit"]
 
-CHURN = 5  # misses by one and the same read that are worth a finding
+CHURN = 5  # misses because of the same read that are reported
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One doubt about a kernel."""
+    """A problem with a kernel."""
 
     kernel: str
     kind: str  # "stale", "not deterministic", "does not compile", "undeclared variable", "churn"
@@ -43,7 +42,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """What an audit has found so far.
+    """The findings of an audit.
 
     >>> Report().findings
     []
@@ -53,7 +52,7 @@ class Report:
     compared: int = 0
 
     def add(self, kernel: str, kind: str, detail: str) -> None:
-        """Note a finding, once."""
+        """Add a finding, once."""
         finding = Finding(kernel, kind, detail)
         if finding not in self.findings:
             self.findings.append(finding)
@@ -61,7 +60,7 @@ class Report:
 
 @contextlib.contextmanager
 def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
-    """Compile a share of the calls in the block again, and report what does not agree.
+    """Compile again for a share of the hits in the block, and report artifacts that differ.
 
     >>> with audit(rate=0.5) as report:
     ...     pass
@@ -70,67 +69,82 @@ def audit(rate: float = 1.0, *, seed: int | None = None) -> Iterator[Report]:
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate is a share between 0 and 1, not {rate!r}")
-    report = Report()
-    chance = random.Random(seed)
-    misses: Counter[tuple[str, str]] = Counter()
+    running = _Audit(rate, random.Random(seed))
+    audits.append(running.compare)
+    watches.append(running.watch)
+    listeners.append(running.count)
+    try:
+        yield running.report
+    finally:
+        audits.remove(running.compare)
+        watches.remove(running.watch)
+        listeners.remove(running.count)
+
+
+@dataclass(eq=False)
+class _Audit:
+    """Compares hits with new compiles, and watches the environment and the misses."""
+
+    rate: float
+    chance: random.Random
+    report: Report = field(default_factory=Report)
+    misses: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def compare(
-        kernel: Kernel, specialization: Specialization, values: tuple[Any, ...], target: Target
+        self,
+        kernel: Kernel,
+        specialization: Specialization,
+        values: tuple[Any, ...],
+        target: Target,
     ) -> None:
-        if rate < 1 and chance.random() >= rate:
+        """Compile twice for a hit, and compare with the stored artifact."""
+        if self.rate < 1 and self.chance.random() >= self.rate:
             return
-        report.compared += 1
-        name = f"{kernel.function.__module__}.{kernel.function.__qualname__}"
+        self.report.compared += 1
+        name = _name(kernel)
         try:
-            with watch(kernel):
-                first, second = (_compiled(kernel, values, target) for _ in range(2))
+            with self.watch(kernel):
+                first, second = (_compile(kernel, values, target) for _ in range(2))
         except Exception as error:  # of the audit's own compile: the call has what it needs
-            said = (str(error).splitlines() or [""])[0]
-            what = f"{type(error).__name__}: {said}" if said else type(error).__name__
-            report.add(name, "does not compile", f"a compile of this call raises {what}")
+            message = (str(error).splitlines() or [""])[0]
+            what = f"{type(error).__name__}: {message}" if message else type(error).__name__
+            self.report.add(name, "does not compile", f"a compile of this call raises {what}")
             return
         if not _agree(first, second):
-            report.add(name, "not deterministic", "two compiles of one call differ")
+            self.report.add(name, "not deterministic", "two compiles of one call differ")
         elif not _agree(first, specialization.artifact):
-            report.add(
-                name, "stale", "a compile of this call makes something else than what was found"
-            )
+            self.report.add(name, "stale", "a new compile of this call gives another artifact")
 
     @contextlib.contextmanager
-    def watch(kernel: Kernel) -> Iterator[None]:
+    def watch(self, kernel: Kernel) -> Iterator[None]:
+        """Report undeclared variables that a compile in the block reads."""
         declared = declared_environment(kernel.compiler)
-        name = f"{kernel.function.__module__}.{kernel.function.__qualname__}"
 
-        def seen(variable: str) -> None:
+        def check(variable: str) -> None:
             if variable not in declared:
-                report.add(name, "undeclared variable", variable)
+                self.report.add(_name(kernel), "undeclared variable", variable)
 
-        with _watched_environment(seen):
+        with _watched_environment(check):
             yield
 
-    def count(event: Event) -> None:
+    def count(self, event: Event) -> None:
+        """Count the reads that cause misses."""
         if event.what is Happened.MISSED:
             for change in event.detail["why"].changes:
-                misses[event.kernel, change.path] += 1
-                if misses[event.kernel, change.path] == CHURN:
-                    report.add(event.kernel, "churn", f"{change.path} keeps changing")
-
-    audits.append(compare)
-    watches.append(watch)
-    listeners.append(count)
-    try:
-        yield report
-    finally:
-        audits.remove(compare)
-        watches.remove(watch)
-        listeners.remove(count)
+                self.misses[event.kernel, change.path] += 1
+                if self.misses[event.kernel, change.path] == CHURN:
+                    self.report.add(event.kernel, "churn", f"{change.path} keeps changing")
 
 
-def _compiled(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:
+def _name(kernel: Kernel) -> str:
+    return f"{kernel.function.__module__}.{kernel.function.__qualname__}"
+
+
+def _compile(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:
     recorder = Recorder(kernel.world(values, target), by_identity=True)
     inputs = Inputs(recorder)
-    handed = replace(target, properties=Properties(inputs))
-    return kernel.compiler.compile(Program(kernel.function, handed, inputs.function()), inputs)
+    recorded = replace(target, properties=Properties(inputs))
+    return kernel.compiler.compile(Program(kernel.function, recorded, inputs.function()), inputs)
 
 
 def _agree(one: Artifact, other: Artifact) -> bool:
@@ -142,10 +156,10 @@ def _agree(one: Artifact, other: Artifact) -> bool:
 
 
 class _Observers(threading.local):
-    """Who is told which variables this thread reads."""
+    """The observers of the variables that this thread reads."""
 
     def __init__(self) -> None:
-        self.told: list[Callable[[str], None]] = []
+        self.active: list[Callable[[str], None]] = []
 
 
 _observers: Final = _Observers()
@@ -155,23 +169,23 @@ _get: Final = type(os.environ).__getitem__
 
 
 def _watched_get(environment: Any, name: Any) -> Any:
-    for seen in _observers.told:
-        seen(os.fsdecode(name) if isinstance(name, bytes) else name)  # os.environb has bytes
+    for observe in _observers.active:
+        observe(os.fsdecode(name) if isinstance(name, bytes) else name)  # os.environb has bytes
     return _get(environment, name)
 
 
 @contextlib.contextmanager
-def _watched_environment(seen: Callable[[str], None]) -> Iterator[None]:
-    """Tell of every variable that this thread reads, by whatever name it has the environment."""
-    global _watching  # noqa: PLW0603  # one environment, one number of those who watch it
+def _watched_environment(observe: Callable[[str], None]) -> Iterator[None]:
+    """Call `observe` with every environment variable that this thread reads."""
+    global _watching  # noqa: PLW0603  # one environment, one count of its watchers
     with _lock:
         _watching += 1
         type(os.environ).__getitem__ = _watched_get  # type: ignore[method-assign]  # to watch
-    _observers.told.append(seen)
+    _observers.active.append(observe)
     try:
         yield
     finally:
-        _observers.told.remove(seen)
+        _observers.active.remove(observe)
         with _lock:
             _watching -= 1
             if not _watching:

@@ -1,4 +1,4 @@
-"""A block of code in, what happened in it out, or what must not happen in it."""
+"""Context managers for tests: a fresh cache, forbidden compiles, recorded events."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["CompileForbidden", "forbid_compile", "fresh_cache", "recorded_events
 
 
 class CompileForbidden(WhorlError, AssertionError):
-    """Something would have been compiled where nothing should be."""
+    """Raised by a compile inside `forbid_compile`, with the reason for the miss."""
 
 
 @contextlib.contextmanager
 def recorded_events() -> Iterator[list[Event]]:
-    """The events of all kernels while the block runs.
+    """Record the events of all kernels in the block.
 
     >>> with recorded_events() as events:
     ...     pass
@@ -37,7 +37,7 @@ def recorded_events() -> Iterator[list[Event]]:
 
 @contextlib.contextmanager
 def forbid_compile() -> Iterator[None]:
-    """Let every compile in the block raise `CompileForbidden`, with the reason for it.
+    """Raise `CompileForbidden` for every compile in the block, with the reason for the miss.
 
     >>> with forbid_compile():
     ...     pass
@@ -59,7 +59,7 @@ def forbid_compile() -> Iterator[None]:
 
 @contextlib.contextmanager
 def fresh_cache() -> Iterator[Path]:
-    """Use an empty cache in a directory of its own while the block runs, and forget it after.
+    """Use an empty cache in a temporary directory in the block.
 
     >>> with fresh_cache() as directory:
     ...     directory.name

@@ -1,15 +1,15 @@
-"""A run of pytest in, the same with whorl's options and fixtures out.
+"""The pytest plugin: options and fixtures.
 
-    --whorl-fresh-cache       the run begins with an empty cache, which is gone afterwards
+    --whorl-fresh-cache       the run starts with an empty cache, which is removed afterwards
     --whorl-forbid-compile    a test that would compile something fails, with the reason
 
-    fresh_cache               an empty cache for one test: the directory
-    forbid_compile            whatever the test would compile raises `CompileForbidden`
-    recorded_events           the events of all kernels while the test runs: a list
-    audit                     what is found is compiled again and compared; doubts fail the test
+    fresh_cache               an empty cache for one test; the value is its directory
+    forbid_compile            a compile in the test raises `CompileForbidden`
+    recorded_events           the list of events of all kernels during the test
+    audit                     compiles again for every hit, and fails the test if artifacts differ
 
-Every run of pytest loads this wherever whorl is installed, so nothing else is imported before
-an option or a fixture asks for it.
+Every run of pytest loads this module if whorl is installed, so it imports nothing else of whorl
+before an option or a fixture is used.
 """
 
 from __future__ import annotations
@@ -32,26 +32,28 @@ __all__ = ["audit", "forbid_compile", "fresh_cache", "recorded_events"]
 
 _FRESH: Final = "--whorl-fresh-cache"
 _FORBID: Final = "--whorl-forbid-compile"
-_DOUBTS: Final = ("stale", "not deterministic", "does not compile", "undeclared variable")
+_FAILURES: Final = ("stale", "not deterministic", "does not compile", "undeclared variable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("whorl")
     group.addoption(
-        _FRESH, action="store_true", help="begin with an empty cache of compiled code, for this run"
+        _FRESH, action="store_true", help="start this run with an empty cache of compiled code"
     )
     group.addoption(
-        _FORBID, action="store_true", help="fail a test that would compile something, and say why"
+        _FORBID,
+        action="store_true",
+        help="fail a test that would compile something, with the reason",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set up what the options ask for."""
+    """Apply the options."""
     wants_fresh, forbids = config.getoption(_FRESH), config.getoption(_FORBID)
     if wants_fresh and forbids:
         raise pytest.UsageError(
-            f"{_FRESH} and {_FORBID} exclude each other: nothing is found in a fresh cache"
+            f"{_FRESH} and {_FORBID} exclude each other: a fresh cache has no hits"
         )
     if wants_fresh or forbids:
         stack = ExitStack()
@@ -65,7 +67,7 @@ def _set_up(stack: ExitStack, *, is_fresh: bool) -> None:
     if is_fresh:
         from .contexts import fresh_cache as fresh
 
-        # Processes that tests start are to use it too.
+        # Child processes of tests use it too.
         _set(stack, {"WHORL_CACHE_DIR": str(stack.enter_context(fresh())), "WHORL_CACHE": "on"})
         return
     before = settings.current()
@@ -86,18 +88,18 @@ def _set(stack: ExitStack, variables: dict[str, str]) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say what is otherwise than usual."""
-    said = []
+    """Name the active options."""
+    lines = []
     if config.getoption(_FRESH):
-        said.append(f"whorl: a fresh cache in {os.environ['WHORL_CACHE_DIR']}")
+        lines.append(f"whorl: a fresh cache in {os.environ['WHORL_CACHE_DIR']}")
     if config.getoption(_FORBID):
-        said.append("whorl: nothing is compiled")
-    return said
+        lines.append("whorl: nothing is compiled")
+    return lines
 
 
 @pytest.fixture
 def fresh_cache() -> Iterator[Path]:
-    """An empty cache in a directory of its own, for one test."""
+    """An empty cache in a temporary directory, for one test."""
     from .contexts import fresh_cache as context
 
     with context() as directory:
@@ -106,7 +108,7 @@ def fresh_cache() -> Iterator[Path]:
 
 @pytest.fixture
 def forbid_compile() -> Iterator[None]:
-    """Let whatever the test would compile raise `whorl.testing.CompileForbidden`."""
+    """Raise `whorl.testing.CompileForbidden` for every compile in the test."""
     from .contexts import forbid_compile as context
 
     with context():
@@ -115,7 +117,7 @@ def forbid_compile() -> Iterator[None]:
 
 @pytest.fixture
 def recorded_events() -> Iterator[list[Event]]:
-    """The events of all kernels while the test runs."""
+    """The events of all kernels during the test."""
     from .contexts import recorded_events as context
 
     with context() as events:
@@ -124,16 +126,15 @@ def recorded_events() -> Iterator[list[Event]]:
 
 @pytest.fixture
 def audit() -> Iterator[Report]:
-    """Compile what the test's calls find again, and fail the test if that makes something else.
+    """Compile again for every hit of the test, and fail the test if the artifacts differ.
 
-    What is found stale, not deterministic, not to compile any more, or read from undeclared
-    variables is a failure; that something keeps changing is in the report for whoever wants to
-    look.
+    The test fails if an artifact is stale, not deterministic or no longer compiles, or if the
+    compiler reads undeclared variables. Churn is only reported.
     """
     from .auditing import audit as context
 
     with context() as report:
         yield report
-    doubts = [str(each) for each in report.findings if each.kind in _DOUBTS]
-    if doubts:
-        pytest.fail("whorl's audit has doubts:\n  " + "\n  ".join(doubts), pytrace=False)
+    failures = [str(each) for each in report.findings if each.kind in _FAILURES]
+    if failures:
+        pytest.fail("whorl's audit failed:\n  " + "\n  ".join(failures), pytrace=False)

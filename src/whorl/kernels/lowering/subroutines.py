@@ -1,8 +1,8 @@
-"""A call of a large function in, a call of a subroutine out: lowered once for all calls alike.
+"""Turns calls of large functions into subroutines, which are lowered once for all calls alike.
 
 Small functions are followed in place, and LLVM sees through them. A large one that is called in
-several places would be compiled as often; it becomes a subroutine for each way in which it is
-called: where the function is found, what is known, where views lead, and the types of the rest.
+several places would be compiled as often; it becomes a subroutine for each combination of:
+where the function is found, what is known, where views lead, and the types of the rest.
 """
 
 from __future__ import annotations
