@@ -1,7 +1,7 @@
 """The exceptions of whorl: each says where it happened, what is wrong, and what to do.
 
-Wrong arguments raise a plain `TypeError` or `ValueError`. Each exception here has attributes with the
-same information as its message.
+Wrong arguments raise a plain `TypeError` or `ValueError`. Each exception here has attributes with
+the same information as its message.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from whorl.store import Cache, Store
 from .arguments import SHORT
 from .declared_inputs import as_list, variable_pairs
 from .dependencies import Declarations
-from .parameters import Parameters, leaf_test
+from .parameters import CountedParameters, leaf_test
 from .process_store import ProcessStore
 from .request import OnDrift, ResultRequest
 from .result_format import Serializer
@@ -56,7 +56,7 @@ class CachedFunction(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.function = function
         self.options = options
-        self._parameters = Parameters(function, dict(options.parameters))
+        self._parameters = CountedParameters(function, dict(options.parameters))
         self._bind = self._parameters.bind
         self._key = options.key if callable(options.key) else None
         if isinstance(options.key, Fingerprinter):

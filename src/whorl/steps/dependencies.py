@@ -157,7 +157,9 @@ def dependencies_of(
     to them is a dependency too. What cannot be known exactly raises `UnsupportedFunction`;
     `UnstableReads` if it changes each time before it can be read to the end.
     """
-    outcome = survey_code(lambda sees: _Survey(options, name, sees), (root, *extra), named)
+    outcome = survey_code(
+        lambda sees: _DependencySurvey(options, name, sees), (root, *extra), named
+    )
     if outcome is None:
         raise UnstableReads(name)
     digest, holds, survey = outcome
@@ -201,7 +203,7 @@ class SerializerKey:
         return f"{serializer_name(serializer)} {digest}", holds
 
 
-class _Survey(Survey):
+class _DependencySurvey(Survey):
     """A walk over the code of a function that refuses impure reads which are not declared."""
 
     def __init__(

@@ -97,7 +97,7 @@ def impure_reads(
     if "getattr" in names:  # the names of attributes may be written as texts
         texts = tuple(text for text in sorted(strings_in(code)) if text.isidentifier())
         names += texts
-    scope = _Scope(function, with_defaults=with_defaults)
+    scope = _KnownNames(function, with_defaults=with_defaults)
     for read in reads.globals:
         if not any(map(is_ignored, _prefixes(read))):
             yield from _from_name(scope.globally(read.name), read, names)
@@ -132,7 +132,7 @@ def _prefixes(read: GlobalRead) -> Iterator[str]:
 def _path_method(
     taken: TakenAttribute,
     function: types.FunctionType,
-    scope: _Scope,
+    scope: _KnownNames,
     classes: Sequence[type],
     is_users: Callable[[str], bool],
 ) -> Iterator[ImpureRead]:
@@ -184,7 +184,7 @@ def named_reads(function: types.FunctionType) -> Iterator[tuple[ImpureRead, str]
 
     Files that it opens only for writing are left out.
     """
-    scope = _Scope(function, with_defaults=True)
+    scope = _KnownNames(function, with_defaults=True)
     for call in calls_in(function.__code__):
         first = _first_text(call)
         if first is None:
@@ -223,7 +223,7 @@ def _first_text(call: Call) -> str | None:
     return call.texts[0]
 
 
-class _Scope:
+class _KnownNames:
     """What the names in a function stand for, as far as that is known before it runs."""
 
     def __init__(self, function: types.FunctionType, *, with_defaults: bool) -> None:

@@ -19,7 +19,7 @@ from whorl.fingerprint.modes import ByIdentity, ByType, InOrder
 
 from .declared_inputs import content_of
 
-__all__ = ["Content", "Parameters", "leaf_test"]
+__all__ = ["Content", "CountedParameters", "leaf_test"]
 
 Names = Iterable[str]
 
@@ -84,11 +84,11 @@ def leaf_test(count: int) -> Callable[[tuple[Any, ...]], bool]:
     return cast("Callable[[tuple[Any, ...]], bool]", scope["are_leaves"])
 
 
-class Parameters:
+class CountedParameters:
     """How the arguments of a function are bound, and which of them count how.
 
     >>> def f(a, b=2, *, log=None): ...
-    >>> parameters = Parameters(f, {"exclude": ["log"]})
+    >>> parameters = CountedParameters(f, {"exclude": ["log"]})
     >>> parameters.names, parameters.counted(parameters.bind(1, log=print))
     (('a', 'b'), (1, 2))
     """
