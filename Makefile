@@ -30,44 +30,44 @@ help:  ## list the targets
 	    '{ name[NR] = $$1; text[NR] = $$2; if (length($$1) > width) width = length($$1) } \
 	    END { for (i = 1; i <= NR; i++) printf "  %-" width "s  %s\n", name[i], text[i] }'
 
-setup: $(VENV)/$(STAMP)  ## make .venv with whorl (editable) and the tools; nothing when it is up to date
+setup: $(VENV)/$(STAMP)  ## create or update .venv with whorl (editable) and the tools
 
 demo: $(VENV)/$(STAMP)  ## run examples/demo.py
 	@$(VENV)/bin/python examples/demo.py $(ARGS)
 
-test: $(VENV)/$(STAMP)  ## tests, doctests, and the examples in the documentation
+test: $(VENV)/$(STAMP)  ## run the tests, the doctests and the examples in the documentation
 	@$(VENV)/bin/python -m pytest -q $(ARGS)
 
 test-all: export TEST_ARGS = $(ARGS)
-test-all:  ## the tests under each Python from 3.11 to 3.15 that is found, and a table of them
+test-all:  ## run the tests under each installed Python from 3.11 to 3.15, and print a table
 	@$(PYTHON) tests/every_python.py --make "$(MAKE)" --pythons "$(PYTHONS)" --chroot "$(CHROOT)" $(VERSIONS)
 
-fuzz: $(VENV)/$(STAMP)  ## random edits of random programs, a few minutes; ARGS="--programs 2000 --seed 7"
+fuzz: $(VENV)/$(STAMP)  ## apply random edits to random programs, for a few minutes; ARGS="--programs 2000 --seed 7"
 	@$(VENV)/bin/python -m tests.processes.edit_fuzzer $(ARGS)
 
-check: $(VENV)/$(STAMP)  ## ruff, mypy --strict and the layers
+check: $(VENV)/$(STAMP)  ## run ruff, mypy --strict and import-linter
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/ruff format --quiet --check . || { echo "make fix formats these files"; exit 1; }
 	@$(VENV)/bin/mypy --strict
 	@$(VENV)/bin/lint-imports --no-logo
 
-fix: $(VENV)/$(STAMP)  ## let ruff repair imports and layout
+fix: $(VENV)/$(STAMP)  ## let ruff repair imports and formatting
 	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format --quiet .
 
-bench: $(BENCH)/whorl  ## measure everything against its peers; one table of all goals, one plot (large: installs the peers)
+bench: $(BENCH)/whorl  ## run all benchmarks; one table of all goals, one plot (large: installs the peers)
 	@$(if $(word 2,$(BENCHES)),$(if $(filter --cases% --json%,$(ARGS)),$(error $(one_bench))))
 	@$(BENCH)/bin/python bench/overview.py $(BENCHES) $(ARGS)
 
-bench-quick:  ## the same, a first look in under three minutes; records in bench/results/quick
+bench-quick:  ## the same with rough figures, in under three minutes; records in bench/results/quick
 	@$(MAKE) --no-print-directory bench ARGS="--quick $(ARGS)"
 
-docs: $(DOCS)/$(STAMP)  ## build the manual as a site: build/manual/index.html
+docs: $(DOCS)/$(STAMP)  ## build the manual as a website: build/manual/index.html
 	@mkdir -p build  # with --quiet it would not count warnings, and --strict lives on them
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict $(ARGS) >build/manual.log 2>&1 \
 	    || { grep -v '^INFO' build/manual.log; exit 1; }
 	@echo "build/manual/index.html (the search needs a server: python -m http.server -d build/manual)"
 
-fresh:  ## clone this checkout elsewhere and do what README.md says there, from nothing
+fresh:  ## clone this checkout into an empty directory and follow README.md there
 	@tests/fresh_clone.sh $(ARGS)
 
 clean:  ## remove the environments, caches and builds

@@ -24,6 +24,7 @@ from xxhash import xxh3_128_digest
 
 import whorl
 from whorl.jit.compiler import target_of
+from whorl.jit.kernel import obtain
 from whorl.reads import CodeView
 
 MODULE = "relaxation"
@@ -92,14 +93,14 @@ def child(way: str, toolchain: str, *modules: str) -> None:
     kernel = decorate(function)
     making = time.perf_counter() - began
     args = (*arrays(), 3)
-    values, target = kernel._binding.bind(*args), target_of(compiler)
+    values, target = kernel.lookup.binding.bind(*args), target_of(compiler)
     tasks: list[Callable[[], object]] = [partial(kernel, *args)] * 10
     if way in ("lookup", "crowded"):
-        tasks = [partial(kernel._obtain, values, target)]
+        tasks = [partial(obtain, kernel.lookup, values, target)]
     elif way == "making":
         tasks = [partial(kernel, *args)]
     elif way == "files":
-        kernel._counts["found"] = len(files := files_of(kernel))
+        kernel.lookup.counts["found"] = len(files := files_of(kernel))
         tasks = [partial(read_and_hash, files)]
     if way != "making":
         before = set(sys.modules)

@@ -118,25 +118,22 @@ class Warm:
             kernel(*args)
         if kernel.stats()["compiled"] != 1:
             raise AssertionError(f"not compiled once: {kernel.stats()}")
-        return cls(kernel, kernel._binding.bind(*args), target_of(compiler))
+        return cls(kernel, kernel.lookup.binding.bind(*args), target_of(compiler))
 
     def finding(self) -> dict[str, harness.Task]:
         """Finding the specialization, as it is done and by the plain replay."""
-        recalls: dict[str, Recall] = {SUBJECT: self.kernel._recall, PLAIN: self._plainly()}
+        recalls: dict[str, Recall] = {
+            SUBJECT: self.kernel.lookup.table.recall,
+            PLAIN: self._plainly(),
+        }
         if len({id(recall(self.values, self.target)) for recall in recalls.values()}) != 1:
             raise AssertionError("the replays do not find the same")
         return {name: calls(recall, self.values, self.target) for name, recall in recalls.items()}
 
     def _plainly(self) -> Recall:
         kernel = self.kernel
-        (known,) = kernel._shapes.young[self.target.architecture]
-        plain = plain_replay(
-            known.shape,
-            kernel.function,
-            kernel._binding.names,
-            kernel._environment,
-            compiler=kernel.compiler,
-        )
+        (known,) = kernel.lookup.table.young[self.target.architecture]
+        plain = plain_replay(known.shape, kernel.lookup.replay_setup)
         by_facts = known.by_facts
 
         def recall(values: tuple[Any, ...], target: whorl.Target) -> object:

@@ -1,9 +1,9 @@
 """Runs two simulations in several processes, and shows what each process compiles, and why.
 
 Run it with `make demo`. Waves pass a wall with two slits (`examples/waves.py`). The first process
-compiles, a second one finds everything in the cache, and a third one, after an edit, compiles again
-and says why. The picture is `waves.png`. Then two processes solve the equations of a heated plate
-in one launch, which stops for larger buffers and resumes (`examples/conjugate.py`).
+compiles, a second one finds everything in the cache, and a third one, after an edit, compiles
+again and says why. The picture is `waves.png`. Then two processes solve the equations of a heated
+plate in one launch, which stops for larger buffers and resumes (`examples/conjugate.py`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def run(title: str, folder: str, picture: Path | None) -> int:
 
 
 def listener(compiled: list[str]) -> Callable[[Event], None]:
-    """A listener that prints misses, compiles and hits, and collects the compiled kernels."""
+    """A listener that prints misses, compiles and hits, and collects names of compiled kernels."""
 
     def listen(event: Event) -> None:
         name = event.kernel.rpartition(".")[2]

@@ -1,9 +1,9 @@
-"""A configuration and a function in, their fingerprints out; and what was made of them kept.
+"""Shows fingerprints of a configuration and a function, and a store that several processes share.
 
 Run with `python examples/identity.py`. It writes a small solver of three modules to a temporary
 folder, takes fingerprints of its configuration and of its entry point, edits the files as a
 person would, and shows which edits count and where. Then four processes ask one store for the same
-entry at once, the file is damaged, and the store says what became of it all.
+entry at once, the file is damaged, and the store reports what happened.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A basin of water in, the waves on it after some time out: a picture of interference.
+"""Simulates waves in a basin of water, and draws a picture of their interference.
 
 Two whorl kernels, both methods of a plain class. `advance` takes one step of the wave equation
-with reflecting walls and damped borders; `render` makes pixels of heights. Run it with
+with reflecting walls and damped borders; `render` converts heights to pixels. Run it with
 `python examples/waves.py out.png`, or see `make demo`.
 """
 

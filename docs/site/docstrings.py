@@ -1,7 +1,7 @@
-"""Docstrings as they are written in whorl in, Markdown out: prompts become blocks of code.
+"""An extension of griffe that converts the docstrings of whorl to Markdown.
 
-An extension of griffe, which reads the sources for mkdocstrings. It also tells it that what
-`whorl.late.dataclass` makes is a dataclass, so that signatures show the fields.
+griffe reads the sources for mkdocstrings. The extension puts doctests into code blocks, and gives
+classes that are decorated with `whorl.late.dataclass` a signature with their fields.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ __all__ = ["PromptBlocks"]
 
 
 class PromptBlocks(griffe.Extension):  # type: ignore[misc]  # griffe is in .venv-docs only
-    """Puts a fence around each run of lines that begins with a prompt."""
+    """Puts each doctest into a code block."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """Called for everything that was read from a source."""
+        """Called for each object that was read from a source."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
-        """Called when a whole package was read: by then all names can be followed."""
+        """Called after a whole package was read, when all names can be resolved."""
         _give_signatures(pkg)
 
 

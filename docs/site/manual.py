@@ -1,8 +1,7 @@
-"""The pages in `docs/` in, a site out: its order, its reference, and pages of the checkout's root.
+"""The hooks of `mkdocs.yml`: the order of the pages, the reference, and pages from outside `docs/`.
 
-The hooks of `mkdocs.yml`. `order.py` holds the order of the pages, `reference.py` makes those about
-the public names. Run mkdocs as `python -m mkdocs` in the checkout, as `make docs` does: then these
-are found.
+`order.py` has the order of the pages, `reference.py` generates the reference. Run mkdocs as
+`python -m mkdocs` in the checkout, as `make docs` does, so that these modules are found.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]+)\]\((?P<target>[^)\s]+)\)")
 
 
 def on_config(config: Any) -> Any:
-    """The order of the manual, of those pages that are there."""
+    """Set the order of the pages."""
     config.nav = [
         {"The manual": "index.md"},
         {"Guides": _ordered("guides", GUIDES)},
@@ -59,7 +58,7 @@ def _decisions() -> list[str]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The reference, and the pages from beside `docs/`, as if they were in it."""
+    """Add the reference, and the pages from outside `docs/`."""
     made = {page.path: page.text for page in reference.pages()}
     for source, path in BESIDE.items():
         made[path] = (ROOT / source).read_text(encoding="utf-8")
@@ -69,7 +68,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links as they lead on the site: those of the checkout lead there from their own places."""
+    """Convert links between files of the checkout to links on the site."""
     path = page.file.src_uri
     beside = {path: source for source, path in BESIDE.items()}
     here = ROOT / beside[path] if path in beside else DOCS / path
@@ -94,7 +93,7 @@ def _outside_of_fences(markdown: str, change: Any) -> str:
 
 
 def _on_the_site(target: Path) -> str | None:
-    """Where a file of the checkout is on the site; None if it is not there."""
+    """The path of a file of the checkout on the site; None if it is not part of the site."""
     inside = target.relative_to(ROOT).as_posix()
     if inside in BESIDE:
         return BESIDE[inside]

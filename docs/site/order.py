@@ -1,10 +1,10 @@
-"""The order of the manual's pages, and which pages of the checkout are among them, as data."""
+"""The order of the pages of the manual, and the pages from outside `docs/`."""
 
 from __future__ import annotations
 
 __all__ = ["BESIDE", "CONCEPTS", "GUIDES"]
 
-# A page that is in its folder and not here comes after those that are here.
+# A page that is not listed comes after those that are.
 GUIDES = (
     "first-kernel",
     "kernels",
@@ -19,7 +19,7 @@ GUIDES = (
 )
 CONCEPTS = ("key", "reads", "fingerprints", "store", "launch")
 
-# Pages of the manual that are not in `docs/`: where they are, and where on the site.
+# Pages of the manual that are not in `docs/`: their path, and their path on the site.
 BESIDE = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",

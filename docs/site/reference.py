@@ -1,8 +1,9 @@
-"""The public names of whorl in, the pages of the reference out, as Markdown.
+"""Generates the pages of the reference, as Markdown, from the public names of whorl.
 
-A page belongs to a package of whorl, and holds the names that `whorl` itself offers from there and
-those that the package offers beside them. What is said about a name is its docstring; a line
-that begins with `:::` has it put there. Names that are new appear without being listed here.
+There is a page for each package of whorl. It has the names that `whorl` itself exports from this
+package, and the further names that the package exports. mkdocstrings replaces a line that begins
+with `:::` by the docstring of a name. New names appear by themselves. `MEMBERS` lists the public
+members of those classes that also have members for other packages of whorl.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import json
 import re
 import types
 from collections.abc import Iterator
@@ -22,7 +24,7 @@ from whorl import settings
 
 __all__ = ["Name", "Page", "pages"]
 
-# In the order of the manual. Whatever else `whorl` offers comes after these.
+# In the order of the manual. Other packages come after these.
 TITLES = {
     "kernels": "Kernels",
     "graph": "Loops and checkpoints",
@@ -35,12 +37,38 @@ TITLES = {
     "testing": "Testing",
     "errors": "Errors",
 }
+PAGE_OF = {"launch": "graph"}  # packages whose names are on the page of another
 WITH_NAMES_OF_THEIR_OWN = ("jit", "reads", "artifacts", "store", "testing", "steps")
+
+# The public members of a class, own and inherited. A class without a row shows all of its own.
+MEMBERS = {
+    "whorl.Kernel": ("explain", "specializations", "stats", "with_options"),
+    "whorl.NumericKernel": (
+        "explain", "inspect", "interpret", "interpret_resumed", "resume", "specializations",
+        "stats", "with_options",
+    ),
+    "whorl.Inputs": (
+        "arg", "env", "everything", "file", "function", "glob", "names", "option", "target",
+        "target_names",
+    ),
+    "whorl.reads.Recorder": ("trace", "view"),
+    "whorl.Boundary": (),
+    "whorl.FieldRule": (),
+    "whorl.artifacts.Damaged": (),
+    "whorl.artifacts.Entry": ("label", "made", "payload", "payloads", "record", "seconds"),
+    "whorl.store.Cache": ("get", "obtain", "once", "put"),
+    "whorl.store.DirectoryStore": (
+        "collect", "get", "groups", "iterate", "path", "put", "remove", "root",
+    ),
+    "whorl.store.Statistics": ("flush", "totals"),
+    "whorl.store.Totals": ("by_day", "hit_rate", "hits", "in_file", "misses", "of"),
+    "whorl.testing.Report": (),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A public name: as it is imported, where it is written, and what it stands for."""
+    """A public name: how it is imported, where it is defined, and its value."""
 
     public: str
     place: str
@@ -48,13 +76,13 @@ class Name:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a type of NumPy's under another name."""
+        """Whether it is another name of a NumPy type."""
         return getattr(self.value, "__module__", "") == "numpy"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: its place in the manual, its title, its text."""
+    """One page: its path in the manual, its title, its text."""
 
     path: str
     title: str
@@ -67,28 +95,30 @@ def pages() -> list[Page]:
 
 
 def names() -> dict[str, list[Name]]:
-    """The public names by the package that they are from."""
-    found: dict[str, list[Name]] = {title: [] for title in TITLES}
+    """The public names, by package."""
+    listed: dict[str, list[Name]] = {title: [] for title in TITLES}
     for name in whorl.__all__:
         value = getattr(whorl, name)
         place = _place(name, value)
-        found.setdefault(place.split(".")[1], []).append(Name(f"whorl.{name}", place, value))
-    del found["settings"]  # a page of its own
+        package = place.split(".")[1]
+        page = PAGE_OF.get(package, package)
+        listed.setdefault(page, []).append(Name(f"whorl.{name}", place, value))
+    del listed["settings"]  # a page of its own
     for package in WITH_NAMES_OF_THEIR_OWN:
         if importlib.util.find_spec(f"whorl.{package}") is None:
             continue
         module = importlib.import_module(f"whorl.{package}")
-        known = {each.public.rpartition(".")[2] for each in found[package]}
+        known = {each.public.rpartition(".")[2] for each in listed[package]}
         for name in getattr(module, "__all__", ()):
             if name not in known and not hasattr(whorl, name):
                 public = f"whorl.{package}.{name}"
                 value = getattr(module, name)
-                found[package].append(Name(public, _written(module, name, value), value))
-    return {package: listed for package, listed in found.items() if listed}
+                listed[package].append(Name(public, _written(module, name, value), value))
+    return {package: names for package, names in listed.items() if names}
 
 
 def _place(name: str, value: object) -> str:
-    """Where a name that `whorl` offers is written."""
+    """Where a name that `whorl` exports is defined."""
     if isinstance(value, types.ModuleType):
         return value.__name__
     package = _imports(whorl).get(name)
@@ -98,7 +128,7 @@ def _place(name: str, value: object) -> str:
 
 
 def _written(package: types.ModuleType, name: str, value: object) -> str:
-    """The full name of what a package offers: that of its module, and its own."""
+    """The full name of an exported object: its module and its own name."""
     home = getattr(value, "__module__", None)
     if isinstance(home, str) and home.startswith("whorl.") and hasattr(value, "__qualname__"):
         return f"{home}.{value.__qualname__}"
@@ -107,7 +137,7 @@ def _written(package: types.ModuleType, name: str, value: object) -> str:
 
 @functools.cache
 def _imports(package: types.ModuleType) -> dict[str, str]:
-    """The names that a package's front imports, each with the module it is from."""
+    """The names that a package imports, each with its module."""
     found = {}
     for node in ast.walk(ast.parse(inspect.getsource(package))):
         if isinstance(node, ast.ImportFrom):
@@ -123,7 +153,7 @@ def _packages() -> Iterator[Page]:
     for package, listed in names().items():
         title = TITLES.get(package, package.capitalize())
         listed = sorted(listed, key=lambda name: (name.public.count("."), name.public.lower()))
-        is_module = isinstance(listed[0].value, types.ModuleType)  # which says by itself what it is
+        is_module = isinstance(listed[0].value, types.ModuleType)  # it has its own docstring
         about = "" if is_module else _about(package)
         parts = [f"# {title}", about, *map(_entry, listed), _numbers(listed)]
         yield Page(f"reference/{package}.md", title, "\n\n".join(filter(None, parts)) + "\n")
@@ -140,14 +170,17 @@ def _about(package: str) -> str:
 def _entry(name: Name) -> str:
     if name.is_number:
         return ""
-    if isinstance(name.value, str | int):  # a constant: what it is stands beside it
+    if isinstance(name.value, str | int):  # a constant is shown with its value
         return f"## {name.public}\n\n`{name.value!r}`"
     if isinstance(name.value, types.ModuleType):
         return f"::: {name.place}\n    options:\n      show_root_full_path: true"
-    return (
-        f"::: {name.place}\n    options:\n"
-        f"      heading: {name.public}\n      toc_label: {name.public}"
-    )
+    lines = [f"::: {name.place}", "    options:", f"      heading: {name.public}"]
+    lines.append(f"      toc_label: {name.public}")
+    members = MEMBERS.get(name.public)
+    if members is not None:
+        lines.append(f"      members: {json.dumps(members)}" if members else "      members: false")
+        lines.append(f"      inherited_members: {'true' if members else 'false'}")
+    return "\n".join(lines)
 
 
 def _numbers(listed: list[Name]) -> str:
@@ -174,8 +207,8 @@ def _settings_page() -> Page:
         rows.append(f"| `{variable}` | `{option}` | {values} | {default} |")
     text = [
         "# Settings",
-        "What `whorl.configure` says wins over the environment, which wins over the defaults. A "
-        "variable that is set to nothing counts as not set.",
+        "`whorl.configure` overrides the environment, which overrides the defaults. An empty "
+        "variable counts as not set.",
         "\n".join(
             [
                 "| variable | argument of `whorl.configure` | values | default |",
@@ -192,7 +225,7 @@ def _settings_page() -> Page:
 
 
 def _command_pages() -> Iterator[Page]:
-    """What each command says with `--help`, where there is a command line."""
+    """The `--help` text of each command."""
     if importlib.util.find_spec("whorl.cli") is None:
         return
     click = importlib.import_module("click")

@@ -1,9 +1,9 @@
-"""The chain: what is kept on disk, what lives in the process, and what counts of each input.
+"""The chain of steps: which results are stored on disk or in the process, and what their keys are.
 
-Parsing is kept by the text. From lowering on, places in the source do not count: a comment above
-or a moved line parses anew and finds everything after that again. The diagnosis is about places,
-so it is kept by all of the tree, and only in the process. A compiled function is a live object
-and stays in the process as well.
+The key of the parser is the text. From lowering on, source positions do not count: after an edit of
+a comment, or a moved line, only the parser runs again. The diagnosis reports positions, so its key
+is the whole tree, and its results stay in the process. A compiled function is an object that cannot
+be stored on disk, so it stays in the process too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops and sections that run inside of one launch: the public names of graphs."""
+"""Loops and parallel sections inside one launch: the public names of `whorl.graph`."""
 
 from __future__ import annotations
 

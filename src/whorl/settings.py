@@ -1,23 +1,22 @@
-"""Environment variables and arguments in, one frozen set of options out, each with its origin.
+"""The settings of whorl, from environment variables and `whorl.configure`, each with its origin.
 
     WHORL_CACHE            on | off | readonly
     WHORL_CACHE_DIR        a directory
     WHORL_CACHE_MAX_SIZE   bytes, or 500M, 5G, 5GiB, 1.5T ...
-    WHORL_CACHE_SALT       any text: another one is another world, in which nothing is found
-    WHORL_SIGNING_KEY      a secret of a team, with which pickled results are signed
+    WHORL_CACHE_SALT       any text: another text changes all keys, so that nothing is found
+    WHORL_SIGNING_KEY      the secret key of a team, which signs pickled results
     WHORL_PROGRESS         1 | 0: show which step is running; by default on a terminal
     WHORL_LOG              off | error | warning | why | info | debug
-    WHORL_NUM_THREADS      how many threads a parallel loop of a kernel may use
-    WHORL_TARGET           host, or a level such as x86-64-v3, that kernels are compiled for
+    WHORL_NUM_THREADS      the number of threads for parallel loops of kernels
+    WHORL_TARGET           the processor to compile for: host, or a level such as x86-64-v3
     WHORL_DEBUG            1: kernels check indices, divisors and powers
     WHORL_INTERPRET        1: kernels run as plain Python
     WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
-    WHORL_REQUIRE_HIT      1: nothing is compiled; what is not in the cache is an error
-    WHORL_SUMMARY          a file that processes append to what they found and made
+    WHORL_REQUIRE_HIT      1: nothing is compiled; a miss is an error
+    WHORL_SUMMARY          a file to which processes append their statistics
 
-What `whorl.configure` says wins over the environment, which wins over the defaults. A
-variable that is set to nothing counts as not set. This is the one reader of `os.environ`
-for whorl's own options.
+`whorl.configure` overrides the environment, which overrides the defaults. An empty variable counts
+as not set. No other module reads whorl's own options from `os.environ`.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def test_ls_prints_keys_alone_for_other_commands(run: Run, entries: list[Entry])
 def test_ls_of_nothing_that_fits_says_how_many_there_are(run: Run, entries: list[Entry]) -> None:
     ran = run("ls", "--program", "nothing")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == "whorl: no entry matches; whorl ls --all shows all 5.\n"
+    assert ran.err == "whorl: no entry matches; whorl ls --all shows all (5 entries).\n"
 
 
 def test_ls_of_an_empty_cache_says_that(run: Run, store: DirectoryStore) -> None:

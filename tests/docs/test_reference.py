@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 
 import pytest
@@ -37,6 +38,21 @@ def test_places_that_are_named_are_where_things_are_written() -> None:
     for place in re.findall(r"^::: (\S+)$", "\n".join(PAGES.values()), re.M):
         module, _, name = place.rpartition(".")
         assert hasattr(importlib.import_module(module), name), place
+
+
+def test_classes_with_internal_members_show_their_public_ones_only() -> None:
+    text = "\n".join(PAGES.values())
+    listed = {name.public: name.value for names in reference.names().values() for name in names}
+    for public, members in reference.MEMBERS.items():
+        assert [member for member in members if not hasattr(listed[public], member)] == [], public
+        shown = f"members: {json.dumps(members)}" if members else "members: false"
+        assert f"toc_label: {public}\n      {shown}\n" in text
+
+
+@pytest.mark.parametrize("name", ["make_native", "is_plain", "call_in_python", "world", "asking"])
+def test_what_other_packages_of_whorl_call_is_not_in_the_reference(name: str) -> None:
+    for public in ("whorl.Kernel", "whorl.NumericKernel", "whorl.Inputs"):
+        assert name not in reference.MEMBERS[public]
 
 
 def test_every_setting_has_a_row_that_says_what_it_can_be() -> None:

@@ -72,7 +72,7 @@ def as_in_a_new_process(made: Kernel, **extra: Any) -> Kernel:
     compiler: Any = copy.copy(made.compiler)
     compiler.compiles = 0
     vars(compiler).update(extra)
-    return Kernel(made.function, compiler, made.choices, made._own_cache)
+    return Kernel(made.function, compiler, made.choices, made.own_cache)
 
 
 def kernel_in_memory(look: Look, store: Cache | None = None, **options: Any) -> Kernel:

@@ -11,7 +11,7 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking, Make, as_in_a_new_process, compiles, program_kernel
 from whorl import settings
-from whorl.jit import kernel as module
+from whorl.jit import lookup as module
 from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs
 from whorl.store import Cache, default_cache
@@ -24,7 +24,7 @@ def test_a_changed_default_of_a_declared_variable_is_seen_or_was_copied(make: Ma
     kernel = make(look, extra={"environment": environment})
     before = [kernel() for _ in range(4)]
     environment["WHORL_TEST_Q"] = "2"
-    assert kernel() == kernel.world((None, None), Target("x")).environment["WHORL_TEST_Q"]
+    assert kernel() == kernel.lookup.world((None, None), Target("x")).environment["WHORL_TEST_Q"]
     assert before == ["1"] * 4
 
 
@@ -39,7 +39,7 @@ def test_what_was_found_in_another_directory_is_not_remembered(
     try:
         whorl.configure(cache_dir=tmp_path / "one")
         made(1)
-        made._begin_again()
+        made._renew()
 
         def between() -> Cache:
             found = default_cache()

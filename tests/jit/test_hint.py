@@ -231,7 +231,7 @@ def test_who_writes_last_wins_and_what_is_lost_is_found_again(made: Kernel, root
     assert (again("text", 7), compiles(again)) == (7, 0)
     last = fresh(made, Watched(root))
     assert (last("text", 7), last(np.zeros(2, "f4")), compiles(last)) == (7, ["<f4", 2.0], 0)
-    last_store: Any = last._cache.store
+    last_store: Any = last.lookup.cache.store
     assert last_store.listed == 0
 
 
@@ -462,7 +462,7 @@ def test_a_hint_names_all_functions_however_many_there_are(make: Make, tmp_path:
     made(1)
     for _ in range(2):
         store = Watched(tmp_path / "store")
-        again = as_in_a_new_process(made)
-        again._own_cache = Cache(store)
+        fresh = as_in_a_new_process(made)
+        again = Kernel(fresh.function, fresh.compiler, fresh.choices, Cache(store))
         again(1)
         assert (compiles(again), len(store.gets), store.hints_put) == (0, 2, 0)

@@ -15,7 +15,7 @@ from whorl.artifacts import HINT, Entry, Label
 from whorl.fingerprint import definition, source
 from whorl.fingerprint.digest import StableDigest
 from whorl.jit import hint as module
-from whorl.jit.hint import SHAPES_KEPT, FileHint, Hint, glanced_at
+from whorl.jit.hint import SHAPES_KEPT, FileHint, Hint, prefetched_hint
 from whorl.store import Cache, DirectoryStore, MemoryStore, ReadOnly, Tiered
 
 KEY, F, G = (StableDigest(digit * 32) for digit in "1fa")
@@ -120,7 +120,7 @@ def test_a_hint_is_read_ahead_from_tiers_too(
     monkeypatch.setattr(module, "prepared", lambda: tiers)
     place = definition.definition_of(cast("types.FunctionType", kernel))
     assert place is not None
-    early = glanced_at(place)
+    early = prefetched_hint(place)
     assert early is not None
     assert early.store is tiers
     assert set(early.hint.leads) == set(hint.record[2])

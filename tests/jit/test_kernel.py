@@ -35,13 +35,13 @@ def again(kernel: Kernel) -> Kernel:
     """The same kernel as a new process would have it: with an empty memory."""
     compiler: Any = copy.copy(kernel.compiler)
     compiler.compiles = 0
-    return Kernel(kernel.function, compiler, kernel.choices, kernel._own_cache)
+    return Kernel(kernel.function, compiler, kernel.choices, kernel.own_cache)
 
 
 def stored(kernel: Kernel) -> list[StableDigest]:
     """The keys of a kernel's artifacts in the store."""
-    cache = kernel._cache
-    start = kernel._start(cache, StoredSources(cache.store))
+    cache = kernel.lookup.cache
+    start = kernel.lookup.start(cache, StoredSources(cache.store))
     return list(cache.store.iterate(start.program.digest))
 
 

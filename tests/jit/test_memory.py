@@ -53,7 +53,7 @@ def test_shapes_in_memory_are_bounded_and_the_answers_are_right(make: Make) -> N
     for _ in range(2):
         for n in range(30):
             assert kernel(Thing(n=n, **{f"m{n}": -n})) == -n
-            generations = (kernel._shapes.young, kernel._shapes.old)
+            generations = (kernel.lookup.table.young, kernel.lookup.table.old)
             assert sum(len(shapes) for each in generations for shapes in each.values()) <= 10
     assert compiles(kernel) == 30
 
@@ -151,7 +151,7 @@ def test_programs_of_many_environments_are_bounded(
     for n in range(100):
         monkeypatch.setenv("WHORL_TEST_N", str(n))
         assert kernel() == str(n)
-    assert len(kernel._starts) <= 65
+    assert len(kernel.lookup.starts) <= 65
 
 
 def test_a_collected_kernel_takes_its_table_with_it(make: Make) -> None:

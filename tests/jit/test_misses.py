@@ -11,7 +11,7 @@ import whorl
 from tests.jit.compilers import Looking, Make, compiles
 from whorl import settings
 from whorl.calls.explanation import COMPARED
-from whorl.jit import telling
+from whorl.jit import explain_call
 from whorl.store import Cache, DirectoryStore, MemoryStore, Totals
 from whorl.store.journal import Journal, Miss
 
@@ -87,7 +87,7 @@ def test_what_was_evicted_is_noted_as_not_kept_any_more(make: Make, store: Cache
     assert made.key is not None
     assert made.entry is not None
     store.store.remove(made.key, made.entry.under)
-    kernel._begin_again()
+    kernel._renew()
     kernel(1)
     assert noted(store)[1].cause == "not kept any more"
 
@@ -139,7 +139,7 @@ def test_a_miss_that_cannot_be_explained_is_compiled_all_the_same(
     def fails(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(telling, "explain", fails)
+    monkeypatch.setattr(explain_call, "explain", fails)
     assert make(by_value)(1) == 1
     assert noted(store)[0].cause == "unknown"
 

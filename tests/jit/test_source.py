@@ -13,6 +13,7 @@ import whorl
 from tests.jit.compilers import Looking, LookingAtProgram, Make, as_in_a_new_process, compiles
 from tests.jit.running import run
 from whorl.jit.compiler import Program
+from whorl.jit.kernel import Kernel
 from whorl.reads import Inputs
 from whorl.store import Cache, MemoryStore
 from whorl.testing import fresh_cache
@@ -55,7 +56,8 @@ def test_a_name_that_was_changed_after_the_kernel_was_made_is_in_the_key(make: M
             return whorl.Artifact({"code": b"x"}, {"made": program.function.__name__})
 
     kernel = make(lambda inputs: None, named)
-    kernel.compiler = Naming(lambda inputs: None)
+    compiler = Naming(lambda inputs: None)
+    kernel = Kernel(kernel.function, compiler, kernel.choices, kernel.own_cache)
     named.__name__ = "renamed"
     assert kernel(1) == "renamed"
     named.__name__ = "named"

@@ -151,7 +151,7 @@ def test_a_file_is_read_once_for_all_kernels_of_an_execution(
     module: Any = files.loaded()
     made = [module.made() for _ in range(3)]
     read.assert_called_once_with(str(files.kernels))
-    assert len({id(kernel._definition) for kernel in (module.k, *made)}) == 1
+    assert len({id(kernel.lookup.definition) for kernel in (module.k, *made)}) == 1
     importlib.reload(module)
     assert read.call_count == 2
 
@@ -296,7 +296,7 @@ def test_what_is_no_file_holds_nobody_up(tmp_path: Path) -> None:
 
 def test_texts_live_as_long_as_kernels_of_them(files: Files) -> None:
     module: Any = files.loaded()
-    kept = weakref.ref(module.k._definition)
+    kept = weakref.ref(module.k.lookup.definition)
     del sys.modules[files.names[0]]
     module = None
     source._known.clear()

@@ -118,7 +118,7 @@ def test_warm_says_so_when_nothing_could_be_kept(cache: Path, script: Path) -> N
     cache.chmod(0o777)
     done = whorl(cache, "warm", script, "1")
     assert done.returncode == 1
-    assert "whorl: 1 could not be kept; see whorl doctor.\n" in done.stderr
+    assert "whorl: 1 entry could not be stored; see whorl doctor.\n" in done.stderr
 
 
 def test_warm_passes_output_on_to_the_standard_error_only(cache: Path, script: Path) -> None:
@@ -267,7 +267,7 @@ def test_names_are_found_in_a_locale_that_does_not_know_their_letters(cache: Pat
     other = b"\xff\xfe"  # no UTF-8: it is nobody's name, and no error of the program's
     done = whorl(cache, "ls", "-p", os.fsdecode(other), **plain)
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith("whorl: no entry is like that; ")
+    assert done.stderr.startswith("whorl: no entry matches; ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are no bytes")

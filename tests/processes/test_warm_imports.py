@@ -29,15 +29,15 @@ def total(x, n: int):
     return s
 """
 WARM = """
-    whorl whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
+    whorl whorl.frames whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
-    whorl.errors whorl.frames whorl.fingerprint whorl.fingerprint.bytecode
+    whorl.errors whorl.fingerprint whorl.fingerprint.bytecode
     whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.lookup
     whorl.fingerprint.names whorl.fingerprint.notebooks whorl.fingerprint.refusal
     whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
     whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
-    whorl.jit whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
-    whorl.jit.specialization whorl.jit.target
+    whorl.jit whorl.jit.choices whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
+    whorl.jit.lookup whorl.jit.specialization whorl.jit.stored whorl.jit.target
     whorl.kernels whorl.kernels.compiler whorl.kernels.language whorl.kernels.numeric_kernel
     whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
     whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors
@@ -45,8 +45,10 @@ WARM = """
     whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
     whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.scalar_functions
     whorl.launch.slot_types
-    whorl.reads.array_flags
-    whorl.reads whorl.reads.both whorl.reads.fact whorl.reads.library whorl.reads.trace
+    whorl.reads whorl.reads.array_flags whorl.reads.compiler_settings whorl.reads.contents
+    whorl.reads.facts whorl.reads.first_replay whorl.reads.item whorl.reads.library whorl.reads.once
+    whorl.reads.operations whorl.reads.replay whorl.reads.signals whorl.reads.signature
+    whorl.reads.trace whorl.reads.value_fact
     whorl.reads.world
     whorl.errors
     whorl.store whorl.store.atomic_file whorl.store.cache whorl.store.default whorl.store.directory

@@ -16,13 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whorl.artifacts.record import read_of, shape_plain
+from whorl.artifacts.record import shape_of, shape_plain
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
-from whorl.reads.aspects import Same
-from whorl.reads.both import both_facts
-from whorl.reads.fact import Unmatched
-from whorl.reads.generated import compiled_replay
+from whorl.reads.contents import Same
+from whorl.reads.facts import Unmatched
+from whorl.reads.first_replay import first_facts
+from whorl.reads.generated_replay import compiled_replay
 from whorl.reads.replay import (
+    ReplaySetup,
     facts_now,
     live_facts,
     samples_of,
@@ -186,15 +187,8 @@ def test_the_generated_replay_is_the_plain_one(
     a, b, other_a, other_b = held
     target = {"lanes": 4}
     sample = World(FUNCTION, {"a": a, "b": b}, {}, VARIABLES, target, COMPILER)
-    replay = compiled_replay(
-        shape,
-        FUNCTION,
-        NAMES,
-        VARIABLES,
-        by_identity=by_identity,
-        samples=samples_of(shape, sample),
-        compiler=COMPILER,
-    )
+    setup = ReplaySetup(FUNCTION, NAMES, VARIABLES, by_identity, COMPILER)
+    replay = compiled_replay(shape, setup, samples_of(shape, sample))
     for arguments in ((a, b), (other_a, other_b), (b, other_a)):
         given = dict(zip(NAMES, arguments, strict=True))
         world = World(FUNCTION, given, {}, VARIABLES, target, COMPILER)
@@ -209,8 +203,8 @@ def test_both_spellings_at_once_are_those_of_the_plain_ways(
     given = dict(zip(NAMES, held, strict=True))
     world = World(FUNCTION, given, {}, VARIABLES, {"lanes": 4}, COMPILER)
     expected = live_facts(shape, world, by_identity=by_identity)
-    for rows in (shape.reads, shape_plain(shape)):  # as they are, and as they are kept
-        facts = both_facts(rows, world, read_of, by_identity=by_identity)
+    for each in (shape, shape_of(shape_plain(shape))):  # as it is, and as it is kept
+        facts = first_facts(each, world, by_identity=by_identity)
         assert comparable(facts.live) == comparable(expected)
         now = facts_now(shape, world, by_identity=by_identity)
         assert repr(facts.durable) == repr(now)
@@ -224,7 +218,7 @@ def test_what_is_known_by_identity_is_looked_at_once() -> None:
 
     shape = Shape((Read(Path("arg", "a", (Step("attr", "x"),)), Aspect.VALUE),))
     world = World(FUNCTION, {"a": Making(), "b": None})
-    (live,), ((_, durable),), _, _ = both_facts(shape.reads, world, by_identity=True)
+    (live,), ((_, durable),), _ = first_facts(shape, world, by_identity=True)
     assert isinstance(live, Same)
     assert live is durable
 
@@ -249,12 +243,12 @@ def test_a_module_that_is_replaced_meanwhile_matches_nothing(
         )
     )
     world = World(FUNCTION, {"a": Replacing(), "b": None})
-    facts = both_facts(shape.reads, world)
+    facts = first_facts(shape, world)
     assert facts.live[:2] == (1, False)
     assert isinstance(facts.live[2], Unmatched)
-    after = both_facts(shape.reads, world)
+    after = first_facts(shape, world)
     assert after.live == live_facts(shape, world) == (1, False, id(vars(modules[1])))
-    assert any(held is vars(modules[1]) for held in after.kept)
+    assert any(held is vars(modules[1]) for held in after.referents)
 
 
 @given(shapes, values, values, values, values)
@@ -279,7 +273,9 @@ def test_variables_and_globals_are_live() -> None:
     )
     shape = Shape(reads_of)
     world = World(FUNCTION, {"a": 1, "b": 2}, {}, VARIABLES)
-    replay = compiled_replay(shape, FUNCTION, NAMES, VARIABLES, samples=samples_of(shape, world))
+    replay = compiled_replay(
+        shape, ReplaySetup(FUNCTION, NAMES, VARIABLES), samples_of(shape, world)
+    )
     before = replay((1, 2), {})
     assert before == live_facts(shape, world)
     with mock.patch.dict(os.environ, {"WHORL_TEST_A": "1"}):

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from whorl.reads import AbsentRead, Inputs, Recorder, World
-from whorl.reads.generated import compiled_replay
-from whorl.reads.replay import facts_now, live_facts
+from whorl.reads.generated_replay import compiled_replay
+from whorl.reads.replay import ReplaySetup, facts_now, live_facts
 
 
 def annotated(n: int, label: dict[str, int] | None = None, plain: Any = 3) -> int:
@@ -73,7 +73,7 @@ def test_what_is_iterated_over_is_never_taken_for_something_of_other_items(
     shape = recorder.trace.shape
     assert facts_now(shape, worlds[0]) != facts_now(shape, worlds[1])
     plain = [live_facts(shape, each) for each in worlds]
-    replay = compiled_replay(shape, worlds[0].function, ("x",), {})
+    replay = compiled_replay(shape, ReplaySetup(worlds[0].function, ("x",)))
     assert plain[0] != plain[1]
     assert [replay((value,), {}) for value in (one, other)] == plain
 

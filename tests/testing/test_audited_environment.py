@@ -57,3 +57,23 @@ def test_a_compile_may_merge_the_environment_while_it_is_audited() -> None:
     )(empty)
     with testing.audit(rate=0):
         assert kernel() is True
+
+
+PREPARATIONS: list[str | None] = []
+
+
+class Preparing(Looking):
+    """Reads a variable before each compile."""
+
+    ignores = ("PREPARATIONS",)
+
+    def before_compile(self) -> None:
+        PREPARATIONS.append(os.environ.get("WHORL_TEST_Z"))
+
+
+def test_what_is_read_before_a_compile_is_no_read_of_it() -> None:
+    compiler = Preparing(lambda inputs: inputs.arg("x").value())
+    kernel = whorl.jit(compiler, store=Cache(MemoryStore()))(empty)
+    with testing.audit(rate=0) as report:
+        assert [kernel(value) for value in (1, 2, 1)] == [1, 2, 1]
+    assert (PREPARATIONS, report.findings) == ([None, None], [])

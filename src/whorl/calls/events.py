@@ -56,7 +56,7 @@ audits: Final[list[Callable[..., None]]] = []
 """Called with a kernel, a specialization, the values and the target before each launch."""
 
 watches: Final[list[Callable[..., AbstractContextManager[object]]]] = []
-"""Entered around each compile, with the kernel."""
+"""Entered around each compile, with the function and its compiler."""
 
 
 def emit(what: EventName, kernel: str, **detail: Any) -> None:

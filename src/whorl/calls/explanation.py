@@ -8,9 +8,9 @@ from typing import Final
 from whorl.late import dataclass
 from whorl.lazy import logger
 from whorl.reads import Path, Plain, Seen, Trace, World
-from whorl.reads.fact import is_only_here, same_fact
+from whorl.reads.fact_words import contrast
 from whorl.reads.replay import facts_now
-from whorl.reads.words import contrast
+from whorl.reads.value_fact import is_only_here, same_fact
 from whorl.store.journal import Change
 from whorl.store.miss_recording import is_hit_required
 

@@ -77,7 +77,7 @@ def command(
     if report_missing_cache(store):
         return
     if not rows:
-        none = f"no entry matches; whorl ls --all shows all {len(every)}"
+        none = f"no entry matches; whorl ls --all shows all ({units.entries(len(every))})"
         text = none if every else f"{store.root} has no entries"
         click.echo(units.printable(f"whorl: {text}."), err=True)
         return

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from whorl.artifacts import Artifact, Damaged, Entry, Manifest, decode
-from whorl.reads.words import words as fact_words
+from whorl.reads.fact_words import words as fact_words
 from whorl.store.catalogue import Listed
 
 from . import units

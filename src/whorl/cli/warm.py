@@ -288,7 +288,7 @@ def _print(done: list[Run], *, show_output: bool) -> None:
     )  # fmt: skip
     lost = sum(run.lost for run in done)
     if lost:
-        click.echo(f"whorl: {lost} entries could not be stored; see whorl doctor.", err=True)
+        click.echo(f"whorl: {units.entries(lost)} could not be stored; see whorl doctor.", err=True)
     made = [name for run in done for name, sums in run.totals.programs.items() if sums.made]
     if made:
         print_line()

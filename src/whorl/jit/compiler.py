@@ -1,4 +1,4 @@
-"""What a compiler has to bring: a name, a way to compile, a way to load."""
+"""The protocol of compilers: a name, a version, `compile`, `load`, and optional parts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
+from whorl.errors import UnsupportedRead
 from whorl.fingerprint.digest import hash_hex
 from whorl.late import NamedTuple, dataclass
 from whorl.lazy import importing
+from whorl.reads.compiler_settings import declared_settings, setting_reads
+from whorl.reads.contents import known_here
 from whorl.reads.world import ABSENT
 from whorl.settings import encoded
 
@@ -22,22 +25,21 @@ from .target import Target, host
 if TYPE_CHECKING:
     from importlib import metadata
 
-    from whorl.errors import UnsupportedRead
     from whorl.reads import Recorder
 
 __all__ = [
     "NOT_COUNTED",
     "Compiler",
     "CompilerCode",
+    "Identity",
     "Program",
-    "Said",
-    "asked_of",
     "check_compiler",
     "counts_by_version",
     "declared_environment",
     "declared_ignores",
-    "installed_as",
-    "said_by",
+    "identity_of",
+    "identity_with_settings",
+    "is_own_compiler",
     "see_settings",
     "target_of",
     "toolchain_of",
@@ -93,7 +95,8 @@ class Compiler(Protocol):
       instance holds counts, by value;
     - `ignores`: names of globals and attributes of classes that its code reads and that decide
       nothing (`LOCK`, `emit.LOCK`, `Toy.hits`);
-    - `code = "by version"`: its code does not count beside its `version`.
+    - `code = "by version"`: its code does not count beside its `version`;
+    - `before_compile()`: called before each compile, for imports and the like.
     """
 
     name: str
@@ -117,9 +120,6 @@ def check_compiler(compiler: object) -> None:
     declared_environment(compiler)
     declared_ignores(compiler)
     counts_by_version(compiler)
-    with importing:
-        from whorl.reads.settings import declared_settings
-
     declared_settings(compiler)
 
 
@@ -161,34 +161,26 @@ def declared_ignores(compiler: object) -> frozenset[str]:
 
 def counts_by_version(compiler: object) -> bool:
     """Whether the code of a compiler does not count: whorl's own, or one that says so."""
-    said = getattr(compiler, "code", None)
-    if said is not None and said != "by version":
-        raise TypeError(f'{type(compiler).__name__}.code is "by version" or absent, not {said!r}')
-    return said is not None or type(compiler).__module__.partition(".")[0] == "whorl"
+    declared = getattr(compiler, "code", None)
+    if declared is not None and declared != "by version":
+        name = type(compiler).__name__
+        raise TypeError(f'{name}.code is "by version" or absent, not {declared!r}')
+    return declared is not None or is_own_compiler(compiler)
 
 
-def installed_as(compiler: object) -> str:
-    """The distribution that a compiler's class was installed from; empty for the user's own."""
-    with importing:
-        from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
-
-    module = type(compiler).__module__
-    home = DEFAULT_BOUNDARY.home(module, getattr(sys.modules.get(module), "__file__", None))
-    return "" if home.kind == "user" else f"{home.name} {home.version}"
+def is_own_compiler(compiler: object) -> bool:
+    """Whether a compiler is whorl's: it is the same one for as long as the process lives."""
+    return type(compiler).__module__.partition(".")[0] == "whorl"
 
 
 def see_settings(compiler: object, recorder: Recorder) -> None:
     """Record what a compiler was set up with: no line of the program asks for that."""
-    with importing:
-        from whorl.errors import UnsupportedRead
-        from whorl.reads.settings import declared_settings, setting_reads
-
     recorder.asking = ""
     for read in setting_reads(compiler):
-        found = recorder.world.find(read.path)
-        if found is not ABSENT:
+        value = recorder.world.find(read.path)
+        if value is not ABSENT:
             try:
-                recorder.see(read, found)
+                recorder.see(read, value)
             except UnsupportedRead as error:
                 remedy = (
                     "Name the attributes that decide what the compiler makes in its `settings`, or "
@@ -217,30 +209,23 @@ def target_of(compiler: object) -> Target:
     return target
 
 
-Said = tuple[Any, ...]
-"""What a compiler says of itself: see `said_by`."""
+Identity = tuple[Any, ...]
+"""What identifies a compiler: see `identity_of`."""
 
 
-def said_by(compiler: Any) -> Said:
-    """What a compiler says of itself: name, version, and its toolchain if that is a plain text.
-
-    Each may be something else any time.
-    """
-    said = getattr(compiler, "toolchain", None)
-    return compiler.name, compiler.version, said if type(said) is str else None
+def identity_of(compiler: Any) -> Identity:
+    """Name, version, and the toolchain if that is a plain text. Each can change any time."""
+    toolchain = getattr(compiler, "toolchain", None)
+    return compiler.name, compiler.version, toolchain if type(toolchain) is str else None
 
 
-def asked_of(compiler: Any) -> Said:
-    """The same; of a toolchain that it works out, what that may depend on: its settings."""
-    said = said_by(compiler)
+def identity_with_settings(compiler: Any) -> Identity:
+    """The same; if the toolchain is a method, with what that may depend on: the settings."""
+    identity = identity_of(compiler)
     if not callable(getattr(compiler, "toolchain", None)):
-        return said
-    with importing:
-        from whorl.reads.inside import known_here
-        from whorl.reads.settings import setting_reads
-
+        return identity
     reads = [read.path.name for read in setting_reads(compiler)]
-    return (*said, *(known_here(getattr(compiler, name or "__dict__", None)) for name in reads))
+    return (*identity, *(known_here(getattr(compiler, name or "__dict__", None)) for name in reads))
 
 
 def toolchain_of(compiler: object) -> str:
@@ -249,32 +234,32 @@ def toolchain_of(compiler: object) -> str:
     Either what it says itself, or the distribution its class is from: name, version and the
     digest of its RECORD, which lists the digest of every file.
     """
-    said = getattr(compiler, "toolchain", None)
-    if callable(said):
-        said = said()
-    if said is not None:
-        if type(said) is not str:
-            raise TypeError(f"{type(compiler).__name__}.toolchain is a str, not {said!r}")
-        return said
+    toolchain = getattr(compiler, "toolchain", None)
+    if callable(toolchain):
+        toolchain = toolchain()
+    if toolchain is not None:
+        if type(toolchain) is not str:
+            raise TypeError(f"{type(compiler).__name__}.toolchain is a str, not {toolchain!r}")
+        return toolchain
     return _distribution_of(type(compiler).__module__.partition(".")[0])
 
 
 def _distribution_of(top: str) -> str:
-    found = _DISTRIBUTIONS.get(top)
-    if found is None:
+    names = _DISTRIBUTIONS.get(top)
+    if names is None:
         parts = []
         for distribution in _distributions_of(top) if _may_be_installed(top) else ():
             name = distribution.metadata["Name"]
             record = distribution.read_text("RECORD") or ""
             parts.append(f"{name} {distribution.version} {hash_hex(record.encode())[:8]}")
-        found = _DISTRIBUTIONS[top] = ", ".join(parts)
-    return found
+        names = _DISTRIBUTIONS[top] = ", ".join(parts)
+    return names
 
 
 def _may_be_installed(top: str) -> bool:
     """Whether a package lies where distributions are: looking through those takes 80 ms.
 
-    Of a checkout, or of the program itself, nothing is known but the compiler's own version.
+    A compiler in a checkout, or in the program itself, is identified by its `version` alone.
     """
     module = sys.modules.get(top)
     file = getattr(module, "__file__", None)
@@ -298,11 +283,11 @@ def _distributions_of(top: str) -> list[metadata.Distribution]:
         named = metadata.distribution(top)
         if any(file.parts[0] in (top, f"{top}.py") for file in named.files or ()):
             return [named]
-    found = []
+    distributions = []
     for name in sorted(set(metadata.packages_distributions().get(top, ()))):
         with contextlib.suppress(metadata.PackageNotFoundError):  # named as no installer would
-            found.append(metadata.distribution(name))
-    return found
+            distributions.append(metadata.distribution(name))
+    return distributions
 
 
 _DISTRIBUTIONS: dict[str, str] = {}

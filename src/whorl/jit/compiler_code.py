@@ -1,4 +1,4 @@
-"""A compiler in, the digest of its code and of all that it reads out.
+"""The code of a compiler: the digest of it and of all that it reads.
 
 A compiler that is no part of an installed distribution is edited without a new version, so it
 counts as a cached function does: its class with bases and methods, the functions that these call,
@@ -16,10 +16,12 @@ another: see `fingerprint.watch`.
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any, Final
 
 from whorl.errors import UnsupportedFunction, UnsupportedRead
+from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
 from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
@@ -37,9 +39,9 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.refusal import Refused
 from whorl.fingerprint.survey import Survey, survey_code
-from whorl.reads.settings import PROTOCOL, declared_settings, setting_reads
+from whorl.reads.compiler_settings import PROTOCOL, declared_settings, setting_reads
 
-from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, installed_as
+from .compiler import NOT_COUNTED, CompilerCode, declared_ignores
 
 __all__ = ["code_of", "spelled"]
 
@@ -50,7 +52,7 @@ _UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'
 def code_of(compiler: object) -> CompilerCode:
     """The code of a compiler as it is now."""
     beside = (*_held(compiler), *_classes_of_settings(compiler))
-    installed = "" if beside else installed_as(compiler)
+    installed = "" if beside else _installed_as(compiler)
     if installed:
         return CompilerCode(installed, NOT_COUNTED.holds)
     roots = (type(compiler), *beside)
@@ -68,18 +70,25 @@ def code_of(compiler: object) -> CompilerCode:
     return code
 
 
+def _installed_as(compiler: object) -> str:
+    """The distribution that a compiler's class was installed from; empty for the user's own."""
+    module = type(compiler).__module__
+    home = DEFAULT_BOUNDARY.home(module, getattr(sys.modules.get(module), "__file__", None))
+    return "" if home.kind == "user" else f"{home.name} {home.version}"
+
+
 def _walked(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) -> CompilerCode:
     name = class_name(cls)
     try:
         # Nothing stands first, where others have a function: paths begin with names of classes.
         # Settings are known by the names of their classes, which have to go on leading to these.
         named = [root for root in roots[1:] if isinstance(root, type)]
-        found = survey_code(lambda sees: _Survey(name, ignores, sees), (None, *roots), named)
+        result = survey_code(lambda sees: _Survey(name, ignores, sees), (None, *roots), named)
     except UnsupportedFunction as error:
         path, kind, reason, remedy = error.path, error.type_name, error.reason, error.remedy
     else:
-        if found is not None:
-            digest, holds, survey = found
+        if result is not None:
+            digest, holds, survey = result
             return CompilerCode(str(digest), holds, met=survey.met)
         path, kind, reason = name, "type", "what it reads changes all the time"
         remedy = f"Until it rests, {_UNREADABLE}."
@@ -108,7 +117,7 @@ def _held(compiler: object) -> tuple[object, ...]:
 
 def _known_otherwise(compiler: object) -> frozenset[str]:
     """The attributes of its classes whose code does not count, because their values do."""
-    names = (PROTOCOL - {"compile"}).union(declared_settings(compiler) or ())
+    names = (PROTOCOL - {"before_compile", "compile"}).union(declared_settings(compiler) or ())
     paths = (
         f"{known_module_name(module_name(cls))}.{qualname(cls)}" for cls in mro(type(compiler))
     )
@@ -137,7 +146,7 @@ def _spelled(value: object) -> object:
         return id(value.__code__)
     if derives(type(value), type):
         stored: Any = class_vars(value)  # type: ignore[arg-type]  # it is a class
-        return tuple((name, id(held)) for name, held in stored.items())
+        return tuple((name, id(value)) for name, value in stored.items())
     try:
         return str(fingerprint(value))
     except Exception:  # it can only be told from others

@@ -1,36 +1,18 @@
-"""A compiler and choices in, a decorator out that makes kernels of functions."""
+"""The decorator `whorl.jit`: functions become kernels of a compiler."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any
 
 from whorl.store import Cache
 
+from .choices import CacheMode, Choices, OnDrift, check_choices, copied_options
 from .compiler import Compiler, check_compiler
-from .kernel import CacheMode, Choices, Kernel, OnDrift, check_choices
+from .kernel import Kernel
 
-__all__ = ["jit", "taken"]
-
-
-def taken(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as they are now, whatever becomes of the objects.
-
-    >>> sizes = [4]
-    >>> now = taken({"sizes": sizes})
-    >>> sizes.append(8)
-    >>> now
-    {'sizes': [4]}
-    """
-    copies = {}
-    for name, value in options.items():
-        try:
-            copies[name] = deepcopy(value)
-        except Exception as error:
-            raise TypeError(f"option {name!r} cannot be copied: {error}") from error
-    return copies
+__all__ = ["jit"]
 
 
 def jit(
@@ -64,7 +46,7 @@ def jit(
     """
     check_compiler(compiler)
     check_choices(on_drift, cache, store)
-    choices = Choices(taken(options or {}), on_drift, cache, strict)
+    choices = Choices(copied_options(options or {}), on_drift, cache, strict)
 
     def decorate(function: Callable[..., Any]) -> Kernel:
         if not isinstance(function, types.FunctionType):

@@ -12,7 +12,7 @@ from whorl.reads import World
 from .specialization import Specialization
 
 if TYPE_CHECKING:
-    from .kernel import OnDrift
+    from .choices import OnDrift
 
 __all__ = ["Drift", "drift_of"]
 

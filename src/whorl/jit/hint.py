@@ -1,4 +1,4 @@
-"""What led to the artifacts of a file before, in one entry: where a new process looks first.
+"""Hints: all that led to the artifacts of a file before, in one entry that is read first.
 
 All of it is in the store in another place too: shapes in manifests, which are listed, and rows
 about sources, one entry each. A hint brings them together for all kernels of a file, so that a
@@ -13,7 +13,7 @@ under its own name, the digest of what stands here. So a hint is believed no mor
 entry, nothing depends on it, and one that is old, damaged or not there costs time and nothing else.
 
 Who has something to add reads what others have written meanwhile and adds to that. Between the two
-somebody may write, and be forgotten; that is found the long way then, and added again. What does
+somebody may write, and be forgotten; that is found in the manifest then, and added again. What does
 not fit into the hint of a file is in one of its own, under its lead.
 """
 
@@ -22,14 +22,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.artifacts.record import shape_of
 from whorl.fingerprint.definition import Definition, Text
 from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.late import NamedTuple, make
-from whorl.reads.both import Rows
 from whorl.store.default import prepared
 
 from .key import plain_shape_key
@@ -37,7 +36,10 @@ from .key import plain_shape_key
 if TYPE_CHECKING:
     from whorl.store import BaseStore
 
-__all__ = ["NO_HINT", "FileHint", "Hint", "glanced_at", "told_of"]
+__all__ = ["NO_HINT", "FileHint", "Hint", "Rows", "file_hint", "prefetched_hint"]
+
+Rows: TypeAlias = list[Any] | str
+"""A shape as it is kept: see `artifacts.record`."""
 
 ROWS_KEPT: Final = 1024  # in the hint of a file
 SHAPES_KEPT: Final = 32  # of one lead
@@ -63,7 +65,7 @@ class Hint(NamedTuple):
         """
         hint = nearest = None
         for entry in store.versions(key):
-            hint = cls.told(entry) if hint is None else hint.merged(cls.told(entry))
+            hint = cls.of_entry(entry) if hint is None else hint.merged(cls.of_entry(entry))
             nearest = nearest or hint
             if lead in hint.leads:
                 break
@@ -74,7 +76,7 @@ class Hint(NamedTuple):
         return hint
 
     @classmethod
-    def told(cls, entry: Entry) -> Hint:
+    def of_entry(cls, entry: Entry) -> Hint:
         """The hint in an entry; one that says nothing if that makes no sense."""
         try:
             _, rows, leads = entry.fields["record"]
@@ -101,8 +103,8 @@ class Hint(NamedTuple):
 
     def joined(self, rows: Mapping[str, object], lead: str, shape: Rows) -> Hint:
         """The same and this, the newest first; of a lead, the oldest shapes are forgotten."""
-        kept = self.leads.get(lead)
-        others = [each for each in kept if each != shape] if type(kept) is list else []
+        known = self.leads.get(lead)
+        others = [each for each in known if each != shape] if type(known) is list else []
         shapes = [shape, *islice(filter(_makes_sense, others), SHAPES_KEPT - 1)]
         return Hint({**rows, **self.rows}, {lead: shapes, **_but(self.leads, lead)})
 
@@ -118,12 +120,12 @@ class Hint(NamedTuple):
         """Whether it is as large as one should be that is read with every import of its file."""
         if len(self.rows) > ROWS_KEPT:
             return True
-        lists = (kept for kept in self.leads.values() if type(kept) is list)
+        lists = (known for known in self.leads.values() if type(known) is list)
         return sum(map(_size, chain.from_iterable(lists))) > TEXT_KEPT
 
 
 def _but(leads: Mapping[str, list[Rows]], lead: str) -> dict[str, list[Rows]]:
-    return {name: kept for name, kept in leads.items() if name != lead}
+    return {name: known for name, known in leads.items() if name != lead}
 
 
 def _both(shapes: list[Rows], others: list[Rows]) -> list[Rows]:
@@ -150,8 +152,7 @@ NO_HINT: Final = Hint({}, {})
 class FileHint:
     """The hint of a file in a store, as far as this process knows it; threads may share it.
 
-    What does not fit into it any more is in hints of single leads, which are read when they are
-    asked for.
+    What does not fit into it any more is in hints of single leads, which are read when needed.
     """
 
     __slots__ = ("__weakref__", "_single", "hint", "key", "store")
@@ -166,11 +167,11 @@ class FileHint:
         """What is known of the file; read from the nearest tier if nothing was so far."""
         if self.hint is NO_HINT:
             entry = next(self.store.versions(self.key), None)
-            self.hint = NO_HINT if entry is None else Hint.told(entry)
+            self.hint = NO_HINT if entry is None else Hint.of_entry(entry)
         return self.hint
 
     def about(self, lead: StableDigest) -> Hint:
-        """What tells of a lead; if nothing does, others may have told of it by now."""
+        """The hint that has a lead; if none has, others may have added it by now."""
         if lead in self.hint.leads:
             return self.hint
         if lead not in self._single:
@@ -194,17 +195,17 @@ class FileHint:
             self.store.put(single.entry(lead))
 
 
-def told_of(text: Text, store: BaseStore, definition: Definition | None = None) -> FileHint:
+def file_hint(text: Text, store: BaseStore, definition: Definition | None = None) -> FileHint:
     """The hint of a file in a store; one for all who know it by the same definition."""
-    found = None if definition is None else _of_files.get(definition)
-    if found is None or found.store is not store:
-        found = FileHint(store, _key_of(text))
+    of_file = None if definition is None else _of_files.get(definition)
+    if of_file is None or of_file.store is not store:
+        of_file = FileHint(store, _key_of(text))
         if definition is not None:
-            _of_files[definition] = found
-    return found
+            _of_files[definition] = of_file
+    return of_file
 
 
-def glanced_at(definition: Definition) -> FileHint | None:
+def prefetched_hint(definition: Definition) -> FileHint | None:
     """The same in the cache of this process, read while the first kernel of the file is made.
 
     None if that is not open yet: the first lookup reads it then.
@@ -212,13 +213,13 @@ def glanced_at(definition: Definition) -> FileHint | None:
     store = prepared()
     if store is None:
         return None
-    found = _of_files.get(definition)
-    if found is None or found.store is not store:
+    of_file = _of_files.get(definition)
+    if of_file is None or of_file.store is not store:
         key = _key_of(definition.text)
         entry = store.peek(key)
-        hint = NO_HINT if entry is None else Hint.told(entry)
-        found = _of_files[definition] = FileHint(store, key, hint)
-    return found
+        hint = NO_HINT if entry is None else Hint.of_entry(entry)
+        of_file = _of_files[definition] = FileHint(store, key, hint)
+    return of_file
 
 
 _of_files: Final[weakref.WeakKeyDictionary[Definition, FileHint]] = weakref.WeakKeyDictionary()

@@ -13,11 +13,10 @@ from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import CodeDigest
 from whorl.late import NamedTuple, make
-from whorl.lazy import importing
 from whorl.reads import Plain, Shape
-from whorl.reads.fact import origin_of
+from whorl.reads.facts import origin_of
 
-from .compiler import Compiler, Said
+from .compiler import Compiler, Identity
 from .target import Target
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "flight_name",
     "function_group",
     "function_name",
-    "key_parts",
     "lead_of",
     "plain_shape_key",
     "shape_key",
@@ -67,7 +65,7 @@ class Outside(NamedTuple):
     """What counts of a program beside the function's own code."""
 
     lasting: tuple[Pair, ...]  # the same for every call of a kernel; the name is for people alone
-    counting: tuple[str, ...]  # for digests: that of the others, and what is said of itself
+    counting: tuple[str, ...]  # for digests: that of `lasting`, names, versions
 
     @classmethod
     def of(cls, name: str, own: str | None, compiler: Compiler) -> Outside:
@@ -79,13 +77,13 @@ class Outside(NamedTuple):
         )
         return cls((("function", name), *pairs), (str(digest_of(pairs)),))
 
-    def now(self, name: str, said: Said, toolchain: str, code: str) -> Outside:
-        """This, and what a function and a compiler say of themselves now.
+    def now(self, name: str, identity: Identity, toolchain: str, code: str) -> Outside:
+        """This, with the name of the function and the identity of the compiler now.
 
         `code` is the digest of the compiler's code, empty if that does not count.
         """
         lasting, (digest, *_) = self
-        compiler, version, *_ = said
+        compiler, version, *_ = identity
         counting = (digest, name, f"{compiler} {version}", toolchain)
         return make(Outside, (lasting, (*counting, code) if code else counting))
 
@@ -94,12 +92,12 @@ class Outside(NamedTuple):
         """All of it in words."""
         function, *lasting = self.lasting
         _, name, compiler, toolchain, *code = self.counting
-        said = (("compiler", compiler), ("toolchain", toolchain))
+        tools = (("compiler", compiler), ("toolchain", toolchain))
         return (
             function,
             ("name", name),
             *lasting,
-            *said,
+            *tools,
             *((COMPILER_CODE, digest) for digest in code),
         )
 
@@ -138,21 +136,6 @@ def artifact_key(
     """The key of an artifact; the shape is known by its own."""
     parts = (str(program.digest), target.architecture, str(shape), list(facts))
     return digest_of("artifact", *parts)
-
-
-def key_parts(
-    program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
-) -> tuple[Part, ...]:
-    """The parts that the key of an artifact is made of, in words."""
-    with importing:
-        from whorl.reads.words import words
-
-    seen = zip(shape.reads, facts, strict=True)
-    return (
-        *program.parts,
-        Part("target", target.architecture),
-        *(Part(str(read), words(fact, read.aspect)) for read, fact in seen),
-    )
 
 
 def flight_name(program: ProgramKey, target: Target, coarse: list[Plain]) -> str:

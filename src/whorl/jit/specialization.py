@@ -1,30 +1,33 @@
-"""One artifact that a kernel has loaded, and the shapes it is found by."""
+"""The specializations that a kernel has in memory, and the table that calls recall them from."""
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
-from whorl.artifacts.record import shape_of
+from whorl.calls.events import emit, listeners
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import NamedTuple, dataclass, setters
-from whorl.lazy import load
-from whorl.reads import Plain, Shape, Trace
-from whorl.reads.both import Rows, plain_replay
-from whorl.reads.world import World
+from whorl.late import dataclass, field
+from whorl.lazy import room
+from whorl.locks import ForkSafeLock
+from whorl.reads.first_replay import Facts
+from whorl.reads.replay import Replay, ReplaySetup, plain_replay, samples_of
+from whorl.reads.trace import Plain, Shape, Trace
+
+from .target import Target
 
 if TYPE_CHECKING:
-    from whorl.reads.replay import Replay
+    from whorl.reads import generated_replay
+else:
+    generated_replay = room("whorl.reads.generated_replay", globals())
 
-__all__ = ["Generations", "KnownShape", "Replays", "Specialization"]
+__all__ = ["KnownShape", "Specialization", "SpecializationTable"]
 
-_NUMBER = count()
 PLAIN_USES = 2  # of a shape, before code is generated for it
 
-# Room of one generation of a kernel's table; there are two, so twice that is in memory at most.
+# The capacity of one generation of a kernel's table; there are two of them.
 FACTS_KEPT = 1024  # calls of different facts
 SHAPES_KEPT = 64
 
@@ -38,31 +41,9 @@ class Specialization:
     artifact: Artifact
     facts: tuple[Plain, ...]
     origin: str  # compiled, found
-    entry: Entry | None
-    loaded: dict[str, Callable[..., Any]]
-    number: int  # the later it came to be, the higher
-
-    def __init__(
-        self,
-        key: StableDigest | None,
-        architecture: str,
-        artifact: Artifact,
-        facts: tuple[Plain, ...],
-        origin: str,
-        entry: Entry | None = None,
-        loaded: dict[str, Callable[..., Any]] | None = None,
-        number: int | None = None,
-    ) -> None:
-        # By hand: every process makes a few.
-        put_key, put_arch, put_artifact, put_facts, put_origin, put_entry, put_loaded, put_no = _PUT
-        put_key(self, key)
-        put_arch(self, architecture)
-        put_artifact(self, artifact)
-        put_facts(self, facts)
-        put_origin(self, origin)
-        put_entry(self, entry)
-        put_loaded(self, {} if loaded is None else loaded)
-        put_no(self, next(_NUMBER) if number is None else number)
+    entry: Entry | None = None
+    loaded: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    number: int = field(default_factory=count().__next__)  # the later it came to be, the higher
 
     @property
     def trace(self) -> Trace:
@@ -76,79 +57,22 @@ class Specialization:
         return record.trace if isinstance(record, Artifact) else Trace()
 
 
-_PUT: Final = setters(Specialization)
-
-
-class Replays(NamedTuple):
-    """How the shapes of one kernel are replayed: all that they have in common."""
-
-    function: types.FunctionType
-    parameters: tuple[str, ...]
-    environment: Mapping[str, str | None]
-    by_identity: bool
-    compiler: object
-    options: Mapping[str, Any]
-
-    def plain(self, shape: Shape) -> Replay:
-        """The replay of a shape that is ready at once."""
-        function, parameters, environment, by_identity, compiler, options = self
-        return plain_replay(
-            shape,
-            function,
-            parameters,
-            environment,
-            by_identity=by_identity,
-            compiler=compiler,
-            options=options,
-        )
-
-    def generated(self, shape: Shape, args: tuple[Any, ...], target: Mapping[str, Any]) -> Replay:
-        """One that is written for it, and quick for calls like this one."""
-        function, parameters, environment, by_identity, compiler, options = self
-        arguments = dict(zip(parameters, args, strict=True))
-        world = World(function, arguments, options, environment, target, compiler)
-        samples = load("whorl.reads.replay").samples_of(shape, world)
-        made: Replay = load("whorl.reads.generated").compiled_replay(
-            shape,
-            function,
-            parameters,
-            environment,
-            by_identity=by_identity,
-            samples=samples,
-            compiler=compiler,
-            options=options,
-        )
-        return made
-
-
 class KnownShape:
     """A shape of a kernel: its replay, and the specializations by the facts of a call.
 
-    `key` names the shape in the store; None while nothing of it is there. `rows` are its reads, or
-    what they are kept as: reads are made of that when it is first replayed.
+    `key` names the shape in the store; None while nothing of it is there.
     """
 
-    __slots__ = ("_plain", "_replays", "_shape", "_uses", "by_facts", "key", "replay", "rows")
+    __slots__ = ("_plain", "_setup", "_uses", "by_facts", "key", "replay", "shape")
 
-    def __init__(self, key: StableDigest | None, rows: Rows, replays: Replays) -> None:
+    def __init__(self, key: StableDigest | None, shape: Shape, setup: ReplaySetup) -> None:
         self.key = key
-        self.rows = rows
-        self.replay: Replay = self._warming_up
-        self._shape: Shape | None = None
-        self._replays = replays
-        self._plain: Replay | None = None
+        self.shape = shape
+        self.replay: Replay = self._warm_up
+        self.by_facts: dict[Any, Match] = {}
+        self._setup = setup
+        self._plain = plain_replay(shape, setup)
         self._uses = 0
-        # With each specialization, what must stay alive for the facts to mean the same.
-        self.by_facts: dict[Any, Remembered] = {}
-
-    @property
-    def shape(self) -> Shape:
-        """What is read."""
-        shape = self._shape
-        if shape is None:
-            rows = self.rows
-            shape = self._shape = Shape(rows) if type(rows) is tuple else shape_of(rows)
-        return shape
 
     def is_like(self, other: KnownShape) -> bool:
         """Whether the other one is of the same shape, by their keys if both have one."""
@@ -156,78 +80,118 @@ class KnownShape:
             return self.key == other.key
         return self.shape == other.shape
 
-    def _warming_up(self, args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _warm_up(self, args: tuple[Any, ...], target: Mapping[str, Any]) -> tuple[Any, ...]:
         """The plain replay; when it is used again and again, a generated one takes over."""
         self._uses += 1
-        plain = self._plain
-        if plain is None:
-            plain = self._plain = self._replays.plain(self.shape)
         if self._uses <= PLAIN_USES:
-            return plain(args, target)
+            return self._plain(args, target)
         try:
-            self.replay = self._replays.generated(self.shape, args, target)
-        except Exception:  # a shape that cannot be written as code is replayed the plain way
-            self.replay = plain
+            samples = samples_of(self.shape, self._setup.world(args, target))
+            self.replay = generated_replay.compiled_replay(self.shape, self._setup, samples)
+        except Exception:  # a shape that cannot be written as code has the plain replay
+            self.replay = self._plain
         return self.replay(args, target)
 
     def emptied(self) -> KnownShape:
         """The same shape, for the next generation."""
-        fresh = KnownShape(self.key, self.rows, self._replays)
-        if self.replay != self._warming_up:
+        fresh = KnownShape(self.key, self.shape, self._setup)
+        if self.replay != self._warm_up:
             fresh.replay = self.replay
-        fresh._plain = self._plain
         fresh._uses = self._uses
         return fresh
 
 
 ByArchitecture = dict[str, list[KnownShape]]
-Remembered = tuple[Specialization, tuple[object, ...]]
+Match = tuple[Specialization, tuple[object, ...]]
+"""A specialization, and what must stay alive for the facts it is found by to mean the same."""
 
 
-class Generations:
-    """The shapes of a kernel with what was found by them, in two generations.
+class SpecializationTable:
+    """The specializations of a kernel by the facts of calls, in two generations.
 
     What is used is in the young one, or comes into it when it is used again. When that is full,
-    it is the old one, and what was in the old one and was not used since is forgotten: whoever
-    needs it finds it in the store, or makes it, again. A call that finds what it needs in the
-    young one pays nothing for that. Whoever changes anything holds the kernel's lock.
+    it becomes the old one, and what was in the old one and was not used since is forgotten: it is
+    found in the store, or compiled, again. A call that finds what it needs in the young one pays
+    nothing for that.
     """
 
-    __slots__ = ("_by_key", "_count", "_older", "old", "young")
+    __slots__ = ("_by_key", "_count", "_kernel", "_lock", "_older", "_setup", "old", "young")
 
-    def __init__(self) -> None:
+    def __init__(self, kernel: str, setup: ReplaySetup) -> None:
         self.young: ByArchitecture = {}
         self.old: ByArchitecture = {}
+        self._kernel = kernel  # its name, for events
+        self._setup = setup
+        self._lock = ForkSafeLock()
         self._by_key: dict[StableDigest, Specialization] = {}  # of the young one
         self._older: dict[StableDigest, Specialization] = {}
         self._count = 0
+
+    def recall(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
+        """The specialization for the facts of a call; None if these facts are new."""
+        for shape in self.young.get(target.architecture, ()):
+            match = shape.by_facts.get(shape.replay(values, target.properties))
+            if match is not None:
+                if listeners:
+                    emit("recalled", self._kernel, key=match[0].key)
+                return match[0]
+        return self._recall_older(values, target) if self.old else None
+
+    def _recall_older(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
+        """The same for what was not used for a while, and is again."""
+        for shape in self.old.get(target.architecture, ()):
+            facts = shape.replay(values, target.properties)
+            match = shape.by_facts.get(facts)
+            if match is not None:
+                with self._lock:
+                    self._put(target.architecture, shape, facts, match)
+                emit("recalled", self._kernel, key=match[0].key)
+                return match[0]
+        return None
 
     def of_key(self, key: StableDigest) -> Specialization | None:
         """The specialization of a key."""
         return self._by_key.get(key) or self._older.get(key)
 
-    def all(self) -> Iterator[Specialization]:
-        """Every specialization; one that was found by several facts several times."""
-        for generation in (self.young, self.old):
-            for shapes in generation.values():
-                for known in shapes:
-                    for specialization, _ in known.by_facts.values():
-                        yield specialization
+    def all(self) -> list[Specialization]:
+        """Every specialization once, in the order in which they came to be here."""
+        with self._lock:
+            by_number = {
+                specialization.number: specialization
+                for generation in (self.young, self.old)
+                for shapes in generation.values()
+                for known in shapes
+                for specialization, _ in known.by_facts.values()
+            }
+        return [by_number[number] for number in sorted(by_number)]
 
-    def named(self, architecture: str) -> dict[StableDigest, KnownShape]:
-        """Those of both by which something is found in the store, by their keys."""
-        both = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
-        return {known.key: known for known in both if known.key is not None}
+    def stored_shapes(self, architecture: str) -> dict[StableDigest, Shape]:
+        """The shapes by which something is found in the store, by their keys."""
+        with self._lock:
+            every = (*self.young.get(architecture, ()), *self.old.get(architecture, ()))
+            return {known.key: known.shape for known in every if known.key is not None}
 
     def remember(
-        self, architecture: str, known: KnownShape, facts: Any, found: Remembered
+        self,
+        architecture: str,
+        key: StableDigest | None,
+        shape: Shape,
+        facts: Facts,
+        specialization: Specialization,
     ) -> Specialization:
-        """Let calls with these facts find a specialization at once: the one that its key has, if
-        there is one already."""
-        made, kept = found
-        key = made.key
+        """Let calls with these facts recall a specialization: the one that its key has, if there
+        is one already. `key` is that of the shape."""
+        known = KnownShape(key, shape, self._setup)
+        with self._lock:
+            return self._put(architecture, known, facts.live, (specialization, facts.referents))
+
+    def _put(
+        self, architecture: str, known: KnownShape, facts: Any, match: Match
+    ) -> Specialization:
+        specialization, referents = match
+        key = specialization.key
         if key is not None:
-            made = self._by_key.get(key) or self._older.get(key) or made
+            specialization = self.of_key(key) or specialization
         shapes, mine = self.young.setdefault(architecture, []), None
         for each in shapes:
             if each is known or each.is_like(known):
@@ -243,8 +207,8 @@ class Generations:
         mine.key = mine.key or known.key
         by_facts = mine.by_facts
         before = len(by_facts)
-        by_facts[facts] = made, kept
+        by_facts[facts] = specialization, referents
         self._count += len(by_facts) - before
         if key is not None:
-            self._by_key[key] = made
-        return made
+            self._by_key[key] = specialization
+        return specialization

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING
 
 from whorl.artifacts import Damaged, Label, Record, decode
 from whorl.fingerprint.digest import StableDigest
-from whorl.store import Found, Store
+from whorl.store import Found
+
+if TYPE_CHECKING:
+    from whorl.store import Store
 
 __all__ = ["records"]
 

@@ -1,4 +1,4 @@
-"""The machine in, what code is made for out: an architecture, and the device it is loaded on."""
+"""Targets: the architecture that code is compiled for, and the device it is loaded on."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.jit.target import Target
 from whorl.late import dataclass
+from whorl.launch import machine
 from whorl.launch.launch_record import ABI
 from whorl.launch.level import can_run, host_level
 from whorl.launch.parts import parts_of
@@ -53,6 +54,10 @@ class KernelCompiler:
         level = self.level or settings.target.value
         debug = settings.debug.value if self.debug is None else self.debug
         return _target(level, debug)
+
+    def before_compile(self) -> None:
+        """Import LLVM: what that reads of the environment is no read of the compile."""
+        machine.binding()
 
     def compile(self, program: Program, inputs: Inputs) -> Artifact:
         """Lower, run the passes, and let LLVM make machine code."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 
 from whorl.jit import Kernel
-from whorl.jit.kernel import CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.choices import CacheMode, Choices, OnDrift, check_choices
 from whorl.launch import machine
 from whorl.launch.launched_kernel import LaunchedKernel
 from whorl.launch.level import check_level
@@ -29,7 +29,6 @@ class NumericKernel(LaunchedKernel):
     """A kernel of whorl's own language. Made by `whorl.kernel`."""
 
     compiler: KernelCompiler
-    _can_say_otherwise = False  # it is whorl's own
 
     def reaches_checkpoints(self, instance: object) -> bool:
         """Whether the code could come to a checkpoint when it is a method of an object."""
@@ -38,8 +37,8 @@ class NumericKernel(LaunchedKernel):
 
         return graph_use(self.function, (instance,)).has_checkpoints
 
-    def _again(self, choices: Choices) -> Kernel:
-        return _new_kernel(self.function, self.compiler, choices, self._own_cache)
+    def _with_choices(self, choices: Choices) -> Kernel:
+        return _new_kernel(self.function, self.compiler, choices, self.own_cache)
 
     def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.
@@ -61,7 +60,7 @@ class NumericKernel(LaunchedKernel):
             with importing:
                 from .interpreter import interpreted  # graphs are walked
 
-            return _as_python(interpreted(self.function, args, kwargs, found, self._name))
+            return _as_python(interpreted(self.function, args, kwargs, found, self.lookup.name))
 
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
@@ -71,7 +70,9 @@ class NumericKernel(LaunchedKernel):
 
         with np.errstate(all="ignore"):
             found = graph_use(self.function, (*args, *kwargs.values()))
-            return interpreted(self.function, args, kwargs, found, self._name, from_checkpoint)
+            return interpreted(
+                self.function, args, kwargs, found, self.lookup.name, from_checkpoint
+            )
 
     def inspect(self, form: Form = "ir", which: int = -1) -> str:
         """The program of a specialization: as "ir", "llvm", "optimised" LLVM, or "asm".
@@ -82,7 +83,7 @@ class NumericKernel(LaunchedKernel):
             raise ValueError(f"the forms are ir, llvm, optimised and asm, not {form!r}")
         made = self.specializations()
         if not made:
-            raise LookupError(f"{self._name} has not been called yet: nothing is compiled")
+            raise LookupError(f"{self.lookup.name} has not been called yet: nothing is compiled")
         artifact = made[which].artifact
         if form in ("ir", "llvm"):
             return unpacked(artifact, form).decode()
@@ -103,22 +104,23 @@ class NumericKernel(LaunchedKernel):
         ...
         IndexError: ...index 9 is out of bounds for axis 0 of arg:x, of size 4...
         """
-        said = {**self._said(), "store": self._own_cache}
-        unknown = options.keys() - said.keys()
+        known = {**self._options(), "store": self.own_cache}
+        unknown = options.keys() - known.keys()
         if unknown:
             raise TypeError(
-                f"{self._name} has no option {min(unknown)!r}; it has {', '.join(sorted(said))}"
+                f"{self.lookup.name} has no option {min(unknown)!r}; it has "
+                f"{', '.join(sorted(known))}"
             )
-        return kernel(**cast("Any", said | options))(self.function)
+        return kernel(**cast("Any", known | options))(self.function)
 
     def _is_variant_of(self, other: Kernel) -> bool:
         return (
             isinstance(other, NumericKernel)
             and other.function is self.function
-            and other._own_cache is self._own_cache
+            and other.own_cache is self.own_cache
         )
 
-    def _said(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         compiler, choices = self.compiler, self.choices
         return {
             "cache": choices.cache,
@@ -127,9 +129,6 @@ class NumericKernel(LaunchedKernel):
             "on_drift": choices.on_drift,
             "target": compiler.level,
         }
-
-    def _before_compile(self) -> None:
-        machine.binding()
 
 
 NumericKernel.family = NumericKernel

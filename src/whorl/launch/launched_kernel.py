@@ -13,6 +13,8 @@ from whorl.jit import Kernel, Target
 from whorl.jit.compiler import target_of
 from whorl.jit.key import function_name
 from whorl.lazy import importing, load
+from whorl.reads.once import Once
+from whorl.reads.replay import live_facts
 from whorl.settings import current
 
 from .bound_kernel import BoundKernel
@@ -93,7 +95,7 @@ class LaunchedKernel(Kernel):
         its slot is read makes the call begin again. `start` works out the checkpoint to begin at.
         """
         for _ in range(TRIES):
-            launch, values, _, target = self._prepared(*args, **kwargs)
+            launch, values, _, target = self._prepare(*args, **kwargs)
             assert isinstance(launch, PlainLaunch)
             try:
                 slots = launch.read(values)
@@ -105,20 +107,16 @@ class LaunchedKernel(Kernel):
                 launch, slots = found
             number = 0 if start is None else start(launch, values)
             return launch.enter(slots, values, number)
-        raise never_the_same(self._name, path)
+        raise never_the_same(self.lookup.name, path)
 
     def _read_once(
         self, values: tuple[Any, ...], target: Target
     ) -> tuple[PlainLaunch, Sequence[Any]] | None:
         """What to launch with which slots, by reading each member once and for all; None if no
         specialization in memory is for that."""
-        with importing:
-            from whorl.reads.once import Once
-            from whorl.reads.replay import live_facts
-
-        for known in self._shapes.young.get(target.architecture, ()):
-            once = cast("World", Once(self.world(values, target)))
-            facts = live_facts(known.shape, once, by_identity=self._by_identity)
+        for known in self.lookup.table.young.get(target.architecture, ()):
+            once = cast("World", Once(self.lookup.world(values, target)))
+            facts = live_facts(known.shape, once, by_identity=self.lookup.is_by_identity)
             found = known.by_facts.get(facts)
             if found is not None:
                 launch = cast("PlainLaunch", self._load(found[0], target))
@@ -127,7 +125,9 @@ class LaunchedKernel(Kernel):
 
     def world_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> World:
         """The world of a call."""
-        return self.world(self._binding.bind(*args, **kwargs), target_of(self.compiler))
+        return self.lookup.world(
+            self.lookup.binding.bind(*args, **kwargs), target_of(self.compiler)
+        )
 
     def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """Launch it from a checkpoint on: its block, and all that follows.
@@ -183,31 +183,31 @@ class LaunchedKernel(Kernel):
         epoch = tables.epoch
         if self.choices.cache == "process" or tables.is_off:
             return False
-        values, target = self._binding.bind(*args, **kwargs), target_of(self.compiler)
-        for known in self._shapes.young.get(target.architecture, ()):
+        values, target = self.lookup.binding.bind(*args, **kwargs), target_of(self.compiler)
+        for known in self.lookup.table.young.get(target.architecture, ()):
             found = known.by_facts.get(known.replay(values, target.properties))
             launch = None if found is None else found[0].loaded.get(target.device)
             if isinstance(launch, PlainLaunch):
-                world, given = self.world(values, target), (len(args), frozenset(kwargs))
+                world, given = self.lookup.world(values, target), (len(args), frozenset(kwargs))
                 call = NativeCall(known, found, world, launch.parts, given, number)
-                return tables.add(called, call, epoch, self._cache)
+                return tables.add(called, call, epoch, self.lookup.cache)
         return False
 
     @property
     def recipe(self) -> tuple[Any, ...]:
         """How to make another one."""
-        return (self.family, self.function, self.compiler, self.choices, self._own_cache)
+        return (self.family, self.function, self.compiler, self.choices, self.own_cache)
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _renew(self) -> None:
+        super()._renew()
         self.tables.drop(self)
         resumption = self.__dict__.get("resume")
         tables = getattr(resumption, "tables", None)
         if isinstance(tables, NativeTables):  # and not what somebody has put in its place
             tables.drop(cast("Any", resumption))
 
-    def _made_callable(self, specialization: Specialization, target: Target) -> Any:
-        launch = super()._made_callable(specialization, target)
+    def _callable(self, specialization: Specialization, target: Target) -> Any:
+        launch = super()._callable(specialization, target)
         launch.function = self.function
         self._has_checkpoints |= launch.parts.checkpoints is not None
         return launch

@@ -19,8 +19,9 @@ import numpy as np
 from whorl.late import NamedTuple
 from whorl.lazy import importing
 from whorl.reads.array_flags import flags_of
+from whorl.reads.operations import walk
 from whorl.reads.trace import Path, Plain
-from whorl.reads.world import World, walk
+from whorl.reads.world import World
 
 from .graph_status import ENDED, GraphStatus
 from .launch_errors import Changed, not_packed

@@ -18,11 +18,11 @@ import numpy as np
 from whorl.calls.events import audits, listeners
 from whorl.reads import Aspect, Path, Read
 from whorl.reads.array_flags import flags_of
-from whorl.reads.fact import is_constant
 from whorl.reads.once import owner_of
+from whorl.reads.operations import ABSENT, function_behind
 from whorl.reads.replay import is_as_the_code
 from whorl.reads.signature import signature
-from whorl.reads.world import ABSENT, function_behind
+from whorl.reads.value_fact import is_constant
 
 from .layout_search import object_layout
 from .member_places import signed_word, version_of

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from whorl.reads import Path, Read, Step
-from whorl.reads.fact import is_constant, own_module
 from whorl.reads.once import owner_of
 from whorl.reads.replay import is_as_the_code
-from whorl.reads.world import scope_of
+from whorl.reads.value_fact import is_constant
+from whorl.reads.world import own_module, scope_of
 
 from .enums import members_of, place_of_dict
 from .keys import own_key

@@ -1,4 +1,4 @@
-"""A key in, plain data out that stands for it in every process; and back again.
+"""Keys of items as plain data that means the same in every process, and back.
 
     int, str, bytes, None               themselves
     a tuple of these                    itself
@@ -134,9 +134,9 @@ def _class_code(cls: type) -> tuple[str, str]:
 
 
 def _class_named(module: str, dotted: str) -> type:
-    found = resolve(module, dotted)
-    if found is ABSENT and known_module_name("__main__") == module:
-        found = resolve("__main__", dotted)
-    if not derives(type(found), type):
+    cls = resolve(module, dotted)
+    if cls is ABSENT and known_module_name("__main__") == module:
+        cls = resolve("__main__", dotted)
+    if not derives(type(cls), type):
         raise NoKey
-    return cast("type", found)
+    return cast("type", cls)

@@ -1,4 +1,4 @@
-"""A function or class of a library in, the name and the version that stand for it out.
+"""Functions and classes of libraries: known by their name and the version of the library.
 
 `range`, `math.sqrt` and `np.sin` are in nearly every kernel. A fingerprint counts them by where
 they can be found and by their library's version too, but it brings all of its rules along, which a

@@ -1,16 +1,17 @@
-"""A world in, the same world out in which each path is walked once."""
+"""A world in which each path is walked once."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from .operations import ABSENT, walk
 from .trace import Path
-from .world import ABSENT, World, walk
+from .world import World
 
 __all__ = ["Once", "owner_of"]
 
 
-class Once:
+class Once(World):
     """A world in which each path is walked once, so that all that is made of it agrees.
 
     A property may say something else each time, and another thread may rebind what it leads to:
@@ -18,22 +19,26 @@ class Once:
     """
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._found: dict[Path, Any] = {}
-        self.function = world.function
-        self.arguments = world.arguments
-        self.environment = world.environment
+        super().__init__(
+            world.function,
+            world.arguments,
+            world.options,
+            world.environment,
+            world.target,
+            world.compiler,
+        )
+        self._values: dict[Path, Any] = {}
 
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT."""
-        if path not in self._found:
+        if path not in self._values:
             if path.steps:
                 before = self.find(owner_of(path))
-                found = ABSENT if before is ABSENT else walk(before, path.steps[-1])
+                value = ABSENT if before is ABSENT else walk(before, path.steps[-1])
             else:
-                found = self._world.find(path)
-            self._found[path] = found
-        return self._found[path]
+                value = super().find(path)
+            self._values[path] = value
+        return self._values[path]
 
 
 def owner_of(path: Path) -> Path:

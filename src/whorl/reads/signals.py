@@ -1,4 +1,4 @@
-"""An error in, whether a handler of a signal has raised it out.
+"""Tells whether a signal handler has raised an error.
 
 Code of the user that is run to read something may raise, and that can mean that nothing is there.
 What a handler raises in the middle of it (an alarm, say) means something else, and is the caller's.

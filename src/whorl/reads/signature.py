@@ -1,4 +1,4 @@
-"""A value in, what a compile may know of it without its value out: its signature.
+"""The signature of a value: what a compile may know of it without its value.
 
 A signature is plain data. Two values of one signature can travel through the same compiled
 code; what differs between them is handed over at launch. It is taken from raw metadata, and
@@ -28,21 +28,16 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
-from whorl.fingerprint.lookup import (
-    ABSENT,
-    ClassTable,
-    derives,
-    find,
-    mro,
-)
+from whorl.fingerprint.lookup import ABSENT, ClassTable, derives, find, mro
 from whorl.fingerprint.names import class_label, dtype_text, known_module_name
 
-from .fact import array_signature_of
+from .array_flags import ALIGNED, C_ORDER, F_ORDER, LAYOUT_FLAGS, WRITEABLE
 from .trace import Plain
 
 __all__ = [
     "NoSignature",
     "array_signature",
+    "array_signature_of",
     "register_signature",
     "signature",
 ]
@@ -122,8 +117,8 @@ def signature(value: Any) -> Plain:
     for container in _CONTAINERS:
         if derives(cls, container):
             return (container.__name__, *(() if cls is container else (class_label(cls),)))
-    found = _raw_array(value)
-    return ("object", *map(class_label, mro(cls)[:-1])) if found is None else found
+    metadata = _raw_array(value)
+    return ("object", *map(class_label, mro(cls)[:-1])) if metadata is None else metadata
 
 
 def _own(cls: type) -> Own | None:
@@ -138,17 +133,33 @@ def array_signature(value: Any) -> Plain:
     """The signature of an array, or of what can be used as one; `NoSignature` if it is none."""
     cls = type(value)
     if derives(cls, np.ndarray):
-        found = array_signature_of(value.dtype, value.ndim, value.flags.num)
+        metadata = array_signature_of(value.dtype, value.ndim, value.flags.num)
         if cls is np.ndarray or cls is np.memmap or find(cls, "__whorl_plain__") is True:
-            return found
-        return (*found, class_label(cls))  # whose elements may mean something else: a mask
+            return metadata
+        return (*metadata, class_label(cls))  # whose elements may mean something else: a mask
     own = _own(type(value))
     if own is not None:
         return ("own", class_label(type(value)), own(value))
-    found = _raw_array(value)
-    if found is None:
+    metadata = _raw_array(value)
+    if metadata is None:
         raise NoSignature("it is no array")
-    return found
+    return metadata
+
+
+def array_signature_of(dtype: np.dtype[Any], dimensions: int, flags: int) -> Plain:
+    """The signature of an array by its metadata; `flags` are the number of its flags."""
+    layout, access = _LAYOUTS[flags & LAYOUT_FLAGS]
+    return ("array", dtype_text(dtype), dimensions, layout, access)
+
+
+def _layout(flags: int) -> tuple[str, str]:
+    layout = "C" if flags & C_ORDER else "F" if flags & F_ORDER else "strided"
+    return layout if flags & ALIGNED else "unaligned", "rw" if flags & WRITEABLE else "r"
+
+
+_LAYOUTS: Final = {
+    flags: _layout(flags) for flags in range(LAYOUT_FLAGS + 1) if flags & LAYOUT_FLAGS == flags
+}
 
 
 def _raw_layout(value: Any) -> str:

@@ -1,6 +1,6 @@
-"""What one compile looked at, in order, as data: paths, reads, facts, traces, shapes.
+"""What one compile has read, in order, as data: paths, reads, facts, traces, shapes.
 
-A read is a look at a path under an aspect; with the fact that answered it, it is `Seen`.
+A read takes a path under an aspect; with the fact that answered it, it is `Seen`.
 All that one compile has seen is its trace; the reads of a trace without their facts are its
 shape. Two compiles of one shape differ by facts alone.
 
@@ -13,7 +13,8 @@ from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from whorl.late import NamedTuple, dataclass
-from whorl.lazy import importing
+
+from .item import key_words
 
 __all__ = ["ASPECTS", "ROOTS", "Aspect", "Path", "Plain", "Read", "Seen", "Shape", "Step", "Trace"]
 
@@ -26,7 +27,7 @@ ROOTS: Final = frozenset(("arg", "global", "func", "env", "compiler", "file", "o
 
 
 class Aspect(Enum):
-    """As what a compile looked at something.
+    """What a compile has read of a value.
 
     >>> Aspect("array")
     <Aspect.ARRAY: 'array'>
@@ -64,14 +65,8 @@ class Step(NamedTuple):
             case "item":
                 return f"[{self.name!r}]"
             case "keyed":
-                with importing:
-                    from .item import key_words
-
                 return f"[{key_words(self.name)}]"
             case "isinstance":
-                with importing:
-                    from .item import key_words
-
                 return f".isinstance({key_words(self.name)})"
             case operation:
                 return f".{operation}({self.name!r})"
@@ -97,7 +92,7 @@ class Path(NamedTuple):
 
 
 class Read(NamedTuple):
-    """One look of a compile at the world. `beside` are the other paths of a read of several.
+    """One read of a compile. `beside` are the other paths of a read of several.
 
     >>> str(Read(Path("arg", "n"), Aspect.TYPE))
     'arg:n type'

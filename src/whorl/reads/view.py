@@ -1,4 +1,4 @@
-"""A value at a path in, reads out: views record how a compile looks at things.
+"""Views of values, which record what a compile reads of them.
 
 Walking records nothing, except that something is absent. Asking for an aspect records it,
 with the fact and the line that asked. A read that was made before is not made again.
@@ -23,19 +23,13 @@ from whorl.fingerprint.lookup import qualname, type_name
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 
-from .aspects import alias_fact, durable, is_array
-from .fact import (
-    SIMPLE,
-    NotRecorded,
-    OnlyHere,
-    has_identity,
-    own_module,
-    refused,
-)
-from .inside import known_here
+from .contents import known_here
+from .facts import durable, is_array
 from .item import NoKey, is_plain_key, key_code
+from .operations import ABSENT, function_behind, walk, walk_or_error
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
-from .world import ABSENT, World, function_behind, global_path, walk, walk_or_error
+from .value_fact import SIMPLE, NotRecorded, OnlyHere, is_only_here, refused
+from .world import World, global_path, own_module
 
 __all__ = ["AbsentRead", "CodeView", "Inputs", "Recorder", "View"]
 
@@ -70,18 +64,18 @@ class Recorder:
         That something was walked to says that it is there. Most often a later read of it, or of
         what is behind it, says so anyway.
         """
-        told: set[Path] = set()
+        known: set[Path] = set()
         for seen in self._seen.values():
             if seen.read.aspect is not Aspect.PRESENT or seen.fact is True:
                 for path in (seen.read.path, *seen.read.beside):
-                    told.update(
+                    known.update(
                         Path(path.root, path.name, path.steps[:n])
                         for n in range(len(path.steps) + 1)
                     )
         there = (
             Seen(Read(path, Aspect.PRESENT), True, line)
             for path, line in self._walked.items()
-            if path not in told
+            if path not in known
         )
         return Trace((*self._seen.values(), *self._refused.values(), *there))
 
@@ -105,18 +99,14 @@ class Recorder:
         self.walked(path)
         return View(path, found, self)
 
-    def see(self, read: Read, value: Any, other: Any = None) -> Plain:
+    def see(self, read: Read, value: Any, *beside: Any) -> Plain:
         """Record a read, and return the fact."""
         known = self._seen.get(read)
         if known is not None:
             return known.fact
         line = self.line
         try:
-            fact = (
-                alias_fact(value, other)
-                if read.aspect is Aspect.ALIAS
-                else durable(read.aspect, value)
-            )
+            fact = durable(read.aspect, value, *beside)
         except NotRecorded as error:
             if not self._by_identity:
                 self._refused[read] = Seen(read, refused(value, error), line)
@@ -124,12 +114,12 @@ class Recorder:
                 if read.aspect is Aspect.ALIAS:
                     remedy = "Look whether both are arrays before asking which memory they share."
                     if is_array(value):
-                        path, culprit = read.beside[0], other
+                        path, culprit = read.beside[0], beside[0]
                 raise UnsupportedRead(
                     str(path), type_name(type(culprit)), error.reason, line, remedy
                 ) from error
             fact = OnlyHere(("identity", known_here(value)))
-        if has_identity(fact):
+        if is_only_here(fact):
             self.only_here.append(f"{read} is known by identity alone")
         self._seen[read] = Seen(read, fact, line)
         return fact
@@ -326,8 +316,8 @@ class View:
         if cls is np.ndarray or (type(cls) is type and cls in SIMPLE):
             self.type()
             return True
-        told = self.type()
-        return type(told) is tuple and told[:1] == ("object",)
+        known = self.type()
+        return type(known) is tuple and known[:1] == ("object",)
 
     def __bool__(self) -> bool:
         raise TypeError(f"{self!r} is neither true nor false: ask for its value()")

@@ -7,7 +7,6 @@ by the same operations in the world of another call.
 from __future__ import annotations
 
 import builtins
-import functools
 import os
 import sys
 import types
@@ -16,13 +15,11 @@ from typing import Any, Final
 
 from whorl.fingerprint.lookup import bound, module_vars
 from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.source import code_digest
-from whorl.late import dataclass, setters
-from whorl.lazy import importing, load
+from whorl.late import dataclass
 from whorl.settings import decoded, encoded, raw_environment
 
-from .fact import NotRecorded, exact, own_module, spawned_scope
-from .trace import Path, Plain, Shape, Step
+from .operations import ABSENT, walk
+from .trace import Path, Shape, Step
 
 __all__ = [
     "ABSENT",
@@ -32,30 +29,15 @@ __all__ = [
     "bound",
     "failed_import",
     "file_state",
-    "function_behind",
     "global_path",
-    "is_callable_object",
-    "operation",
     "other_modules",
-    "pass_on",
+    "own_module",
     "place_of",
     "scope_of",
     "variable_now",
-    "walk",
-    "walk_or_error",
 ]
 
 
-class _Absent:
-    """What is found where there is nothing."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<absent>"
-
-
-ABSENT: Final = _Absent()
 _BUILTINS: Final = vars(builtins)
 
 
@@ -76,24 +58,6 @@ class World:
     target: Mapping[str, Any] = _NOTHING
     compiler: object = None
 
-    def __init__(
-        self,
-        function: types.FunctionType,
-        arguments: Mapping[str, Any],
-        options: Mapping[str, Any] = _NOTHING,
-        environment: Mapping[str, str | None] = _NOTHING,
-        target: Mapping[str, Any] = _NOTHING,
-        compiler: object = None,
-    ) -> None:
-        # By hand: one is made for every call that is not recalled.
-        put_function, put_arguments, put_options, put_environment, put_target, put_compiler = _PUT
-        put_function(self, function)
-        put_arguments(self, arguments)
-        put_options(self, options)
-        put_environment(self, environment)
-        put_target(self, target)
-        put_compiler(self, compiler)
-
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT: an operation that raises leads to nothing."""
         found = _ROOTS[path.root](self, path.name)
@@ -102,79 +66,6 @@ class World:
                 break
             found = walk(found, step)
         return found
-
-
-_PUT: Final = setters(World)
-
-
-def walk(value: Any, step: Step) -> Any:
-    """What one step leads to, or ABSENT. Too deep is too deep: asking again would never end."""
-    try:
-        do = OPERATIONS.get(step.operation) or operation(step.operation)
-        return do(value, step.name)
-    except RecursionError:
-        raise
-    except Exception as error:
-        pass_on(error)
-        return ABSENT
-
-
-def walk_or_error(value: Any, step: Step) -> tuple[Any, Exception | None]:
-    """The same, and why it is ABSENT."""
-    try:
-        return operation(step.operation)(value, step.name), None
-    except RecursionError:
-        raise
-    except Exception as error:
-        pass_on(error)
-        return ABSENT, error
-
-
-def pass_on(error: Exception) -> None:
-    """Raise what a handler of a signal has raised, while something was looked at."""
-    trace = error.__traceback__
-    if trace is not None and trace.tb_next is not None:  # it was raised in Python
-        with importing:
-            from .signals import is_of_signal_handler
-
-        if is_of_signal_handler(error):
-            raise error
-
-
-def function_behind(value: Any) -> Any:
-    """The function that a call really runs: behind methods, partials and descriptors."""
-    seen = 0
-    while not isinstance(value, types.FunctionType):
-        kind = type(value)
-        if kind is types.MethodType or kind is staticmethod or kind is classmethod:
-            value = value.__func__
-        elif kind is functools.partial:
-            value = value.func
-        elif isinstance(getattr(kind, "__whorl_function__", None), property):
-            value = value.__whorl_function__
-        else:
-            return value
-        seen += 1
-        if seen > 100:
-            raise NotRecorded("it wraps itself")
-    return value
-
-
-def is_callable_object(value: Any) -> bool:
-    """Whether a call of this object runs the `__call__` that its class has, written in Python."""
-    call = getattr(type(value), "__call__", None)  # noqa: B004  # which one it is, is asked
-    return isinstance(call, types.FunctionType) and "__call__" not in getattr(value, "__dict__", ())
-
-
-def _cell(value: Any, name: str) -> Any:
-    function = function_behind(value)
-    place = function.__code__.co_freevars.index(name)
-    return function.__closure__[place].cell_contents
-
-
-def _global(value: Any, name: str) -> Any:
-    scope = function_behind(value).__globals__
-    return bound(scope, name) if name in scope else _BUILTINS[name]
 
 
 def failed_import(scope: Any, name: str) -> Exception | None:
@@ -187,40 +78,6 @@ def failed_import(scope: Any, name: str) -> Exception | None:
     except Exception as error:
         return error
     return None
-
-
-def _default(value: Any, name: str) -> Any:
-    function = function_behind(value)
-    keyword = function.__kwdefaults__ or {}
-    if name in keyword:
-        return keyword[name]
-    code, defaults = function.__code__, function.__defaults__ or ()
-    names = code.co_varnames[: code.co_argcount]
-    place = names.index(name) - len(names) + len(defaults)
-    if place < 0:
-        raise LookupError(name)
-    return defaults[place]
-
-
-def _annotation(value: Any, name: str) -> str:
-    return dict(code_digest(function_behind(value).__code__).annotations)[name]
-
-
-OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "attr": getattr,
-    "cell": _cell,
-    "global": _global,
-    "default": _default,
-    "annotation": _annotation,
-}
-"""How steps are done: the usual ones, and once another is met, all."""
-
-
-def operation(name: str) -> Callable[[Any, Any], Any]:
-    """How the steps of this name are done; replays do the same."""
-    if name not in OPERATIONS:
-        OPERATIONS.update(load("whorl.reads.operations").OPERATIONS)
-    return OPERATIONS[name]
 
 
 def _argument(world: World, name: str) -> Any:
@@ -242,6 +99,41 @@ def _global_root(world: World, name: str) -> Any:
         return ABSENT
 
 
+def own_module(function: types.FunctionType) -> str | None:
+    """The name of the module whose globals a function reads; None if they are of no module.
+
+    Those of a module that was replaced are of none, nor are those of a program that was started
+    and imported as well: its name leads to the other one.
+    """
+    scope = function.__globals__
+    name = scope.get("__name__")
+    if type(name) is not str:
+        return None
+    loaded = sys.modules.get(name)
+    if type(loaded) is not types.ModuleType:
+        return None
+    if loaded.__dict__ is not scope and not _is_spawned(name, scope, loaded):
+        return None
+    known = known_module_name(name)
+    return known if sys.modules.get(known, loaded) is loaded else None
+
+
+_spawned: Final[list[dict[str, Any]]] = []  # one at most
+
+
+def _is_spawned(name: str, scope: dict[str, Any], loaded: types.ModuleType) -> bool:
+    """Whether these are the globals of the program, in a process that multiprocessing began.
+
+    It runs the program's file and copies what came of that into a module. The functions go on
+    reading what they were defined in, so that is what the name of the program stands for.
+    """
+    if name != "__mp_main__":
+        return False
+    if not _spawned and scope.get("__file__") == module_vars(loaded).get("__file__"):
+        _spawned.append(scope)
+    return bool(_spawned) and _spawned[0] is scope
+
+
 def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | None:
     """The globals of a module by the name it has in every process."""
     if module == own_module(function):
@@ -250,9 +142,8 @@ def scope_of(function: types.FunctionType, module: str) -> Mapping[str, Any] | N
     if type(loaded) is not types.ModuleType:
         started = sys.modules.get("__main__")
         if started is not None and known_module_name("__main__") == module:
-            spawned = spawned_scope()
-            if spawned is not None:
-                return spawned
+            if _spawned:
+                return _spawned[0]
             loaded = started
     return module_vars(loaded) if isinstance(loaded, types.ModuleType) else None
 
@@ -319,22 +210,16 @@ Variables = tuple[bytes | str | None, ...]
 
 
 class Declared(dict[str, str | None]):
-    """Variables with their defaults; `raw` has both as the system spells them, made once.
+    """Variables with their defaults; `names` are those of the system.
 
-    With them is the fact of a variable that is not set. `names` are those of the system alone.
-
-    >>> Declared({"CC": "cc", "CFLAGS": None}).raw
-    {'CC': (b'CC', b'cc', 'cc'), 'CFLAGS': (b'CFLAGS', None, None)}
+    >>> Declared({"CC": "cc", "CFLAGS": None}).names
+    [b'CC', b'CFLAGS']
     """
 
-    __slots__ = ("names", "raw")
+    __slots__ = ("names",)
 
     def __init__(self, defaults: Mapping[str, str | None]) -> None:
         super().__init__(defaults)
-        self.raw: dict[str, tuple[bytes, bytes | None, Plain]] = {}
-        for name, default in defaults.items():
-            raw = None if default is None else encoded(default)
-            self.raw[name] = encoded(name), raw, exact(default)
         self.names = [encoded(name) for name in defaults]
 
     def now(self) -> Variables:

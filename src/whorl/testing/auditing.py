@@ -10,6 +10,7 @@ import contextlib
 import os
 import random
 import threading
+import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 from whorl.artifacts import Artifact
 from whorl.calls.events import Event, Happened, audits, listeners, watches
-from whorl.jit.compiler import Program, declared_environment
+from whorl.jit.compiler import Compiler, Program, declared_environment
 from whorl.jit.kernel import Kernel
 from whorl.jit.specialization import Specialization
 from whorl.jit.target import Properties, Target
@@ -101,9 +102,9 @@ class _Audit:
         if self.rate < 1 and self.chance.random() >= self.rate:
             return
         self.report.compared += 1
-        name = _name(kernel)
+        name = _name(kernel.function)
         try:
-            with self.watch(kernel):
+            with self.watch(kernel.function, kernel.compiler):
                 first, second = (_compile(kernel, values, target) for _ in range(2))
         except Exception as error:  # of the audit's own compile: the call has what it needs
             message = (str(error).splitlines() or [""])[0]
@@ -116,13 +117,13 @@ class _Audit:
             self.report.add(name, "stale", "a new compile of this call gives another artifact")
 
     @contextlib.contextmanager
-    def watch(self, kernel: Kernel) -> Iterator[None]:
+    def watch(self, function: types.FunctionType, compiler: Compiler) -> Iterator[None]:
         """Report undeclared variables that a compile in the block reads."""
-        declared = declared_environment(kernel.compiler)
+        declared = declared_environment(compiler)
 
         def check(variable: str) -> None:
             if variable not in declared:
-                self.report.add(_name(kernel), "undeclared variable", variable)
+                self.report.add(_name(function), "undeclared variable", variable)
 
         with _watched_environment(check):
             yield
@@ -136,12 +137,12 @@ class _Audit:
                     self.report.add(event.kernel, "churn", f"{change.path} keeps changing")
 
 
-def _name(kernel: Kernel) -> str:
-    return f"{kernel.function.__module__}.{kernel.function.__qualname__}"
+def _name(function: types.FunctionType) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 def _compile(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:
-    recorder = Recorder(kernel.world(values, target), by_identity=True)
+    recorder = Recorder(kernel.lookup.world(values, target), by_identity=True)
     inputs = Inputs(recorder)
     recorded = replace(target, properties=Properties(inputs))
     return kernel.compiler.compile(Program(kernel.function, recorded, inputs.function()), inputs)

@@ -14,7 +14,7 @@ from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
 from whorl.reads.evaluate import written_defaults
-from whorl.reads.implicit import OPERATED, TESTED, checked
+from whorl.reads.implicit_calls import OPERATED, TESTED, checked
 from whorl.reads.view import AbsentRead
 
 from . import vectors

@@ -22,8 +22,8 @@ from whorl.late import replace
 from whorl.launch.bound_kernel import BoundKernel
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
+from whorl.reads.operations import function_behind, is_callable_object
 from whorl.reads.view import AbsentRead, View
-from whorl.reads.world import function_behind, is_callable_object
 
 from .annotated_types import parameter
 from .expressions import expression, operands_of, parts, snapshot

@@ -28,7 +28,7 @@ from whorl.kernels.types import (
     scalar_of_dtype,
 )
 from whorl.late import replace
-from whorl.reads import implicit
+from whorl.reads import implicit_calls as implicit
 from whorl.reads.library import own_name
 
 from . import vectors

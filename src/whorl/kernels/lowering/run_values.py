@@ -25,7 +25,7 @@ from whorl.kernels.types import (
     scalar_of_dtype,
     scalar_of_value,
 )
-from whorl.reads.implicit import CONVERTED, OPERATED, checked
+from whorl.reads.implicit_calls import CONVERTED, OPERATED, checked
 from whorl.reads.view import View
 
 from .arithmetic import constant

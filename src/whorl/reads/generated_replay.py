@@ -1,4 +1,4 @@
-"""A shape in, its replay as a function out, written for it in straight lines.
+"""Writes the replay of a shape as a function, in straight lines.
 
 Common parts of paths are walked once, and the usual kinds of value are looked at in place:
 
@@ -12,7 +12,7 @@ Common parts of paths are walked once, and the usual kinds of value are looked a
             return plain(args, target)
 
 Whatever is unusual (something absent, an operation that raises, a value of another kind)
-is left to the plain way. No user code runs but that behind the attributes and items themselves.
+is left to the plain replay. No user code runs but that behind the attributes and items themselves.
 Measured by `bench/replay.py`.
 """
 
@@ -29,48 +29,31 @@ from itertools import count
 from keyword import iskeyword
 from typing import Any, Final, cast
 
-import numpy as np
-
 from whorl.fingerprint.lookup import LAZY_IMPORT
 from whorl.settings import raw_environment
 
-from . import aspects
-from . import fact as facts_of
-from .both import plain_replay
-from .fact import own_module
-from .operations import item
-from .replay import Replay, is_as_the_code
+from .facts import FACTS, SOURCE_NAMES
+from .operations import OPERATIONS, item, pass_on
+from .replay import Replay, ReplaySetup, is_as_the_code, is_settled_option, plain_replay
 from .trace import Aspect, Path, Read, Shape, Step
-from .world import bound, file_state, operation, other_modules, pass_on, variable_now
+from .value_fact import live_value
+from .world import bound, file_state, other_modules, own_module, variable_now
 
 __all__ = ["compiled_replay", "replay_source"]
 
-NOTHING: Final[Mapping[Any, Any]] = types.MappingProxyType({})
+Samples = Mapping[Path, Any]
+_NO_SAMPLES: Final[Samples] = types.MappingProxyType({})
 _NUMBER: Final = count()
 
 
-def compiled_replay(
-    shape: Shape,
-    function: types.FunctionType,
-    parameters: tuple[str, ...],
-    environment: Mapping[str, str | None],
-    *,
-    by_identity: bool = False,
-    samples: Mapping[Path, Any] = NOTHING,
-    compiler: object = None,
-    options: Mapping[str, Any] = NOTHING,
-) -> Replay:
+def compiled_replay(shape: Shape, setup: ReplaySetup, samples: Samples = _NO_SAMPLES) -> Replay:
     """The replay of one shape as a function of the bound arguments and the target.
 
     The constants of a call, its samples, are compared by identity first.
     """
-    held: dict[str, Any] = {"compiler": compiler, "options": options}
-    plain = plain_replay(shape, function, parameters, environment, by_identity=by_identity, **held)
-    text, constants = replay_source(
-        shape, function, parameters, environment, samples=samples, **held
-    )
-    scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain}
-    filename = f"<whorl replay {next(_NUMBER)} of {function.__qualname__}>"
+    text, constants = replay_source(shape, setup, samples)
+    scope: dict[str, Any] = {**_SCOPE, **constants, "plain": plain_replay(shape, setup)}
+    filename = f"<whorl replay {next(_NUMBER)} of {setup.function.__qualname__}>"
     exec(compile(text, filename, "exec"), scope)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     weakref.finalize(scope["replay"], linecache.cache.pop, filename, None)
@@ -78,25 +61,15 @@ def compiled_replay(
 
 
 _SCOPE: Final[dict[str, Any]] = {
+    **SOURCE_NAMES,
     "BUILTINS": vars(builtins),
-    "FunctionType": types.FunctionType,
     "LAZY_IMPORT": LAZY_IMPORT,
-    "LAYOUT": facts_of.LAYOUT_FLAGS,
     "MODULES": sys.modules,
-    "SEQUENCES": frozenset(facts_of.SEQUENCES),
-    "SIMPLE": facts_of.SIMPLE,
-    "alias_fact": aspects.alias_fact,
     "bound": bound,
     "file_state": file_state,
     "getattr": getattr,
     "HOLDERS": frozenset((dict, list, tuple)),  # looking for an item of these inserts none
     "item": item,
-    "live_array": aspects.live_array,
-    "live_code": aspects.live_code,
-    "live_len": aspects.live_len,
-    "live_type": aspects.live_type,
-    "live_value": facts_of.live_value,
-    "ndarray": np.ndarray,
     "os": os,
     "pass_on": pass_on,
     "variable_now": variable_now,
@@ -106,21 +79,9 @@ _SCOPE: Final[dict[str, Any]] = {
 class _Source:
     """The statements of a replay while they are written."""
 
-    def __init__(
-        self,
-        function: types.FunctionType,
-        parameters: tuple[str, ...],
-        environment: Mapping[str, str | None],
-        samples: Mapping[Path, Any],
-        compiler: object,
-        options: Mapping[str, Any],
-    ) -> None:
-        self.options = options
+    def __init__(self, setup: ReplaySetup, samples: Samples) -> None:
+        self.setup = setup
         self.samples = samples
-        self.compiler = compiler
-        self.function = function
-        self.parameters = parameters
-        self.environment = environment
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {}
         self._variables: dict[tuple[str, str, tuple[Step, ...]], str] = {}
@@ -142,7 +103,7 @@ class _Source:
         known = self._variables.get(place)
         if known is None:
             if root == "func" and len(steps) == 1 and steps[0].operation == "global":
-                known = self._global(self.constant(self.function.__globals__), steps[0].name)
+                known = self._global(self.constant(self.setup.function.__globals__), steps[0].name)
             elif steps:
                 before = self.value(root, name, steps[:-1])
                 known = self.assign(self._step(before, steps[-1], is_argument=root == "arg"))
@@ -154,21 +115,21 @@ class _Source:
     def _root(self, root: str, name: str) -> str:
         match root:
             case "arg":
-                return f"a{self.parameters.index(name)}"
+                return f"a{self.setup.parameters.index(name)}"
             case "func":
-                return self.constant(self.function)
+                return self.constant(self.setup.function)
             case "target":
                 return self.assign(f"target[{name!r}]" if name else "(*target,)")
             case "option":
-                return self.constant(self.options[name])
+                return self.constant(self.setup.options[name])
             case "compiler":
                 step = Step("attr", name)
-                held = self.constant(self.compiler)
-                return self.assign(self._step(held, step)) if name else held
+                compiler = self.constant(self.setup.compiler)
+                return self.assign(self._step(compiler, step)) if name else compiler
             case "global":
                 module, _, name = name.rpartition(".")
-                if module == own_module(self.function):
-                    scope = self.constant(self.function.__globals__)
+                if module == own_module(self.setup.function):
+                    scope = self.constant(self.setup.function.__globals__)
                 else:
                     scope = self.scope(module)
                 return self._global(scope, name)
@@ -186,12 +147,12 @@ class _Source:
         known = f"{scope}[{name!r}]"
         if hasattr(builtins, name):
             known = f"{known} if {name!r} in {scope} else BUILTINS[{name!r}]"
-        found = self.assign(known)
+        variable = self.assign(known)
         if LAZY_IMPORT is not None:
             self.lines.append(
-                f"if type({found}) is LAZY_IMPORT: {found} = bound({scope}, {name!r})"
+                f"if type({variable}) is LAZY_IMPORT: {variable} = bound({scope}, {name!r})"
             )
-        return found
+        return variable
 
     def _step(self, before: str, step: Step, *, is_argument: bool = False) -> str:
         if step.operation == "attr" and _is_plain(step.name):
@@ -199,13 +160,13 @@ class _Source:
             # got another class with a property of that name. `getattr` always does.
             return f"{before}.{step.name}" if is_argument else f"getattr({before}, {step.name!r})"
         if step.operation == "item" and type(step.name) in (int, str):
-            held = f"{before}[{step.name!r}]"
-            return f"{held} if type({before}) in HOLDERS else item({before}, {step.name!r})"
-        done_by = self.constant(operation(step.operation))
-        return f"{done_by}({before}, {self.constant(step.name)})"
+            subscript = f"{before}[{step.name!r}]"
+            return f"{subscript} if type({before}) in HOLDERS else item({before}, {step.name!r})"
+        operation = self.constant(OPERATIONS[step.operation])
+        return f"{operation}({before}, {self.constant(step.name)})"
 
     def variable(self, name: str) -> str:
-        default = self.environment.get(name)
+        default = self.setup.environment.get(name)
         if raw_environment() is None:
             return f"variable_now({name!r}, {default!r})[0]"
         if not self._uses_environment:
@@ -214,73 +175,37 @@ class _Source:
         raw = None if default is None else os.fsencode(default)
         return f"env.get({os.fsencode(name)!r}, {raw!r})"
 
-    def _array(self, value: str) -> str:
-        parts = [f"{part}{len(self.lines)}" for part in ("d", "n", "f")]
-        self.lines += [
-            f"if type({value}) is ndarray:",
-            f"    {parts[0]} = {value}.dtype; {parts[1]} = {value}.ndim; "
-            f"{parts[2]} = {value}.flags.num & LAYOUT",
-            "else:",
-            f"    {', '.join(parts)} = live_array({value})",
-        ]
-        return ", ".join(parts)
-
-    def _constant_or(self, value: str, read: Read) -> str:
-        """The very object that was there before has the fact it had before."""
-        if read.path not in self.samples:
-            return f"live_value({value})"
-        sample = self.samples[read.path]
-        known = self.constant(sample), self.constant(facts_of.live_value(sample))
-        return f"({known[1]} if {value} is {known[0]} else live_value({value}))"
-
     def fact(self, read: Read) -> str:
         """The expression of a read's fact."""
         path = read.path
         if path.root == "env":
             return self.variable(path.name)
-        if path.root == "option" and facts_of.is_settled(self.options[path.name]):
-            return "None"
         if path.root == "file":
-            return f"file_state({self.constant(self.function)}, {path.name!r})"
-        if is_as_the_code(path):
+            return f"file_state({self.constant(self.setup.function)}, {path.name!r})"
+        if is_as_the_code(path) or is_settled_option(path, self.setup.options):
             return "None"
-        value = self.value(path.root, path.name, path.steps)
-        match read.aspect:
-            case Aspect.TYPE:
-                is_simple = f"type(t := type({value})) is type and t in SIMPLE"
-                return f"(t if {is_simple} else live_type({value}))"
-            case Aspect.ARRAY:
-                return self._array(value)
-            case Aspect.VALUE:
-                return self._constant_or(value, read)
-            case Aspect.CODE:
-                quick = f"(id({value}.__globals__), id({value}.__code__))"
-                return f"({quick} if type({value}) is FunctionType else live_code({value}))"
-            case Aspect.LEN:
-                return f"(len({value}) if type({value}) in SEQUENCES else live_len({value}))"
-            case Aspect.PRESENT:
-                return "True"  # it was walked to
-            case Aspect.ALIAS:
-                beside = read.beside[0]
-                return f"alias_fact({value}, {self.value(beside.root, beside.name, beside.steps)})"
+        row = FACTS[read.aspect]
+        values = [self.value(*each) for each in (path, *read.beside)]
+        number = len(self.lines)
+        self.lines += row.statements.format(*values, n=number).splitlines()
+        source = row.source.format(*values, n=number)
+        if read.aspect is Aspect.VALUE and path in self.samples:
+            # The very object that was there before has the fact it had before.
+            sample = self.samples[path]
+            known, fact = self.constant(sample), self.constant(live_value(sample))
+            return f"({fact} if {values[0]} is {known} else {source})"
+        return source
 
 
 def replay_source(
-    shape: Shape,
-    function: types.FunctionType,
-    parameters: tuple[str, ...],
-    environment: Mapping[str, str | None],
-    *,
-    samples: Mapping[Path, Any] = NOTHING,
-    compiler: object = None,
-    options: Mapping[str, Any] = NOTHING,
+    shape: Shape, setup: ReplaySetup, samples: Samples = _NO_SAMPLES
 ) -> tuple[str, dict[str, Any]]:
     """The text of a replay and the constants in it."""
-    source = _Source(function, parameters, environment, samples, compiler, options)
+    source = _Source(setup, samples)
     facts = [source.fact(read) for read in shape.reads]
-    others = other_modules(shape, own_module(function))
+    others = other_modules(shape, own_module(setup.function))
     facts += [f"id({source.scope(name)})" for name in others]
-    names = "".join(f"a{i}, " for i in range(len(parameters)))
+    names = "".join(f"a{i}, " for i in range(len(setup.parameters)))
     lines = [f"{names}= args"] if names else []
     lines += [*source.lines, f"return ({''.join(f'{fact}, ' for fact in facts)})"]
     body = "\n".join(f"        {line}" for line in lines)

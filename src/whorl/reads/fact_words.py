@@ -1,4 +1,4 @@
-"""A fact in, words for people out."""
+"""Facts in words, for people."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from whorl.fingerprint.rules.builtin import shortened
 
-from .fact import same_fact
 from .trace import Aspect, Plain
+from .value_fact import same_fact
 
 __all__ = ["contrast", "words"]
 
@@ -53,16 +53,16 @@ def contrast(old: Plain, new: Plain, aspect: Aspect | None = None) -> tuple[str,
     if one != other:
         return "", one, other
     where = ""
-    while (inner := _inside(old, new)) is not None:
+    while (inner := _first_difference(old, new)) is not None:
         step, old, new = inner
         where += step
     one, other = words(old, Aspect.VALUE), words(new, Aspect.VALUE)
     if one != other:
         return where, one, other
-    return (where, *_told_apart(old, new, one))
+    return (where, *_distinguished(old, new, one))
 
 
-def _inside(old: Plain, new: Plain) -> tuple[str, Plain, Plain] | None:
+def _first_difference(old: Plain, new: Plain) -> tuple[str, Plain, Plain] | None:
     """The first part in which two facts of values differ that hold as many."""
     if type(old) is not type(new) or len(parts := _parts(old)) != len(others := _parts(new)):
         return None
@@ -76,13 +76,13 @@ def _inside(old: Plain, new: Plain) -> tuple[str, Plain, Plain] | None:
 
 def _parts(fact: Plain) -> list[tuple[str, Plain]]:
     if type(fact) is list and fact[:1] == ["dict"]:
-        return [(f"[{words(key, Aspect.VALUE)}]", held) for key, held in fact[1:]]
+        return [(f"[{words(key, Aspect.VALUE)}]", item) for key, item in fact[1:]]
     if type(fact) is list and fact[:1] == ["list"]:
         fact = tuple(fact[1:])
     return [(f"[{i}]", item) for i, item in enumerate(fact)] if type(fact) is tuple else []
 
 
-def _told_apart(old: Plain, new: Plain, same: str) -> tuple[str, str]:
+def _distinguished(old: Plain, new: Plain, same: str) -> tuple[str, str]:
     """Two facts that have the same words, in more of them."""
     match old, new:
         case ("code", _, _, scope, *_), ("code", _, _, other, *_) if scope != other:
@@ -118,7 +118,7 @@ def _as_written(fact: Plain) -> Any:
     if type(fact) is list and fact[:1] == ["list"]:
         return [_as_written(item) for item in fact[1:]]
     if type(fact) is list and fact[:1] == ["dict"]:
-        return {_Shown(_as_written(key)): _as_written(held) for key, held in fact[1:]}
+        return {_Shown(_as_written(key)): _as_written(item) for key, item in fact[1:]}
     if type(fact) is dict:
         return _Shown(words(fact))
     return fact
@@ -127,8 +127,8 @@ def _as_written(fact: Plain) -> Any:
 class _Shown:
     """Something that shows itself as a text."""
 
-    def __init__(self, held: Any) -> None:
-        self._text = held if type(held) is str and "(" in held else shortened(held)
+    def __init__(self, value: Any) -> None:
+        self._text = value if type(value) is str and "(" in value else shortened(value)
 
     def __repr__(self) -> str:
         return self._text

@@ -1,7 +1,7 @@
-"""A compiler in, the reads of what it was set up with out: they are made with every compile.
+"""The settings of a compiler, and their reads, which are made with every compile.
 
-A compiler can look at its own attributes without anybody seeing it, so all of them count, by
-value, unless it says in `settings` which of them do. That none has come since is a read too.
+A compiler reads its own attributes without a record, so all of them count, by value, unless it
+names in `settings` those that do. That no attribute was added since is a read too.
 
     settings = ("flags",)        these, wherever they are found: instance, class, property
     no `settings`                all that the instance holds, but for what the protocol knows,
@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whorl.lazy import importing
+from whorl.lazy import room
 
 from .trace import Aspect, Path, Read, Step
 
 if TYPE_CHECKING:
-    from whorl.fingerprint.layout import Layout
+    from whorl.fingerprint import layout as layouts
+else:
+    layouts = room("whorl.fingerprint.layout", globals())  # not for those that declare settings
 
 __all__ = ["PROTOCOL", "declared_settings", "names_held", "setting_reads"]
 
 PROTOCOL: Final = frozenset(
     (
         "name", "version", "environment", "toolchain", "target", "settings", "compile", "load",
-        "ignores", "code",
+        "before_compile", "ignores", "code",
     )
 )  # fmt: skip
 """What the protocol asks a compiler for: part of the program, or asked anew for every call."""
@@ -54,12 +56,9 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
     declared = declared_settings(compiler)
     if declared is not None:
         return tuple(map(_setting, declared))
-    with importing:
-        from whorl.fingerprint.layout import has_hidden_state, layout_of
-
-    if has_hidden_state(type(compiler)):  # part of it is seen by nobody but a fingerprint
+    if layouts.has_hidden_state(type(compiler)):  # part of it is seen by nobody but a fingerprint
         return (Read(Path("compiler", ""), Aspect.VALUE),)
-    layout = layout_of(type(compiler))
+    layout = layouts.layout_of(type(compiler))
     slots = tuple(name for name, _ in layout.slots if type(name) is str)
     names = sorted({*slots, *names_held(compiler)} - PROTOCOL)
     return (*map(_setting, names), *_none_other(layout))
@@ -67,21 +66,15 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
 
 def names_held(compiler: object) -> tuple[str, ...]:
     """The names of the attributes that an instance holds and that count."""
-    with importing:
-        from whorl.fingerprint.layout import layout_of, state_of
-
-    held = state_of(layout_of(type(compiler)), compiler)
-    return tuple(sorted(name for name in held if type(name) is str))
+    state = layouts.state_of(layouts.layout_of(type(compiler)), compiler)
+    return tuple(sorted(name for name in state if type(name) is str))
 
 
-def _none_other(layout: Layout) -> tuple[Read, ...]:
+def _none_other(layout: layouts.Layout) -> tuple[Read, ...]:
     """How many there are says that there are no others; where some do not count, their names."""
     if not layout.has_dict:
         return ()
-    with importing:
-        from whorl.fingerprint.layout import layout_of
-
-    if layout.hidden == layout_of(object).hidden:
+    if layout.hidden == layouts.layout_of(object).hidden:
         return (Read(Path("compiler", "__dict__"), Aspect.LEN),)
     return (Read(Path("compiler", "", (Step("settings", None),)), Aspect.VALUE),)
 

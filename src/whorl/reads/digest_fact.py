@@ -1,4 +1,4 @@
-"""A value in, the fact that its fingerprint stands for out."""
+"""The fact of a value that its fingerprint stands for. It needs all rules of fingerprints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from whorl.fingerprint.modes import Mode
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
 
-from .fact import NotRecorded, OnlyHere
 from .trace import Plain
+from .value_fact import NotRecorded, OnlyHere
 
-__all__ = ["by_digest", "digest_with_code"]
+__all__ = ["by_digest", "digest_with_code", "in_order"]
 
 
 def by_digest(value: Any) -> Plain:
@@ -40,6 +40,11 @@ def by_digest(value: Any) -> Plain:
     if orders:
         fact["order"] = str(fingerprint(orders))
     return fact
+
+
+def in_order(members: Any) -> list[Any]:
+    """The members of a set in an order that is the same in every process."""
+    return sorted(members, key=fingerprint)
 
 
 def digest_with_code(value: Any) -> str:

@@ -1,9 +1,9 @@
-"""A value and what Python is to do with it in; refused, if that would run code that nobody reads.
+"""Refuses values whose implicitly called methods (`__bool__`, `__str__`) are a user's code.
 
-`if x`, `f"{x}"`, `sum(x)` and `x + 1` call methods that no line names. Where those are the user's
-they look at whatever they like, and an edit of them changes what they say; so a value that has such
-methods is not worked with at compile time. Those of the interpreter, of the standard library and of
-NumPy count by their versions.
+`if x`, `f"{x}"`, `sum(x)` and `x + 1` call methods implicitly. A user's method may read anything,
+and an edit changes its result, but nobody would record that; so a value with such a method is not
+used at compile time. Methods of the interpreter, of the standard library and of NumPy count by
+their versions.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def checked(value: Any, *uses: Use) -> Any:
 
 
 def own_items(value: Any) -> Any:
-    """The container; TypeError if what it holds is said by code of a user.
+    """The container; TypeError if a user's code decides what it holds.
 
     >>> own_items([1, 2])
     [1, 2]
@@ -101,13 +101,11 @@ def classes(wanted: Any) -> Any:
         elif isinstance(cls, types.UnionType):
             classes(cls.__args__)
         else:
-            asked = _of_a_user(type(cls), _INSTANCE_CHECK)
-            if asked is None and isinstance(cls, type):
-                asked = _of_a_user(cls, _SUBCLASS_HOOK)
-            if asked is not None:
-                raise TypeError(
-                    f"what is an instance is decided by code that is not read ({asked})"
-                )
+            name = _of_a_user(type(cls), _INSTANCE_CHECK)
+            if name is None and isinstance(cls, type):
+                name = _of_a_user(cls, _SUBCLASS_HOOK)
+            if name is not None:
+                raise TypeError(f"what is an instance is decided by code that is not read ({name})")
     return wanted
 
 
@@ -127,12 +125,12 @@ def _of_a_user(cls: type, names: frozenset[str]) -> str | None:
     return None
 
 
-def _is_of_a_library(found: object, base: type) -> bool:
+def _is_of_a_library(method: object, base: type) -> bool:
     """Whether a method is the interpreter's, the standard library's or NumPy's."""
-    function = getattr(found, "__func__", found)
+    function = getattr(method, "__func__", method)
     if isinstance(function, types.FunctionType):
         module = function.__globals__.get("__name__")
-    elif found is None or type(function).__module__ == builtins.__name__:
+    elif method is None or type(function).__module__ == builtins.__name__:
         return True  # a slot of a class in C, or nothing at all
     else:
         module = base.__module__

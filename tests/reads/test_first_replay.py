@@ -1,4 +1,4 @@
-"""Facts in both spellings, from one look."""
+"""The first replay takes the facts that the plain one takes, in both spellings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from whorl.fingerprint.lookup import ClassTable
 from whorl.reads import Aspect, Path, Read, Shape, World, signature
-from whorl.reads.aspects import durable
-from whorl.reads.both import both_facts
+from whorl.reads.facts import durable
+from whorl.reads.first_replay import first_facts
 from whorl.reads.replay import facts_now, live_facts
 
 A_CLASS = Shape((Read(Path("arg", "cls"), Aspect.TYPE),))
@@ -36,13 +36,9 @@ def local_class() -> type:
 
 
 @pytest.mark.parametrize("cls", [int, np.ndarray, uuid.UUID, Local, local_class(), np.float32])
-def test_a_class_is_known_by_the_same_facts_before_signatures_are_imported(
-    cls: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert signature(cls) == durable(Aspect.TYPE, cls)  # who needs the module has it now
-    monkeypatch.delitem(sys.modules, "whorl.reads.signature")
-    found = both_facts(A_CLASS.reads, world(cls))
-    assert "whorl.reads.signature" not in sys.modules
+def test_a_class_is_known_by_the_same_facts_in_both_replays(cls: type) -> None:
+    assert signature(cls) == durable(Aspect.TYPE, cls)
+    found = first_facts(A_CLASS, world(cls))
     assert found.durable == (signature(cls),) == facts_now(A_CLASS, world(cls))
     assert found.live == live_facts(A_CLASS, world(cls))
 
@@ -51,7 +47,7 @@ def test_a_class_is_known_by_the_same_facts_before_signatures_are_imported(
 def test_how_many_there_are_is_the_same_in_both_ways(held: Any) -> None:
     shape = Shape((Read(Path("arg", "held"), Aspect.LEN),))
     call = World(cast("FunctionType", world), {"held": held})
-    found = both_facts(shape.reads, call)
+    found = first_facts(shape, call)
     assert found.durable == facts_now(shape, call)
     assert found.live == live_facts(shape, call)
 
@@ -59,4 +55,4 @@ def test_how_many_there_are_is_the_same_in_both_ways(held: Any) -> None:
 def test_a_signature_that_is_registered_for_classes_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = ClassTable({type: lambda cls: cls.__name__})
     monkeypatch.setattr(sys.modules["whorl.reads.signature"], "_registered", table)
-    assert both_facts(A_CLASS.reads, world(int)).durable == (("own", "builtins:type", "int"),)
+    assert first_facts(A_CLASS, world(int)).durable == (("own", "builtins:type", "int"),)

@@ -1,9 +1,9 @@
-"""A function of Python's own and what it is called with in, its value out; what is read of views.
+"""Functions of Python and NumPy that can be called at compile time, and what they read of views.
 
-Those that only look, walk or pass on work on views, so that what is read is what is used of them:
-`len`, `isinstance`, `getattr`, `map`, `zip` and the like. All others are pure functions of values:
-a view is read by value, and refused if the function would run methods of it that nobody reads. What
-has no order, such as a set, is gone through in one that is the same in every process.
+Functions that only inspect, walk or pass on their arguments (`len`, `isinstance`, `getattr`,
+`map`, `zip`) work on views, so that only what they use is read. All others are pure functions of
+values: a view is read by value, and refused if the function would call methods of it that are not
+recorded. A set is iterated over in an order that is the same in every process.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whorl.fingerprint import fingerprint
 
-from . import implicit
-from .implicit import CONVERTED, HASHED, ITERATED, OPERATED, TESTED, WRITTEN, checked, own_items
+from . import implicit_calls
+from .implicit_calls import (
+    CONVERTED,
+    HASHED,
+    ITERATED,
+    OPERATED,
+    TESTED,
+    WRITTEN,
+    checked,
+    own_items,
+)
 from .library import own_name
 from .view import View
 
@@ -42,7 +51,7 @@ _PURE: Final[frozenset[Any]] = frozenset(
     if own_name(function) is not None  # anybody can put something else in its place
 )  # fmt: skip
 _EVERY: Final = (CONVERTED, HASHED, ITERATED, OPERATED, WRITTEN)
-_USES: Final[dict[Any, tuple[implicit.Use, ...]]] = {
+_USES: Final[dict[Any, tuple[implicit_calls.Use, ...]]] = {
     **dict.fromkeys((bool, any, all), (TESTED, ITERATED)),
     **dict.fromkeys((str, repr, ascii, format), (WRITTEN,)),
     **dict.fromkeys((set, frozenset, dict), (ITERATED, HASHED)),
@@ -72,35 +81,35 @@ _CHANGING: Final = frozenset(
 # -- views as values -----------------------------------------------------------------------------
 
 
-def known(found: Any) -> Any:
+def known(result: Any) -> Any:
     """A value: what is behind a view is read."""
-    if isinstance(found, View):
-        return found.value()
-    if type(found) in (list, tuple):
-        return type(found)(map(known, found))
-    if type(found) is Pairs:
-        return {name: known(value) for name, value in found}.items()
-    if isinstance(found, types.GeneratorType):
-        return (known(item) for item in found)
-    return found
+    if isinstance(result, View):
+        return result.value()
+    if type(result) in (list, tuple):
+        return type(result)(map(known, result))
+    if type(result) is Pairs:
+        return {name: known(value) for name, value in result}.items()
+    if isinstance(result, types.GeneratorType):
+        return (known(item) for item in result)
+    return result
 
 
 class Pairs(list[tuple[Any, Any]]):
     """The items of a dict, the values as views. As a value it is what Python has for it."""
 
 
-def argument(found: Any, uses: Sequence[implicit.Use]) -> Any:
+def argument(result: Any, uses: Sequence[implicit_calls.Use]) -> Any:
     """A value that can be used in these ways; one item after the other where Python asks so."""
-    if isinstance(found, types.GeneratorType):
-        return (checked(known(item), *uses) for item in found)
-    return checked(known(found), *uses)
+    if isinstance(result, types.GeneratorType):
+        return (checked(known(item), *uses) for item in result)
+    return checked(known(result), *uses)
 
 
-def operand(found: Any) -> Any:
+def operand(result: Any) -> Any:
     """A value whose operators are not the user's: those would run without being read."""
-    if isinstance(found, types.GeneratorType):
-        found = list(found)
-    value = checked(known(found), OPERATED)
+    if isinstance(result, types.GeneratorType):
+        result = list(result)
+    value = checked(known(result), OPERATED)
     for part in value if type(value) in (list, tuple, set, frozenset) else (value,):
         cls = type(part)
         if cls.__module__ not in _READ_MODULES and not isinstance(part, enum.Enum):
@@ -108,21 +117,21 @@ def operand(found: Any) -> Any:
     return value
 
 
-def key(found: Any) -> Any:
+def key(result: Any) -> Any:
     """What a set or a dict is asked for."""
-    return checked(known(found), HASHED)
+    return checked(known(result), HASHED)
 
 
-def text(found: Any) -> str:
+def text(result: Any) -> str:
     """What is written for a value."""
-    return str(checked(known(found), WRITTEN))
+    return str(checked(known(result), WRITTEN))
 
 
 def parts_of(holder: Any) -> Iterator[Any]:
     """What iterating over a view or a value yields."""
     if isinstance(holder, View):
-        own_items(holder._value)
-        if isinstance(holder._value, list | tuple | dict | set | frozenset):
+        own_items(holder.peek())
+        if isinstance(holder.peek(), list | tuple | dict | set | frozenset):
             return iter(holder)
         return iter(holder.value())
     if isinstance(holder, set | frozenset):  # in an order that is the same in every process
@@ -142,7 +151,7 @@ def member(holder: Any, name: str) -> Any:
 def _of_python(holder: Any) -> Any:
     cls = type(holder)
     if isinstance(holder, types.ModuleType):
-        is_own = implicit.is_versioned(holder.__name__)
+        is_own = implicit_calls.is_versioned(holder.__name__)
     else:
         is_own = type(cls) is type and cls in _PLAIN
     if not is_own:
@@ -177,7 +186,7 @@ def is_pure(callee: Any) -> bool:
     return isinstance(owner, _CONTAINERS) and not name.startswith("_") and name not in _CHANGING
 
 
-def uses_of(callee: Any) -> tuple[implicit.Use, ...]:
+def uses_of(callee: Any) -> tuple[implicit_calls.Use, ...]:
     """What a function may do with its arguments."""
     owner = getattr(callee, "__self__", None)
     if isinstance(owner, set | frozenset):
@@ -197,10 +206,10 @@ def _len(call: Call, value: Any) -> int:
 
 
 def _isinstance(call: Call, value: Any, classes: Any) -> bool:
-    wanted = implicit.classes(known(classes))
+    wanted = implicit_calls.classes(known(classes))
     if isinstance(value, View):
         return value.is_instance(wanted)
-    if not implicit.is_versioned(type(value).__module__):
+    if not implicit_calls.is_versioned(type(value).__module__):
         raise TypeError(f"it asks about a {type(value).__name__} {_BY_NOW}")
     return isinstance(value, wanted)
 
@@ -209,8 +218,8 @@ def _getattr(call: Call, value: Any, name: Any, *default: Any) -> Any:
     if not default:
         return member(value, known(name))
     if isinstance(value, View):
-        found = value.attr_if_any(known(name))
-        return default[0] if found is None else found
+        result = value.attr_if_any(known(name))
+        return default[0] if result is None else result
     return getattr(_of_python(value), known(name), *default)
 
 
@@ -223,10 +232,10 @@ def _hasattr(call: Call, value: Any, name: Any) -> bool:
 def _type(call: Call, value: Any) -> Any:
     if not isinstance(value, View):
         return type(value)
-    told = value.type()
-    if told[0] in ("scalar", "buffer", "function"):  # which several classes have
+    type_fact = value.type()
+    if type_fact[0] in ("scalar", "buffer", "function"):  # which several classes have
         value.attr("__class__").value()
-    return type(value._value)
+    return type(value.peek())
 
 
 def _map(call: Call, function: Any, *holders: Any) -> Iterator[Any]:
@@ -249,7 +258,7 @@ def _zip(call: Call, *holders: Any, strict: Any = False) -> Iterator[Any]:
 
 
 def _reversed(call: Call, holder: Any) -> Iterator[Any]:
-    value = holder._value if isinstance(holder, View) else holder
+    value = holder.peek() if isinstance(holder, View) else holder
     if not isinstance(value, list | tuple | dict | range | str | bytes):
         raise TypeError(f"{type(value).__name__!r} object is not reversible")
     return (item for item in [*parts_of(holder)][::-1])

@@ -1,0 +1,58 @@
+"""The choices of a kernel: options, what to do about drift, where to cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from whorl.late import dataclass
+from whorl.lazy import importing
+from whorl.store import Cache
+
+__all__ = ["CacheMode", "Choices", "OnDrift", "check_choices", "copied_options"]
+
+CacheMode = Literal["disk", "process", "call"]
+OnDrift = Literal["recompile", "raise", "ignore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the decorator of a kernel was called with."""
+
+    options: Mapping[str, Any]
+    on_drift: OnDrift = "recompile"
+    cache: CacheMode = "disk"
+    strict: bool = False
+
+
+def check_choices(on_drift: object, cache: object, store: object) -> None:
+    """Raise for choices that do not exist."""
+    for name, value, choice in (
+        ("on_drift", on_drift, ("recompile", "raise", "ignore")),
+        ("cache", cache, ("disk", "process", "call")),
+    ):
+        if value not in choice:
+            raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
+    if store is not None and not isinstance(store, Cache):
+        raise TypeError(f"store is a whorl.store.Cache, not {type(store).__name__}: wrap it in one")
+
+
+def copied_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as they are now, whatever becomes of the objects.
+
+    >>> sizes = [4]
+    >>> copies = copied_options({"sizes": sizes})
+    >>> sizes.append(8)
+    >>> copies
+    {'sizes': [4]}
+    """
+    with importing:
+        from copy import deepcopy  # which a warm process has no need of
+
+    copies = {}
+    for name, value in options.items():
+        try:
+            copies[name] = deepcopy(value)
+        except Exception as error:
+            raise TypeError(f"option {name!r} cannot be copied: {error}") from error
+    return copies

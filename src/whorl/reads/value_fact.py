@@ -1,0 +1,208 @@
+"""The fact that says exactly what a value is: plain data that no other value has.
+
+There are two spellings of a fact. The durable one is plain data, for keys, for the disk and
+for explanations. The live one is a hashable object that is quick to take and lives in one
+process; two live facts are equal only if the durable ones are. Functions are an example: on
+disk a function is the digest of its code and the name of its module, in a process it is the
+addresses of its code and its globals.
+
+A fact that is taken from an object's identity is good for this process only: such a durable
+fact is an `OnlyHere`.
+"""
+
+from __future__ import annotations
+
+import struct
+import types
+from typing import Any, Final, cast
+
+from whorl.fingerprint.lookup import type_name
+from whorl.lazy import importing
+
+from .library import library_name
+from .trace import Plain
+
+__all__ = [
+    "ABSENT_FACT", "SIMPLE", "NotRecorded", "OnlyHere", "asking_raises", "exact", "hashable",
+    "is_constant", "is_only_here", "live_value", "refused", "same_fact",
+]  # fmt: skip
+
+ABSENT_FACT: Final[Plain] = {"absent": True}  # no value has this fact
+_HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_TEXTS: Final = (str, bytes)
+_DEEP: Final = 64  # levels of tuples, lists and dicts that are written out
+_MANY: Final = 10_000  # parts of them, in all
+_LONG: Final = 256  # a longer text is kept as its digest
+SIMPLE: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
+_pack: Final = struct.Struct("<d").pack
+
+
+class NotRecorded(Exception):
+    """A value of which this aspect cannot be recorded exactly."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class OnlyHere(tuple[Any, ...]):
+    """A fact that means nothing in another process."""
+
+    __slots__ = ()
+
+
+def refused(value: Any, error: Exception) -> Plain:
+    """In place of a fact where a value has none: all that a compile which goes on knows of it."""
+    reason = error.reason if isinstance(error, NotRecorded) else asking_raises(error)
+    return {"refused": (type_name(type(value)), reason)}  # no value has this fact
+
+
+def asking_raises(error: Exception) -> str:
+    """The reason why there is no fact of what raises when it is asked, without addresses."""
+    with importing:
+        import re
+
+    message = re.sub("0x[0-9a-fA-F]+", "0x...", str(error))
+    return f"asking it raises {type(error).__name__}: {message}"
+
+
+def is_only_here(fact: Plain) -> bool:
+    """Whether a fact, or a part of it, means nothing in another process."""
+    cls = type(fact)
+    if cls is tuple or cls is list:
+        for part in fact:
+            inner = type(part)  # most have no parts of their own: those need no call
+            if (inner is tuple or inner is list or inner is OnlyHere) and is_only_here(part):
+                return True
+        return False
+    return cls is OnlyHere
+
+
+def exact(value: Any) -> Plain:
+    """A value as plain data that no other value has."""
+    cls = type(value)
+    if type(cls) is type and cls in SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
+        return value
+    if _is_holder(value) and not is_large(value):
+        return _written(value)
+    return _by_digest(value)
+
+
+def _written(value: Any) -> Plain:
+    cls = type(value)
+    if cls is tuple:
+        return tuple([_written(item) for item in value])
+    if cls is list:
+        return ["list", *(_written(item) for item in value)]
+    if cls is dict:  # whoever has the value can see the order
+        return ["dict", *((_written(key), _written(item)) for key, item in value.items())]
+    return exact(value)
+
+
+def _is_holder(value: Any) -> bool:
+    cls = type(value)
+    return cls is tuple or cls is list or cls is dict
+
+
+def is_large(value: Any) -> bool:
+    """Whether a value holds itself, or more than is written out: in levels, or in all.
+
+    What is held twice is written twice, so that few objects can be large.
+
+    >>> circle = [1]
+    >>> circle.append(circle)
+    >>> is_large(circle), is_large((1, [2, {3: (4,)}]))
+    (True, False)
+    """
+    level, total = {id(value): (value, 1)}, 0
+    for _ in range(_DEEP):
+        inner: dict[int, tuple[Any, int]] = {}
+        for holder, times in level.values():
+            parts = (*holder, *holder.values()) if type(holder) is dict else holder
+            total += times * len(parts)
+            if total > _MANY:
+                return True
+            for part in parts:
+                if _is_holder(part):
+                    before = inner.get(id(part), (part, 0))[1]
+                    inner[id(part)] = part, before + times
+        if not inner:
+            return False
+        level = inner
+    return True
+
+
+def _by_digest(value: Any) -> Plain:
+    known = library_name(value)
+    if known is not None:
+        return known
+    with importing:
+        from .digest_fact import by_digest  # which brings the rules of the fingerprint along
+
+    return by_digest(value)
+
+
+def live_value(value: Any) -> Any:
+    """The value, distinct from those of other classes; by digest where it can change.
+
+    Only `int` and `str` (and None) stand for themselves: nothing else here equals them.
+    """
+    cls = type(value)
+    if cls is int or cls is str or value is None:
+        return value
+    if cls is float:
+        return _pack(value)
+    if cls is bool or cls is bytes:
+        return (cls, value)
+    if cls is tuple and not is_large(value):
+        return _live_tuple(value)
+    return ("exactly", hashable(exact(value)))  # which has the class in it
+
+
+def _live_tuple(value: tuple[Any, ...]) -> Any:
+    return ("tuple", *[_live_tuple(x) if type(x) is tuple else live_value(x) for x in value])
+
+
+def is_constant(value: Any) -> bool:
+    """Whether the very same object always has the same value.
+
+    Leaves, tuples of them, and the functions and classes of the interpreter.
+    """
+    cls = type(value)
+    if cls is types.BuiltinFunctionType:
+        return type(value.__self__) is types.ModuleType
+    if cls is type:
+        return not type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
+    if cls is tuple:
+        return not is_large(value) and all(map(_is_constant, value))
+    return type(cls) is type and cls in SIMPLE
+
+
+def _is_constant(value: Any) -> bool:
+    return all(map(_is_constant, value)) if type(value) is tuple else is_constant(value)
+
+
+def hashable(plain: Plain) -> Any:
+    """Plain data as something that can be looked up, with types and bits distinguished."""
+    cls = type(plain)
+    if cls is tuple or cls is OnlyHere:
+        return ("t", *map(hashable, plain))
+    if cls is list:
+        return ("l", *map(hashable, plain))
+    if cls is dict:
+        pairs = cast("dict[Any, Any]", plain).items()
+        return ("d", *((hashable(key), hashable(item)) for key, item in pairs))
+    if cls is float:
+        return _pack(plain)
+    if cls is complex:
+        return ("c", _pack(plain.real), _pack(plain.imag))
+    return (cls, plain)
+
+
+def same_fact(one: Plain, other: Plain) -> bool:
+    """Whether two facts are the same, down to types and bits.
+
+    >>> same_fact((1, 0.0), (1, 0.0)), same_fact((1, 0.0), (1, -0.0)), same_fact(1, True)
+    (True, False, False)
+    """
+    return bool(hashable(one) == hashable(other))
