@@ -15,7 +15,7 @@ from whorl.fingerprint.containers import FEW, OFTEN, STR_KEYED
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.emit import Emitters
 from whorl.fingerprint.policy import Policy
-from whorl.fingerprint.run import Run
+from whorl.fingerprint.run import EmitRun
 from whorl.fingerprint.tokens import marshalled
 
 
@@ -29,7 +29,7 @@ class Number(int):
 
 def written(emitters: Emitters, value: dict[Any, Any]) -> bytes:
     out: list[object] = []
-    emitters.quick[dict](value, out, Run(inf))
+    emitters.quick[dict](value, out, EmitRun(inf))
     return marshalled(out)
 
 
@@ -124,7 +124,7 @@ def test_a_dict_emptied_of_str_keys_is_an_empty_dict() -> None:
 def test_more_keys_than_are_remembered_change_nothing(
     emitters: Emitters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(containers, "KEYS_KEPT", 30)
+    monkeypatch.setattr(containers, "MOST_KEYS", 30)
     monkeypatch.setattr(containers, "GENERATED", 2)
     for _ in range(OFTEN + 2):
         for i in range(12):

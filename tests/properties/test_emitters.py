@@ -14,7 +14,7 @@ from tests.properties.specs import Attributes, Plain, Slotted, Spec, build, spec
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.emit import Emitters
 from whorl.fingerprint.policy import ClassRule, Policy
-from whorl.fingerprint.run import Run
+from whorl.fingerprint.run import EmitRun
 from whorl.fingerprint.tokens import marshalled
 
 # For one emitter per class for the whole run, with hints from whatever came first.
@@ -24,14 +24,14 @@ _LASTING = Emitters(Describer(Policy()))
 def quick(value: object, emitters: Emitters) -> bytes:
     out: list[object] = []
     cls = type(value)
-    (emitters.quick.get(cls) or emitters.learn_quick(cls))(value, out, Run(inf))
+    (emitters.quick.get(cls) or emitters.learn_quick(cls))(value, out, EmitRun(inf))
     return marshalled(out)
 
 
 def memo(value: object, emitters: Emitters) -> bytes:
     out: list[object] = []
     cls = type(value)
-    (emitters.memo.get(cls) or emitters.learn_memo(cls))(value, out, Run(inf))
+    (emitters.memo.get(cls) or emitters.learn_memo(cls))(value, out, EmitRun(inf))
     return marshalled(out)
 
 

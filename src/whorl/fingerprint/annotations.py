@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import enum
 import gc
+import opcode
 import operator
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
-
-from whorl.lazy import importing
 
 from .boundary import DEFAULT_BOUNDARY
 from .bytecode import nested_codes
@@ -233,7 +232,7 @@ _WHOLE: Final = "__annotate__"  # the name of what stands for all annotations to
 
 def _written(annotate: types.FunctionType) -> dict[str, Any]:
     """The annotations of deferred expressions."""
-    code, scope = annotate.__code__, _Scope(annotate)
+    code, scope = annotate.__code__, _ExpressionScope(annotate)
     terms = _terms(annotate)
     if terms is not None:
         try:
@@ -291,15 +290,13 @@ def _terms(annotate: types.FunctionType) -> dict[str, object] | None:
 
 
 def _loops(code: types.CodeType) -> bool:
-    with importing:
-        import opcode
     return opcode.opmap["FOR_ITER"] in code.co_code[::2]
 
 
 # -- values -----------------------------------------------------------------------------
 
 
-class _Scope:
+class _ExpressionScope:
     """The scope of an expression: finds its names and evaluates its terms."""
 
     def __init__(self, annotate: types.FunctionType) -> None:

@@ -1,10 +1,10 @@
-"""Builtin containers in, their tokens out, fast: the emitters that are written by hand.
+"""The emitters of builtin containers, which are written by hand.
 
 Dicts are where configurations spend their time, so they get an emitter for each sequence of
-keys that was met. It knows the tag and the sorted order, and has only to look at the values:
+keys that was met. It knows the tag and the sorted order, and reads only the values:
 
     few keys     read one by one; when met often, by generated code like that of instances
-    many keys    fetched at once; the tuple of their classes says whether all are tokens
+    many keys    fetched at once; the tuple of their classes tells whether all are tokens
 
 Measured by `bench/fingerprint.py`; the plain twin is `rules.builtin.dict_node`.
 """
@@ -17,10 +17,10 @@ from itertools import chain
 from operator import countOf, itemgetter
 from typing import Any, Final
 
-from .emitter_factory import Generated
+from .emitter_factory import EmitterFactory
 from .plan import value_hints, values_plan
 from .rules.builtin import keys_tag, sortable
-from .run import Emit, Learn, Run, Table, collapse, spend
+from .run import Emit, EmitRun, Learn, Table, collapse, spend
 from .tokens import CHUNK, FLAT, LEAVES, bytes_tokens, item_token
 
 __all__ = ["container_emitters", "write_items"]
@@ -28,8 +28,8 @@ __all__ = ["container_emitters", "write_items"]
 FEW: Final = 16  # keys up to which values are read one by one
 OFTEN: Final = 64  # dicts of the same few keys after which code is generated for them
 GENERATED: Final = 256  # sequences of keys that code is generated for
-KEYS_KEPT: Final = 1 << 16  # keys remembered in all
-KINDS_KEPT: Final = 1024
+MOST_KEYS: Final = 1 << 16  # keys remembered in all
+MOST_KINDS: Final = 1024
 
 Keys = tuple[Any, ...]
 Values = tuple[Any, ...]
@@ -38,8 +38,8 @@ Values = tuple[Any, ...]
 def _sizes_of_str_keyed(upto: int = 1024) -> frozenset[int]:
     """Sizes that only those dicts have whose keys are all exactly `str`.
 
-    The interpreter keeps such dicts more tightly, without the hashes. So one look at the size
-    does what counting the classes of all keys does; where it says no, they are counted.
+    The interpreter stores such dicts more tightly, without the hashes. So the size of a dict tells
+    what counting the classes of all keys would; for any other size, they are counted.
     """
     tight: dict[object, None] = {}
     loose: dict[object, None] = {0: None}
@@ -68,16 +68,16 @@ def container_emitters(table: Table, learn: Learn, *, inline: bool) -> Table:
     }
 
 
-def _leaf(value: object, out: list[object], run: Run) -> None:
+def _leaf(value: object, out: list[object], run: EmitRun) -> None:
     out.append(value)
 
 
-def _bytes(value: bytes, out: list[object], run: Run) -> None:
+def _bytes(value: bytes, out: list[object], run: EmitRun) -> None:
     out += bytes_tokens(value)
 
 
 def write_items(
-    items: Iterable[tuple[object, ...]], out: list[object], run: Run, emit_part: Emit
+    items: Iterable[tuple[object, ...]], out: list[object], run: EmitRun, emit_part: Emit
 ) -> None:
     """The members of a container without order: how many, then each as one token, sorted."""
     finished = []
@@ -93,7 +93,7 @@ def write_items(
 
 
 def _any_part(table: Table, learn: Learn) -> Emit:
-    def emit(part: object, out: list[object], run: Run) -> None:
+    def emit(part: object, out: list[object], run: EmitRun) -> None:
         kind = type(part)
         (table.get(kind) or learn(kind))(part, out, run)
 
@@ -101,7 +101,7 @@ def _any_part(table: Table, learn: Learn) -> Emit:
 
 
 def _sequence(tag: bytes, table: Table, learn: Learn) -> Emit:
-    def emit(value: Any, out: list[object], run: Run) -> None:
+    def emit(value: Any, out: list[object], run: EmitRun) -> None:
         size = len(value)
         if size <= FLAT:
             for part in value:
@@ -127,7 +127,7 @@ def _sequence(tag: bytes, table: Table, learn: Learn) -> Emit:
 def _set(tag: bytes, table: Table, learn: Learn) -> Emit:
     any_part = _any_part(table, learn)
 
-    def emit(value: Any, out: list[object], run: Run) -> None:
+    def emit(value: Any, out: list[object], run: EmitRun) -> None:
         start = len(out)
         if sortable(value):
             out += (tag, len(value))
@@ -153,9 +153,9 @@ def _dict(table: Table, learn: Learn, *, inline: bool) -> Emit:
     any_part = _any_part(table, learn)
     known: dict[Keys, _Shape] = {}
     guesses: dict[str, _Shape] = {}  # by first key, the shape met last
-    kept = generated = 0
+    key_count = generated = 0
 
-    def emit(value: dict[Any, object], out: list[object], run: Run) -> None:
+    def emit(value: dict[Any, object], out: list[object], run: EmitRun) -> None:
         if value.__sizeof__() in STR_KEYED:
             for first in value:
                 guess = guesses.get(first)
@@ -179,7 +179,7 @@ def _dict(table: Table, learn: Learn, *, inline: bool) -> Emit:
         _, values_of, write = shape
         write(values_of(value), out, run)
 
-    def emit_unsorted(value: dict[Any, object], out: list[object], run: Run) -> None:
+    def emit_unsorted(value: dict[Any, object], out: list[object], run: EmitRun) -> None:
         start = len(out)
         out += (b"M", 0)
         write_items(value.items(), out, run, any_part)
@@ -187,24 +187,24 @@ def _dict(table: Table, learn: Learn, *, inline: bool) -> Emit:
             collapse(out, start, run)
 
     def learn_shape(keys: Keys) -> _Shape:
-        nonlocal kept
-        kept += len(keys) + 1
-        if kept > KEYS_KEPT:
+        nonlocal key_count
+        key_count += len(keys) + 1
+        if key_count > MOST_KEYS:
             known.clear()
             guesses.clear()
-            kept = len(keys) + 1
+            key_count = len(keys) + 1
         ordered = sorted(keys)
         if len(keys) <= FEW:
             write = _few_values(ordered, table, learn, partial(generate, keys))
         else:
             write = _many_values(ordered, table, learn)
         shape = (len(keys), _getter(ordered), write)
-        if kept <= KEYS_KEPT:
+        if key_count <= MOST_KEYS:
             known[keys] = shape
         return shape
 
     def generate(keys: Keys, sample: Values) -> None:
-        """Let code for these keys take over, made for values like those of one dict."""
+        """Let generated code take over for dicts of these keys, with values like the sample."""
         nonlocal generated
         if generated >= GENERATED:
             return
@@ -217,7 +217,7 @@ def _dict(table: Table, learn: Learn, *, inline: bool) -> Emit:
             known[keys] = (len(keys), _getter(plan.names), write)
 
         hints_of = partial(value_hints, inline=inline)
-        install(Generated("a dict", plan, hints_of, scope, install)(sample))
+        install(EmitterFactory("a dict", plan, hints_of, scope, install)(sample))
 
     return emit
 
@@ -248,7 +248,7 @@ def _few_values(
     tag = keys_tag(ordered)
     left = OFTEN if ordered else -1
 
-    def write(values: Values, out: list[object], run: Run) -> None:
+    def write(values: Values, out: list[object], run: EmitRun) -> None:
         nonlocal left
         start = len(out)
         out.append(tag)
@@ -269,15 +269,15 @@ def _few_values(
 
 def _many_values(ordered: list[Any], table: Table, learn: Learn) -> Emit:
     tag = keys_tag(ordered)
-    ways: dict[tuple[type, ...], _Way] = {}
+    fetches: dict[tuple[type, ...], _Fetch] = {}
     flat_kinds: set[tuple[type, ...]] = set()  # classes of what is in lists that are tokens
 
-    def write(values: Values, out: list[object], run: Run) -> None:
+    def write(values: Values, out: list[object], run: EmitRun) -> None:
         start = len(out)
         out.append(tag)
         kinds = tuple(map(type, values))
-        way = ways.get(kinds) or learn_way(kinds)
-        if way is _all_tokens or (way is not _one_by_one and are_flat(way(values))):
+        fetch = fetches.get(kinds) or learn_fetch(kinds)
+        if fetch is _all_tokens or (fetch is not _one_by_one and are_flat(fetch(values))):
             out += values
         else:
             for part, kind in zip(values, kinds, strict=True):
@@ -288,11 +288,11 @@ def _many_values(ordered: list[Any], table: Table, learn: Learn) -> Emit:
         if len(out) - start >= CHUNK:
             collapse(out, start, run)
 
-    def learn_way(kinds: tuple[type, ...]) -> _Way:
-        if len(ways) >= KINDS_KEPT:
-            ways.clear()
-        ways[kinds] = way = _way(kinds)
-        return way
+    def learn_fetch(kinds: tuple[type, ...]) -> _Fetch:
+        if len(fetches) >= MOST_KINDS:
+            fetches.clear()
+        fetches[kinds] = fetch = _fetch_lists(kinds)
+        return fetch
 
     def are_flat(lists: Values) -> bool:
         kinds = tuple(map(type, chain(*lists)))
@@ -302,7 +302,7 @@ def _many_values(ordered: list[Any], table: Table, learn: Learn) -> Emit:
             return True
         flat = LEAVES.issuperset(kinds)
         if flat:
-            if len(flat_kinds) >= KINDS_KEPT:
+            if len(flat_kinds) >= MOST_KINDS:
                 flat_kinds.clear()
             flat_kinds.add(kinds)
         return flat
@@ -310,7 +310,7 @@ def _many_values(ordered: list[Any], table: Table, learn: Learn) -> Emit:
     return write
 
 
-_Way = Callable[[Values], Values]
+_Fetch = Callable[[Values], Values]
 """The lists among values of certain classes, which are tokens if they are flat; or one of these:"""
 
 
@@ -322,7 +322,7 @@ def _one_by_one(values: Values) -> Values:
     return values
 
 
-def _way(kinds: tuple[type, ...]) -> _Way:
+def _fetch_lists(kinds: tuple[type, ...]) -> _Fetch:
     lists = [i for i, kind in enumerate(kinds) if kind is list or kind is tuple]
     if len(lists) + sum(kind in LEAVES for kind in kinds) < len(kinds):
         return _one_by_one

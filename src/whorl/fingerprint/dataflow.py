@@ -28,7 +28,7 @@ from whorl.late import dataclass
 
 from .bytecode import GlobalRead, bound_at_first, instructions_of, once_per_code
 
-__all__ = ["GETTERS", "METHODS", "SCOPE", "Root", "Step", "Use", "Uses", "uses_of"]
+__all__ = ["GETTERS", "METHODS", "SCOPE", "Root", "Use", "UseStep", "Uses", "uses_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UseStep:
     """One step from a value to another.
 
     | how         |                                                                    |
@@ -71,7 +71,7 @@ class Use:
     """A value that a piece of code uses: where it comes from, and the steps to it."""
 
     root: Root
-    steps: tuple[Step, ...] = ()
+    steps: tuple[UseStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ class _Symbol:
     """A value on the stack, before local variables are replaced by their values."""
 
     root: Root | _Variable
-    steps: tuple[Step, ...] = ()
+    steps: tuple[UseStep, ...] = ()
 
-    def then(self, step: Step) -> _Symbol:
+    def then(self, step: UseStep) -> _Symbol:
         return _Symbol(self.root, (*self.steps, step))
 
 
@@ -372,7 +372,7 @@ class _Stack:
     def load_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
         self._analysis.takes(owner, step.argval)
-        value = owner.then(Step("attribute", step.argval)) if type(owner) is _Symbol else None
+        value = owner.then(UseStep("attribute", step.argval)) if type(owner) is _Symbol else None
         is_method = step.opname == "LOAD_METHOD" or (
             sys.version_info >= (3, 12) and bool((step.arg or 0) & 1)
         )
@@ -381,7 +381,7 @@ class _Stack:
     def change_attribute(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
         if type(owner) is _Symbol:
-            self._analysis.end(owner.then(Step("attribute", step.argval)))
+            self._analysis.end(owner.then(UseStep("attribute", step.argval)))
         if step.opname == "STORE_ATTR":
             self._take(1)
 
@@ -392,7 +392,7 @@ class _Stack:
         is_item = step.opname in ("CONTAINS_OP", "BINARY_SUBSCR") or step.argrepr == "[]"
         name = _key(key)
         if is_item and name is not None and type(owner) is _Symbol:
-            owner = owner.then(Step("item", name))
+            owner = owner.then(UseStep("item", name))
             self._analysis.end(key)
             if step.opname != "CONTAINS_OP":
                 self._push(owner)
@@ -410,7 +410,7 @@ class _Stack:
 
     def import_from(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:
         owner = self._pop()
-        value = owner.then(Step("import", step.argval)) if type(owner) is _Symbol else None
+        value = owner.then(UseStep("import", step.argval)) if type(owner) is _Symbol else None
         self._push(owner, value)
 
     # -- calls ----------------------------------------------------------------------------
@@ -436,16 +436,16 @@ class _Stack:
     def _call_result(self, function: _Value, arguments: list[_Value]) -> _Value:
         """The result of a call that leads from one value to another; None for other calls."""
         if type(function) is _Getter and len(arguments) == 1 and type(arguments[0]) is _Symbol:
-            return arguments[0].then(Step("function", function.name, function.by))
+            return arguments[0].then(UseStep("function", function.name, function.by))
         if type(function) is not _Symbol:
             return None
         by, name = _global_name(function), _name_of(function)
         keys = [_key(value) for value in arguments[:2]]
         if by is not None and name == "globals" and not arguments:
-            return function.then(Step("call"))
+            return function.then(UseStep("call"))
         if by is not None and name == "vars" and len(arguments) == 1:
             owner = arguments[0]
-            return owner.then(Step("function", "", by)) if type(owner) is _Symbol else None
+            return owner.then(UseStep("function", "", by)) if type(owner) is _Symbol else None
         if by is not None and name == "attrgetter" and len(arguments) == 1 and keys[0] is not None:
             self._analysis.end(function)
             self._analysis.end(arguments[0])
@@ -456,7 +456,7 @@ class _Stack:
             if type(owner) is _Symbol:
                 for value in (function, *arguments[1:]):
                     self._analysis.end(value)
-                return owner.then(Step("function", keys[1], by))
+                return owner.then(UseStep("function", keys[1], by))
         last = function.steps[-1:]
         if (
             last
@@ -467,7 +467,7 @@ class _Stack:
         ):
             for value in arguments:
                 self._analysis.end(value)
-            return _Symbol(function.root, (*function.steps[:-1], Step("method", keys[0], name)))
+            return _Symbol(function.root, (*function.steps[:-1], UseStep("method", keys[0], name)))
         return None
 
     def use(self, step: dis.Instruction, before: Sequence[dis.Instruction]) -> None:

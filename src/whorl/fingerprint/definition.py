@@ -150,9 +150,9 @@ def _roots_of(function: types.FunctionType) -> tuple[types.CodeType, ...]:
         frame = frame.f_back
     own, scope = function.__code__, function.__globals__
     beside = [
-        held.__code__
-        for held in [*scope.values()]  # another thread may add some
-        if type(held) is types.FunctionType and held.__globals__ is scope
+        value.__code__
+        for value in [*scope.values()]  # another thread may add some
+        if type(value) is types.FunctionType and value.__globals__ is scope
     ]
     return (own, *(code for code in beside if code.co_filename == own.co_filename))
 

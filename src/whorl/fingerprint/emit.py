@@ -8,7 +8,7 @@ Hints steer only the order of tests; the tokens are those of `describe` and `gra
 plain twin that the property tests compare with.
 
 There are two tables of emitters. The quick ones remember only what is slow to describe: in
-a tree nothing is met twice, and looking would cost as much as the rest. They count what
+a tree nothing is met twice, and a lookup would cost as much as the rest. They count what
 they collapse, and when that exceeds BUDGET, or the walk gets too deep, the value is walked
 again:
 
@@ -27,43 +27,43 @@ from typing import Any, Final, cast
 
 from .containers import container_emitters, write_items
 from .describe import WRAPPERS, Describer, shape_tag
-from .emitter_factory import Generated, forget_sources
+from .emitter_factory import EmitterFactory, forget_sources
 from .layout import Layout
 from .lookup import find, type_name
 from .names import known_by_name
 from .plan import field_hints, plan_of
-from .run import Emit, Learn, Overrun, Run, Table, collapse
+from .run import Emit, EmitRun, Learn, Overrun, Table, collapse
 from .tokens import CHUNK, LEAVES, Node, dumps
 
 __all__ = ["Emitters", "Overrun"]
 
 BUDGET: Final = 1 << 16  # tokens collapsed before the quick walk gives up
 MEMO_FROM: Final = 24  # tokens from which on an object is worth remembering
-CLASSES_KEPT: Final = 5_000
-SHAPES_KEPT: Final = 1024
+MOST_CLASSES: Final = 5_000
+MOST_SHAPES: Final = 1024
 
 # Tags of few tokens into which much may have gone.
 _COSTLY: Final = frozenset((b"#", b"M", b"S*", b"Z*"))
 
 
 class _OnlyByGraph(Exception):
-    """A value that emitters cannot do."""
+    """A value that emitters cannot write."""
 
 
-def _is_looked_up_plainly(cls: type) -> bool:
-    """Whether a table finds this very class: its metaclass does not say what equals it."""
+def _has_plain_identity(cls: type) -> bool:
+    """Whether a table finds this very class: its metaclass does not redefine equality."""
     metaclass = type(cls)
     return find(metaclass, "__hash__") is type.__hash__ and find(metaclass, "__eq__") is type.__eq__
 
 
 def remembering(emit: Emit, *, always: bool = False) -> Emit:
-    """The same emitter, except that it writes what it has written before without looking.
+    """The same emitter, except that it writes a value it has written before from memory.
 
     Short values are not worth remembering, unless describing them was the work or much went
     into few tokens.
     """
 
-    def emit_once(value: object, out: list[object], run: Run) -> None:
+    def emit_once(value: object, out: list[object], run: EmitRun) -> None:
         known = run.memo.get(id(value))
         if known is not None:
             out += known
@@ -96,7 +96,7 @@ class Emitters:
     def learn_quick(self, cls: type) -> Emit:
         """An emitter for a class not met before: it makes the real one on its first instance."""
 
-        def first(value: object, out: list[object], run: Run) -> None:
+        def first(value: object, out: list[object], run: EmitRun) -> None:
             emit = self._make(value, self.quick, self.learn_quick, inline=True)
             self._install(self.quick, cls, emit)
             emit(value, out, run)
@@ -106,7 +106,7 @@ class Emitters:
     def learn_memo(self, cls: type) -> Emit:
         """The same for the walk that remembers."""
 
-        def first(value: object, out: list[object], run: Run) -> None:
+        def first(value: object, out: list[object], run: EmitRun) -> None:
             emit = remembering(self._make(value, self.memo, self.learn_memo, inline=False))
             self._install(self.memo, cls, emit)
             emit(value, out, run)
@@ -114,7 +114,7 @@ class Emitters:
         return first
 
     def _install(self, table: Table, cls: type, emit: Emit) -> None:
-        if len(table) > CLASSES_KEPT:  # classes that are made and dropped must not pile up
+        if len(table) > MOST_CLASSES:  # short-lived classes must not pile up
             for known in list(table):
                 if known not in _FIXED:
                     table.pop(known, None)
@@ -124,14 +124,14 @@ class Emitters:
     def written(self, value: object) -> bytes:
         """The tokens of a value after the head as bytes, by the cheapest walk that can do it.
 
-        The walks before the last may fail on what only the last can do, or say better: a value
-        too deep or refused, a class whose metaclass does not let it be looked up in a table.
+        The walks before the last may fail on what only the last can do or report: a value that is
+        too deep or refused, a class whose metaclass redefines equality.
         """
         cls = type(value)
         for table, learn, budget in self.walks:
             out: list[object] = []
             try:
-                (table.get(cls) or learn(cls))(value, out, Run(budget))
+                (table.get(cls) or learn(cls))(value, out, EmitRun(budget))
                 return dumps((self.head, out), 2)
             except Overrun:
                 continue
@@ -143,7 +143,7 @@ class Emitters:
 
     def _make(self, sample: object, table: Table, learn: Learn, *, inline: bool) -> Emit:
         cls = type(sample)
-        if not _is_looked_up_plainly(cls):
+        if not _has_plain_identity(cls):
             raise _OnlyByGraph
         described = _described(self.describer, table, learn)
         if inline:  # the other walk remembers everything anyway
@@ -173,7 +173,7 @@ class Emitters:
         def install(emit: Emit) -> None:
             table[cls] = emit if inline else remembering(emit)
 
-        return Generated(
+        return EmitterFactory(
             type_name(cls),
             plan,
             field_hints(layout, plan, inline=inline),
@@ -183,15 +183,15 @@ class Emitters:
             has_own=has_own,
         )(sample)
 
-    def _own_code(self, cls: type) -> Callable[[Run], list[object]]:
+    def _own_code(self, cls: type) -> Callable[[EmitRun], list[object]]:
         """The tokens of what distinguishes a class without a name, computed once a walk."""
         describer = self.describer
 
-        def own_code(run: Run) -> list[object]:
+        def own_code(run: EmitRun) -> list[object]:
             known = run.own_code.get(id(cls))
             if known is None:
                 node = describer.own_code(cls)
-                if node is None:  # it has come to be known by a name since
+                if node is None:  # it has a name by now
                     self.quick.pop(cls, None)
                     self.memo.pop(cls, None)
                     raise _OnlyByGraph
@@ -207,12 +207,12 @@ _FIXED: Final = LEAVES | {bytes, list, tuple, dict, set, frozenset}
 def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
     """The emitter of a class that has a rule but no straight-line code."""
 
-    def emit(value: object, out: list[object], run: Run) -> None:
+    def emit(value: object, out: list[object], run: EmitRun) -> None:
         node = describer(value)
-        run.kept.append(node)
+        run.alive.append(node)
         emit_node(node, out, run)
 
-    def emit_node(node: Node, out: list[object], run: Run) -> None:
+    def emit_node(node: Node, out: list[object], run: EmitRun) -> None:
         start = len(out)
         out += node.head()
         for part in node.values:
@@ -222,7 +222,7 @@ def _described(describer: Describer, table: Table, learn: Learn) -> Emit:
         if len(out) - start >= CHUNK:
             collapse(out, start, run)
 
-    def emit_part(part: object, out: list[object], run: Run) -> None:
+    def emit_part(part: object, out: list[object], run: EmitRun) -> None:
         kind = type(part)
         if kind is Node:
             emit_node(cast("Node", part), out, run)
@@ -240,18 +240,18 @@ def _by_shape(
     shapes: dict[tuple[str, ...], tuple[bytes, tuple[str, ...]]] = {}
     names_only = frozenset((str,)).issuperset
 
-    def emit(value: Any, out: list[object], run: Run) -> None:
+    def emit(value: Any, out: list[object], run: EmitRun) -> None:
         stored = value.__dict__
         if layout.markers or type(stored) is not dict or not names_only(map(type, stored)):
             described(value, out, run)
             return
-        held = tuple(stored)
-        shape = shapes.get(held)
+        present = tuple(stored)
+        shape = shapes.get(present)
         if shape is None:
-            if len(shapes) > SHAPES_KEPT:
+            if len(shapes) > MOST_SHAPES:
                 shapes.clear()
-            names = tuple(sorted(set(held) - layout.hidden))
-            shape = shapes[held] = (shape_tag(identity, names), names)
+            names = tuple(sorted(set(present) - layout.hidden))
+            shape = shapes[present] = (shape_tag(identity, names), names)
         tag, names = shape
         start = len(out)
         out.append(tag)

@@ -1,4 +1,4 @@
-"""A plan and a sample in, a generated emitter out; made anew when values turn out unlike the first.
+"""Generates emitters from plans, and again when values are unlike the first.
 
 The source of every emitter is in `linecache`, so that tracebacks can show it.
 """
@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from .markers import Marker
-from .plan import NO_MARKERS, Hint, Plan, emitter_source
+from .plan import NO_MARKERS, FieldHint, Plan, emitter_source
 from .run import Emit, collapse
 from .tokens import LEAVES
 
-__all__ = ["Generated", "forget_sources"]
+__all__ = ["EmitterFactory", "forget_sources"]
 
 FILENAME: Final = "<whorl emitter of"
-UNLIKE: Final = 8  # values unlike the first after which an emitter is made anew
+UNLIKE: Final = 8  # values unlike the first after which an emitter is generated again
 
 
-class Generated:
-    """Called with a value, it makes the emitter for values like it, and replaces it if need be."""
+class EmitterFactory:
+    """Generates the emitter for values like a sample, and replaces it if need be."""
 
     __slots__ = ("_has_own", "_hints", "_hints_of", "_install", "_markers", "_name", "_plan",
                  "_scope", "_unlike")  # fmt: skip
@@ -30,7 +30,7 @@ class Generated:
         self,
         name: str,
         plan: Plan,
-        hints_of: Callable[[Any], list[Hint]],
+        hints_of: Callable[[Any], list[FieldHint]],
         scope: Mapping[str, object],
         install: Callable[[Emit], object],
         *,
@@ -43,7 +43,7 @@ class Generated:
         self._install = install
         self._markers = markers
         self._has_own = has_own
-        self._hints: list[Hint] = []
+        self._hints: list[FieldHint] = []
         self._unlike = 0
         self._scope = {
             "LEAVES": LEAVES,
@@ -56,7 +56,7 @@ class Generated:
     def __call__(self, sample: object) -> Emit:
         """The emitter for values like the sample."""
         self._hints = self._hints_of(sample)
-        return self._made()
+        return self._generate()
 
     def _relearn(self, value: object) -> None:
         self._unlike += 1
@@ -64,9 +64,9 @@ class Generated:
             self._unlike = 0
             news = self._hints_of(value)
             self._hints = [hint.merged(new) for hint, new in zip(self._hints, news, strict=True)]
-            self._install(self._made())
+            self._install(self._generate())
 
-    def _made(self) -> Emit:
+    def _generate(self) -> Emit:
         text = emitter_source(self._plan, self._hints, self._markers, has_own=self._has_own)
         filename = f"{FILENAME} {self._name}>"
         scope = dict(self._scope)
@@ -76,7 +76,7 @@ class Generated:
 
 
 def forget_sources() -> None:
-    """Drop what tracebacks would show of emitters."""
+    """Drop the sources of emitters, which are there for tracebacks."""
     for filename in list(linecache.cache):
         if filename.startswith(FILENAME):
             linecache.cache.pop(filename, None)

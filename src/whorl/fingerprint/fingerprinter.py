@@ -32,8 +32,8 @@ class Fingerprinter:
     for the whole value (`whorl.exclude`, `whorl.by_type`, `whorl.by_identity`). A rule holds
     for its class, never for a field name wherever it occurs.
 
-    `functions` says whether functions and classes count by "code" or by "name"; `boundary`,
-    which code counts by content.
+    `functions` tells whether functions and classes count by "code" or by "name"; `boundary`, which
+    code counts by content.
 
     The policy is part of the digest: two policies never give one digest for the same value,
     except that a policy without choices is the default.
@@ -112,7 +112,7 @@ class Fingerprinter:
         if not isinstance(digest, StableDigest):
             raise TypeError(
                 f"the digest of this {type_name(type(value))} is a ProcessDigest: a rule or marker "
-                "says by_identity, which means nothing in another process"
+                "is by_identity, which means nothing in another process"
             )
         return digest
 
@@ -167,7 +167,7 @@ _BY: Final[dict[str, tuple[Fingerprinter, Callable[[object], object] | None]]] =
 def fingerprint(value: object, *, by: By = "value") -> Digest:
     """The identity of a value: 32 hexadecimal digits, the same in every process.
 
-    `by` says what counts: the "value"; its "type", where arrays count by dtype and shape;
+    `by` tells what counts: the "value"; its "type", where arrays count by dtype and shape;
     the value with functions and classes by "name"; this very object by "identity", which
     gives a `ProcessDigest`; or a `Fingerprinter` with rules of its own.
 
@@ -211,7 +211,7 @@ def _policy_and_wrapper(by: By) -> tuple[Fingerprinter, Callable[[object], objec
 def diff(left: object, right: object, *, by: By = "value") -> list[Difference]:
     """Every path at which two values differ, with both sides; empty for equal values.
 
-    `by` says what counts, as for `fingerprint`.
+    `by` tells what counts, as for `fingerprint`.
 
     >>> for difference in diff({"tile": 64, "opt": [1, 2]}, {"tile": 32, "opt": [1, 2, 3]}):
     ...     print(difference)

@@ -6,13 +6,13 @@ Ordinary attribute access may run a metaclass's `__getattr__`, a property or an 
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar, cast
 
 from whorl.late import Described
-from whorl.lazy import importing
 
 __all__ = [
     "ABSENT",
@@ -48,28 +48,34 @@ FIELDS: Final = "__whorl_fields__"
 """The attribute of a class with the markers from its decorators: see `markers`."""
 
 
-class _Absent:
+class _NotFound:
     """The result of a lookup that finds nothing."""
 
     def __repr__(self) -> str:
         return "ABSENT"
 
 
-ABSENT: Final = _Absent()
+ABSENT: Final = _NotFound()
 
-# Typed here: a `cast` around every call would take longer than the call.
-_vars_of: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
-_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
-_qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
-_module_of: Callable[[type], object] = type.__dict__["__module__"].__get__
-_module_dict_of: Callable[[types.ModuleType], dict[str, Any]]
-_module_dict_of = vars(types.ModuleType)["__dict__"].__get__
+# The descriptors themselves: a function around each would take longer than the descriptor.
+class_vars: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
+"""The attributes in the class itself."""
 
+mro: Final[Callable[[type], tuple[type, ...]]] = type.__dict__["__mro__"].__get__
+"""The classes in which attributes are looked up, the class itself first."""
 
-def class_vars(cls: type) -> Mapping[str, Any]:
-    """The attributes in the class itself."""
-    return _vars_of(cls)
+class_name: Final[Callable[[type], str]] = type.__dict__["__name__"].__get__
+"""The name of the class alone."""
+
+qualname: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
+"""The dotted name of the class inside its module."""
+
+module_vars: Final[Callable[[types.ModuleType], dict[str, Any]]] = vars(types.ModuleType)[
+    "__dict__"
+].__get__
+"""The module's globals."""
+
+_module_of: Final[Callable[[type], object]] = type.__dict__["__module__"].__get__
 
 
 def uncounted(*names: str) -> Callable[[C], C]:
@@ -94,16 +100,6 @@ def add_markers(cls: type, markers: Mapping[str, str]) -> None:
     type.__setattr__(cls, FIELDS, {**class_vars(cls).get(FIELDS, {}), **markers})
 
 
-def mro(cls: type) -> tuple[type, ...]:
-    """The classes in which attributes are looked up, the class itself first."""
-    return _mro_of(cls)
-
-
-def qualname(cls: type) -> str:
-    """The dotted name of the class inside its module."""
-    return _qualname_of(cls)
-
-
 def module_name(cls: type) -> str:
     """The name of the class's module; empty if it has none."""
     try:
@@ -121,16 +117,11 @@ def type_name(cls: type) -> str:
 
 def derives(cls: type, *bases: type) -> bool:
     """Whether the class is one of the bases or inherits from it, as memory is laid out."""
-    for each in _mro_of(cls):
+    for each in mro(cls):
         for base in bases:
             if each is base:
                 return True
     return False
-
-
-def class_name(cls: type) -> str:
-    """The name of the class alone."""
-    return _name_of(cls)
 
 
 def find(cls: type, name: str) -> object:
@@ -160,11 +151,6 @@ def module_attribute(module: types.ModuleType, name: str) -> object:
 def is_special(name: object) -> bool:
     """Whether a name begins with two underscores; false for a name that is no text."""
     return isinstance(name, str) and name.startswith("__")
-
-
-def module_vars(module: types.ModuleType) -> dict[str, Any]:
-    """The module's globals."""
-    return _module_dict_of(module)
 
 
 LAZY_IMPORT: Final[Any] = getattr(types, "LazyImportType", None)  # from Python 3.15 on
@@ -211,8 +197,6 @@ def lazy_submodule(stored: Mapping[str, Any], name: str) -> object:
     full = f"{stored.get('__name__')}.{name}"
     if "__path__" not in stored or full not in getattr(sys, "lazy_modules", ()):
         return ABSENT
-    with importing:
-        import importlib
     try:
         return importlib.import_module(full)
     except ImportError:

@@ -1,16 +1,16 @@
-"""A layout and an instance in, the source of a straight-line emitter out.
+"""The source of a straight-line emitter, from a layout and an instance.
 
 The emitter reads every field of an instance, tests what the fields hold, and writes tokens
 in as few operations as the tests allow. The first instance gives hints: which fields hold
 leaves, which hold lists of objects. A hint decides what is tested first and never what is
-written; an instance that looks different takes a longer way to the same tokens. For
+written; an instance that is different takes a longer branch to the same tokens. For
 
     @dataclass(slots=True)
     class Node:
         children: list[Node]
         kind: str
 
-the source is, with the ways for unusual instances left out,
+the source is, without the branches for unusual instances,
 
     def emit(o, out, run):
         x0 = o.children
@@ -36,9 +36,9 @@ the source is, with the ways for unusual instances left out,
                 collapse(out, inner - 1, run)
 
 Names in the source: `o` the instance, `x0`... its fields in the order of their names, `TAG`
-the shape tag, `own` what distinguishes a class without a name, `table` and `learn` the
-emitters of other classes, `described` the plain way for this one, `relearn` what is told of
-instances that are not like the first, so that another emitter can take over.
+the shape tag, `own` the code of a class without a name, `table` and `learn` the emitters of other
+classes, `described` the plain emitter of this one, `relearn` a function to call for instances that
+are not like the first, so that another emitter can take over.
 """
 
 from __future__ import annotations
@@ -55,7 +55,15 @@ from .lookup import ABSENT, find
 from .markers import Marker
 from .tokens import CHUNK, FLAT, LEAVES, is_flat
 
-__all__ = ["Hint", "Plan", "emitter_source", "field_hints", "plan_of", "value_hints", "values_plan"]
+__all__ = [
+    "FieldHint",
+    "Plan",
+    "emitter_source",
+    "field_hints",
+    "plan_of",
+    "value_hints",
+    "values_plan",
+]
 
 _SEQUENCE_TAGS: Final[dict[type, bytes]] = {list: b"L", tuple: b"T"}
 _OWN_TOKENS: Final = 3  # how many tokens `own` has
@@ -113,8 +121,8 @@ def _is_plain_name(name: Name) -> TypeGuard[str]:
     return type(name) is str and name.isidentifier() and name.isascii() and not iskeyword(name)
 
 
-class Hint(NamedTuple):
-    """What a field of the instances seen so far held."""
+class FieldHint(NamedTuple):
+    """The values of a field in the instances so far."""
 
     kind: type
     of_itself: bool = False  # a sequence of instances of the very class
@@ -135,25 +143,25 @@ class Hint(NamedTuple):
         """A list or tuple of objects, or an empty one."""
         return self.flat is None and (self.kind is list or self.kind is tuple)
 
-    def merged(self, other: Hint) -> Hint:
+    def merged(self, other: FieldHint) -> FieldHint:
         """What is true of both: any value, where they are not of one sort."""
         if self.is_leaf and other.is_leaf:
             return other if self.kind is type(None) else self
         if self.kind is other.kind and (self.kind is list or self.kind is tuple):
-            return Hint(self.kind, self.of_itself or other.of_itself, other.flat and self.flat)
-        return Hint(object)
+            return FieldHint(self.kind, self.of_itself or other.of_itself, other.flat and self.flat)
+        return FieldHint(object)
 
 
-def field_hints(layout: Layout, plan: Plan, *, inline: bool) -> Callable[[object], list[Hint]]:
+def field_hints(layout: Layout, plan: Plan, *, inline: bool) -> Callable[[object], list[FieldHint]]:
     """A function that takes hints from an instance.
 
     `inline` walks lists in the emitter instead of calling theirs.
     """
 
-    def hints(sample: object) -> list[Hint]:
+    def hints(sample: object) -> list[FieldHint]:
         state = state_of(layout, sample)
         return [
-            Hint(object)
+            FieldHint(object)
             if name in layout.markers
             else _hint(layout.cls, state.get(name), inline=inline)
             for name in plan.names
@@ -162,26 +170,26 @@ def field_hints(layout: Layout, plan: Plan, *, inline: bool) -> Callable[[object
     return hints
 
 
-def value_hints(sample: tuple[object, ...], *, inline: bool) -> list[Hint]:
+def value_hints(sample: tuple[object, ...], *, inline: bool) -> list[FieldHint]:
     """The hints of the values of a dict."""
-    return [_hint(None, held, inline=inline) for held in sample]
+    return [_hint(None, value, inline=inline) for value in sample]
 
 
-def _hint(cls: type | None, held: Any, *, inline: bool) -> Hint:
-    kind = type(held)
+def _hint(cls: type | None, value: Any, *, inline: bool) -> FieldHint:
+    kind = type(value)
     if kind in LEAVES:
-        return Hint(kind)
+        return FieldHint(kind)
     if kind is list or kind is tuple:
-        if held and is_flat(held):
-            return Hint(kind, flat=type(held[0]))
-        if inline and not (held and type(held[0]) in LEAVES):
-            return Hint(kind, of_itself=bool(held) and type(held[0]) is cls)
-    return Hint(object)
+        if value and is_flat(value):
+            return FieldHint(kind, flat=type(value[0]))
+        if inline and not (value and type(value[0]) in LEAVES):
+            return FieldHint(kind, of_itself=bool(value) and type(value[0]) is cls)
+    return FieldHint(object)
 
 
 def emitter_source(
     plan: Plan,
-    hints: list[Hint],
+    hints: list[FieldHint],
     markers: Mapping[str, Marker] = NO_MARKERS,
     *,
     has_own: bool = False,
@@ -191,7 +199,7 @@ def emitter_source(
     body = _guarded(plan, "o", "x", "return described(o, out, run)")
     for i, name in enumerate(plan.names):
         if name in markers:
-            body += [f"x{i} = wrap_{markers[name].name}(x{i})", f"run.kept.append(x{i})"]
+            body += [f"x{i} = wrap_{markers[name].name}(x{i})", f"run.alive.append(x{i})"]
     if has_own:
         body += ["own = own_code(run)"]
     usual = _usual(hints, "x")
@@ -234,8 +242,8 @@ def _indented_if(tests: list[str], lines: list[str]) -> list[str]:
     return [f"if {' and '.join(tests)}:", *_indented(lines)] if tests else lines
 
 
-def _usual(hints: list[Hint], field: str) -> list[str]:
-    """Tests that the fields hold what those of the first instance held; of any value, none."""
+def _usual(hints: list[FieldHint], field: str) -> list[str]:
+    """Tests that the fields have values like those of the first instance."""
     tests = []
     for i, hint in enumerate(hints):
         if hint.is_leaf:  # the class that was seen first, then the others
@@ -248,7 +256,7 @@ def _usual(hints: list[Hint], field: str) -> list[str]:
     return tests
 
 
-def _if_flat(hints: list[Hint], field: str, lines: list[str]) -> list[str]:
+def _if_flat(hints: list[FieldHint], field: str, lines: list[str]) -> list[str]:
     """The lines, if all sequences that should be flat hold nothing but leaves."""
     for i, hint in enumerate(hints):
         if hint.flat is not None:
@@ -263,7 +271,7 @@ def _if_flat(hints: list[Hint], field: str, lines: list[str]) -> list[str]:
 
 
 def _flat(
-    hints: list[Hint], head: list[str], field: str = "x", ending: str = "return"
+    hints: list[FieldHint], head: list[str], field: str = "x", ending: str = "return"
 ) -> list[str]:
     """A usual instance that holds nothing but leaves and empty sequences is written at once."""
     flat = all(hint.is_token or hint.is_sequence for hint in hints)
@@ -273,7 +281,7 @@ def _flat(
     return _indented_if(empty, [*_written(_tokens(hints, head, field)), ending])
 
 
-def _tree_node(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
+def _tree_node(plan: Plan, hints: list[FieldHint], head: list[str]) -> list[str]:
     """A usual instance of leaves and one list of objects: measured once for both collapses."""
     lists = [i for i, hint in enumerate(hints) if hint.is_sequence]
     if len(lists) != 1 or not _flat(hints, head):
@@ -302,7 +310,7 @@ def _tree_node(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     ]
 
 
-def _straight(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
+def _straight(plan: Plan, hints: list[FieldHint], head: list[str]) -> list[str]:
     """The head and each field of a usual instance in turn."""
     lines: list[str] = []
     before = [*head]  # what is still to be written before the next field that needs a test
@@ -318,7 +326,7 @@ def _straight(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     return [*lines, *_written(before)]
 
 
-def _by_class(hints: list[Hint], head: list[str]) -> list[str]:
+def _by_class(hints: list[FieldHint], head: list[str]) -> list[str]:
     """The head and each field of an unusual instance, by the emitters of their classes."""
     fields = [line for i in range(len(hints)) for line in _value(f"x{i}")]
     return ["relearn(o)", *_written(head), *fields]
@@ -339,7 +347,7 @@ def _value(field: str) -> list[str]:
     ]
 
 
-def _sequence(field: str, hint: Hint, before: list[str], same_class: list[str]) -> list[str]:
+def _sequence(field: str, hint: FieldHint, before: list[str], same_class: list[str]) -> list[str]:
     """A list of objects is walked here; empty it is one token; otherwise its emitter knows."""
     return [
         f"if {field} and {_holds_objects(field, hint)}:",
@@ -358,13 +366,13 @@ def _sequence(field: str, hint: Hint, before: list[str], same_class: list[str]) 
     ]
 
 
-def _holds_objects(field: str, hint: Hint) -> str:
+def _holds_objects(field: str, hint: FieldHint) -> str:
     """The test that a sequence, which is not empty, is not one of leaves."""
     seen = f"type({field}[0]) is CLS or " if hint.of_itself else ""
     return f"({seen}type({field}[0]) not in LEAVES)"
 
 
-def _walked(field: str, hint: Hint, before: list[str], same_class: list[str]) -> list[str]:
+def _walked(field: str, hint: FieldHint, before: list[str], same_class: list[str]) -> list[str]:
     """The head of a sequence and each of its parts."""
     opened = ", ".join([*before, repr(_SEQUENCE_TAGS[hint.kind]), f"len({field})"])
     return [
@@ -374,7 +382,7 @@ def _walked(field: str, hint: Hint, before: list[str], same_class: list[str]) ->
     ]
 
 
-def _same_class(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
+def _same_class(plan: Plan, hints: list[FieldHint], head: list[str]) -> list[str]:
     """A part of the very class that is flat: written without a call."""
     flat = _flat(hints, head, "y", "continue")
     if not flat:
@@ -384,7 +392,7 @@ def _same_class(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     if plan.kept_in != "slots":
         read = _guarded(plan, "part", "y", unusual)
         tested = _indented_if([*usual], _if_flat(hints, "y", flat))
-    else:  # the fields that may say that it is not flat come first, and alone if they do
+    else:  # sequences, which may not be empty, are read first
         first = [i for i, hint in enumerate(hints) if hint.is_sequence]
         rest = [i for i, hint in enumerate(hints) if not hint.is_sequence]
         read = _guarded(plan, "part", "y", unusual, first)
@@ -403,5 +411,5 @@ def _same_class(plan: Plan, hints: list[Hint], head: list[str]) -> list[str]:
     ]
 
 
-def _tokens(hints: list[Hint], head: list[str], field: str) -> list[str]:
+def _tokens(hints: list[FieldHint], head: list[str], field: str) -> list[str]:
     return [*head, *(f"{field}{i}" for i in range(len(hints)))]

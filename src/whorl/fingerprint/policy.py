@@ -13,7 +13,7 @@ from .markers import FieldRule, Marker
 __all__ = ["ClassRule", "Policy"]
 
 ClassRule = Marker | FieldRule | Callable[[Any], object]
-"""What can be said of a class: how it counts, how its fields count, or what stands for it."""
+"""A rule for a class: how it counts, how its fields count, or a function that replaces it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

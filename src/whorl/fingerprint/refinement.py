@@ -3,7 +3,7 @@
 Two nodes belong together when they have the same colour and, for every label, the same
 number of edges into every block. This is partition refinement after Hopcroft: every block
 is a splitter once, and when a block falls apart all its pieces but the largest are
-splitters again, so that each edge is looked at O(log n) times.
+splitters again, so that each edge is visited O(log n) times.
 
 Block numbers are handed out by colours, labels and sizes alone, never by the order of the
 nodes. On a graph in which no two nodes are alike the numbering is therefore canonical: two

@@ -1,7 +1,7 @@
 """Why a value has no fingerprint, and what to do about it.
 
-A rule refuses a value without knowing where it stands; whoever walks knows the path and
-makes an `UnsupportedValue` of both.
+A rule refuses a value without knowing its path; the walk knows the path and makes an
+`UnsupportedValue` of both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT_REMEDY: Final = (
 
 
 class Refused(Exception):
-    """A rule's word that a value has no fingerprint; who asked knows the path."""
+    """Raised by a rule: a value has no fingerprint. The walk knows its path."""
 
     def __init__(
         self, reason: str, remedy: str = "", inside: UnsupportedValue | None = None
@@ -28,4 +28,4 @@ class Refused(Exception):
         super().__init__(reason, remedy)
         self.reason = reason
         self.remedy = remedy
-        self.inside = inside  # what was refused, where that is a part met in a walk of its own
+        self.inside = inside  # the error of a part that was walked separately

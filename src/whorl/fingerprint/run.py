@@ -1,4 +1,4 @@
-"""One walk of the emitters: what it may still collapse, what it remembers."""
+"""The state of one walk of the emitters: its budget and its memory."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Any
 
 from .tokens import Chunker
 
-__all__ = ["Emit", "Learn", "Overrun", "Run", "Table", "collapse", "spend"]
+__all__ = ["Emit", "EmitRun", "Learn", "Overrun", "Table", "collapse", "spend"]
 
 
 class Overrun(Exception):
     """The quick walk has done too much to be walking a tree."""
 
 
-class Run:
-    """What belongs to one walk: how much it may still collapse, what it remembers.
+class EmitRun:
+    """The state of one walk: how much it may still collapse, what it remembers.
 
-    What is remembered by address must stay alive: `kept` holds what rules make on the way.
+    What is remembered by address must stay alive: `alive` has the objects that rules create.
     """
 
-    __slots__ = ("budget", "chunk", "kept", "memo", "own_code")
+    __slots__ = ("alive", "budget", "chunk", "memo", "own_code")
 
     def __init__(self, budget: float) -> None:
         self.budget = budget
         self.chunk: Chunker | None = None
         self.memo: dict[int, list[object]] = {}
         self.own_code: dict[int, list[object]] = {}
-        self.kept: list[object] = []
+        self.alive: list[object] = []
 
 
-def collapse(out: list[object], start: int, run: Run) -> None:
+def collapse(out: list[object], start: int, run: EmitRun) -> None:
     """Replace the tokens from `start` on by their chunk."""
     tokens = out[start:]
     spend(run, len(tokens))
@@ -40,14 +40,14 @@ def collapse(out: list[object], start: int, run: Run) -> None:
     out[start:] = chunk(tokens)
 
 
-def spend(run: Run, tokens: int) -> None:
-    """Count tokens that were made into fewer: without that, no walk can grow beyond its value."""
+def spend(run: EmitRun, tokens: int) -> None:
+    """Count tokens that were collapsed: without collapses, no walk grows beyond its value."""
     run.budget -= tokens
     if run.budget < 0:
         raise Overrun
 
 
-Emit = Callable[[Any, list[object], Run], None]
+Emit = Callable[[Any, list[object], EmitRun], None]
 """Appends the tokens of a value to a list."""
 
 Table = dict[type, Emit]

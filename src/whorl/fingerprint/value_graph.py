@@ -1,4 +1,4 @@
-"""A value in, the tokens of every object in it out: the plain way, for any depth and any cycle.
+"""The tokens of every object in a value: the plain walk, for any depth and any cycle.
 
 This is the twin of the generated emitters in `emit`: slower, iterative, written to be read.
 It walks with a list instead of the call stack, so depth does not matter, and it knows what
@@ -8,13 +8,13 @@ Three steps. First every reachable object is described once (`Node` by `Node`), 
 written down and a hole left for each child. Then the strongly connected components are
 found, children before parents (Tarjan). Last, component by component, the holes are filled.
 
-A component that is a cycle has no innermost object to begin with. Its members are told
-apart by partition refinement: two of them are the same when nothing reachable tells them
-apart. The classes that remain are numbered canonically, written down with these numbers
+A component that is a cycle has no innermost object to begin with. Its members are
+distinguished by partition refinement: two of them are the same when nothing reachable
+distinguishes them. The remaining classes are numbered canonically, written with these numbers
 in the place of the holes, and each class gets the digest of that text and its number. The
 result does not depend on where the walk began, on the order of dictionaries and sets, or
 on whether two equal parts are one shared object or two copies. For the same reason an
-object that leads into a cycle and looks like a member of it (`x = [a]` where `a = [a]`)
+object that leads into a cycle and is like a member of it (`x = [a]` where `a = [a]`)
 is given that member's digest: see `_Cycles.known` and `_Cycles._joined`.
 """
 
@@ -192,16 +192,16 @@ class Graph:
             labels.append(label)
         return "value" + "".join(reversed(labels))
 
-    def way_to(self, value: object) -> list[tuple[Node, str]]:
-        """The nodes on the way from the root to an object, each with the label of the next."""
-        way: list[tuple[Node, str]] = []
+    def path_to(self, value: object) -> list[tuple[Node, str]]:
+        """The nodes on the path from the root to an object, each with the label of the next."""
+        path: list[tuple[Node, str]] = []
         number, label = self._found_by[self._numbers[id(value)]]
         while number >= 0:
             node = self._nodes.get(number)
             if node is not None:
-                way.append((node, label))
+                path.append((node, label))
             number, label = self._found_by[number]
-        return way[::-1]
+        return path[::-1]
 
     # -- step 2: components, children first -------------------------------------------
 
@@ -304,12 +304,12 @@ class Graph:
                     unordered.append(cast("bytes", tokens[1]))
                 else:
                     items.append(item_token(tokens))
-            members.append(_Member(number, pattern, items, unordered))
+            members.append(_CycleMember(number, pattern, items, unordered))
         for number, digest in cycles.digests(members).items():
             self._tokens[number] = [b"@", digest]
 
 
-class _Member(NamedTuple):
+class _CycleMember(NamedTuple):
     """An object on a cycle: its tokens with holes only for members of the same cycle.
 
     Of an unordered container, `items` are the finished ones, `unordered` those on a cycle:
@@ -329,18 +329,18 @@ class _Cycles:
     """
 
     def __init__(self) -> None:
-        self._cycles: list[dict[bytes, _Member]] = []
+        self._cycles: list[dict[bytes, _CycleMember]] = []
         self._cycle_of: dict[bytes, int] = {}
         self._by_tokens: dict[bytes, bytes] = {}
 
     def known(self, tokens: list[object]) -> list[object] | None:
-        """The tokens of a member of a cycle that looks exactly like this."""
+        """The tokens of a member of a cycle that is exactly like this."""
         if not self._cycles:
             return None
         digest = self._by_tokens.get(hash_bytes(marshalled(tokens)))
         return None if digest is None else [b"@", digest]
 
-    def digests(self, members: list[_Member]) -> dict[int, bytes]:
+    def digests(self, members: list[_CycleMember]) -> dict[int, bytes]:
         """The digest of each member of a new cycle, by its number."""
         for cycle in sorted(self._touched(members)):
             joined = self._joined(members, cycle)
@@ -348,7 +348,7 @@ class _Cycles:
                 return joined
         return self._new(members)
 
-    def _touched(self, members: list[_Member]) -> set[int]:
+    def _touched(self, members: list[_CycleMember]) -> set[int]:
         """The earlier cycles to which the members lead at once."""
         digests: list[object] = []
         for member in members:
@@ -364,8 +364,8 @@ class _Cycles:
             if type(digest) is bytes and digest in self._cycle_of
         }
 
-    def _joined(self, members: list[_Member], cycle: int) -> dict[int, bytes] | None:
-        """The members' digests if they cannot be told from members of the cycle they lead into.
+    def _joined(self, members: list[_CycleMember], cycle: int) -> dict[int, bytes] | None:
+        """The members' digests if they are the same as members of the cycle they lead into.
 
         All of them or none: each is reachable from each, and what is the same stays the same
         along every path.
@@ -381,7 +381,7 @@ class _Cycles:
             return None
         return {m.number: owner[blocks[len(classes) + i]] for i, m in enumerate(members)}
 
-    def _new(self, members: list[_Member]) -> dict[int, bytes]:
+    def _new(self, members: list[_CycleMember]) -> dict[int, bytes]:
         numbers = {member.number: i for i, member in enumerate(members)}
         seen = [_seen(member, {}, numbers) for member in members]
         blocks = refine([colour for colour, _ in seen], [edges for _, edges in seen])
@@ -409,7 +409,7 @@ class _Cycles:
             self._remember(members[i], result)
         return result
 
-    def _remember(self, member: _Member, digest_of: dict[int, bytes]) -> None:
+    def _remember(self, member: _CycleMember, digest_of: dict[int, bytes]) -> None:
         tokens: list[object] = []
         for token in member.pattern:
             if type(token) is _Hole:
@@ -418,14 +418,14 @@ class _Cycles:
                 tokens.append(token)
         unordered = [digest_of[m] if type(m) is int else cast("bytes", m) for m in member.unordered]
         digest = digest_of[member.number]
-        self._cycles[-1][digest] = _Member(member.number, tokens, member.items, unordered)
+        self._cycles[-1][digest] = _CycleMember(member.number, tokens, member.items, unordered)
         self._cycle_of[digest] = len(self._cycles) - 1
         finished = [*member.items, *(item_token([b"@", inner]) for inner in unordered)]
         self._by_tokens[hash_bytes(marshalled(tokens + sorted(finished)))] = digest
 
 
 def _seen(
-    member: _Member, names: dict[bytes, int], numbers: dict[int, int]
+    member: _CycleMember, names: dict[bytes, int], numbers: dict[int, int]
 ) -> tuple[bytes, list[tuple[int, int]]]:
     """A member as refinement sees it: a colour without children, and edges to the children.
 

@@ -20,7 +20,7 @@ from whorl.fingerprint.digest import hash_bytes
 from whorl.fingerprint.fingerprinter import emitters_of
 from whorl.fingerprint.lookup import derives, module_name, mro, qualname
 from whorl.fingerprint.markers import FieldRule, Marker
-from whorl.fingerprint.run import Overrun, Run
+from whorl.fingerprint.run import EmitRun, Overrun
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
 
@@ -104,7 +104,7 @@ class Arguments:
             for table, _, budget in self._walks:
                 out: list[object] = []
                 try:
-                    table[tuple](values, out, Run(budget))
+                    table[tuple](values, out, EmitRun(budget))
                 except Overrun:
                     continue
                 except Exception:  # the slow walk has the better message

@@ -39,7 +39,7 @@ def callees(graph: Graph) -> Iterator[types.FunctionType]:
 def _method_names(graph: Graph, function: types.FunctionType) -> frozenset[str]:
     """The names of attributes of classes on the path by which a function was found."""
     names = []
-    path = graph.way_to(function)
+    path = graph.path_to(function)
     for i, (node, label) in enumerate(path):
         if i and path[i - 1][0].tag == b"class" and node.keys is not None:
             name = label.strip("[]'")

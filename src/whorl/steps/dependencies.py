@@ -304,7 +304,7 @@ class _DependencySurvey(Survey):
         graph: Graph,
         name: str = "NAME",
     ) -> UnsupportedFunction:
-        labels = "".join(label for _, label in graph.way_to(function))
+        labels = "".join(label for _, label in graph.path_to(function))
         where = f"{module_of(function)}.{function.__qualname__}"
         remedy = read.kind.remedy.replace("'NAME'", repr(name)).replace("USED", read.name)
         return UnsupportedFunction(
@@ -317,7 +317,7 @@ class _DependencySurvey(Survey):
 
     def _is_declared(self, read: ImpureRead, function: types.FunctionType, graph: Graph) -> bool:
         """Whether a function is reached through a cached one that has declared this read."""
-        path = [node for node, _ in graph.way_to(function)]
+        path = [node for node, _ in graph.path_to(function)]
         return any(
             read.kind.name in declarations.kinds or read.name in declarations.ignores
             for value, declarations in self._declarations

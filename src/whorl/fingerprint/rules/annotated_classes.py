@@ -1,4 +1,4 @@
-"""Annotations in, the user's classes that they name out."""
+"""Finds the user's classes in annotations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rule import RuleContext
 __all__ = ["classes_in", "home_scope", "named_classes"]
 
 
-_SAID_TO_PYDANTIC: Final = (
+_FOR_PYDANTIC: Final = (
     "__pydantic_fields__",
     "__get_pydantic_core_schema__",
     "__get_validators__",
@@ -26,7 +26,7 @@ _SAID_TO_PYDANTIC: Final = (
 
 
 def home_scope(cls: type) -> Mapping[str, Any]:
-    """Where the texts in the annotations of a class find their names."""
+    """The scope in which the texts in a class's annotations find their names."""
     module = sys.modules.get(module_name(cls))
     is_plain = module is not None and derives(type(module), types.ModuleType)
     return module_vars(typing.cast("types.ModuleType", module)) if is_plain else {}
@@ -39,20 +39,20 @@ def named_classes(
 
     And the functions that are called there when somebody evaluates them.
     """
-    said = annotations_of(owner).values()
-    classes = _users((cls for each in said for cls in _named(each, scope)), context)
+    annotations = annotations_of(owner).values()
+    classes = _users((cls for each in annotations for cls in _named(each, scope)), context)
     return classes + tuple(
         part
-        for each in said
+        for each in annotations
         for part in _inside(each)
         if type(part) is types.FunctionType
         and context.home_of_globals(part.__globals__).kind == "user"
     )
 
 
-def _inside(said: object) -> Iterator[object]:
-    """The operands of what is not evaluated, and theirs."""
-    waiting = [said]
+def _inside(annotation: object) -> Iterator[object]:
+    """The operands of an unevaluated annotation, and theirs."""
+    waiting = [annotation]
     while waiting:
         part = waiting.pop()
         if type(part) is Unevaluated:
@@ -68,25 +68,25 @@ def _inside(said: object) -> Iterator[object]:
 def classes_in(
     annotation: object, scope: Mapping[str, Any], context: RuleContext
 ) -> tuple[type, ...]:
-    """The user's classes that a validating library looks into for the sake of an annotation.
+    """The user's classes that a validating library inspects because of an annotation.
 
-    It makes dataclasses, tuples and typed dicts from what their own annotations say, and so on. Of
-    another class that has nothing to say to it, it only asks whether a value is an instance.
+    It validates dataclasses, tuples and typed dicts by their own annotations, and so on. For any
+    other class without a method for the library, it only tests whether a value is an instance.
     """
-    found: dict[int, type] = {}
+    classes: dict[int, type] = {}
     waiting = [*_users(_named(annotation, scope), context)]
     while waiting:
         cls = waiting.pop(0)
-        is_made = "__dataclass_fields__" in class_vars(cls) or derives(cls, tuple, dict)
-        speaks = any(find(cls, name) is not ABSENT for name in _SAID_TO_PYDANTIC)
-        if id(cls) in found or not (is_made or speaks or derives(type(cls), enum.EnumMeta)):
+        is_data = "__dataclass_fields__" in class_vars(cls) or derives(cls, tuple, dict)
+        is_known = any(find(cls, name) is not ABSENT for name in _FOR_PYDANTIC)
+        if id(cls) in classes or not (is_data or is_known or derives(type(cls), enum.EnumMeta)):
             continue
-        found[id(cls)] = cls
-        if is_made and "__pydantic_fields__" not in class_vars(cls):  # which says it itself
+        classes[id(cls)] = cls
+        if is_data and "__pydantic_fields__" not in class_vars(cls):  # which lists its own
             for base in mro(cls):
                 named = named_classes(base, home_scope(base), context)
                 waiting += [each for each in named if not isinstance(each, types.FunctionType)]
-    return tuple(found.values())
+    return tuple(classes.values())
 
 
 def _users(classes: Iterator[type], context: RuleContext) -> tuple[type, ...]:
@@ -112,28 +112,28 @@ def _named(annotation: object, scope: Mapping[str, Any]) -> Iterator[type]:
         if type(part) is str:
             if part not in read:  # a name may lead to a text that leads back
                 read.add(part)
-                waiting += reversed(_held(part, scope))
+                waiting += reversed(_values_in(part, scope))
             continue
         for name in ("__value__", "__bound__", "__supertype__"):
-            waiting += [held for held in (_stored(part, name),) if held is not None]
+            waiting += [value for value in (_stored(part, name),) if value is not None]
         waiting += reversed(_stored(part, "__args__") or ())
 
 
 def _stored(part: Any, name: str) -> Any:
-    """What a form of typing says of itself; a class of the user's is not asked."""
+    """An attribute of a form of typing; None for a class of the user."""
     if derives(type(part), type) or type(part).__module__ not in ("typing", "types"):
         return None
     return getattr(part, name, None)
 
 
-def _held(text: str, scope: Mapping[str, Any]) -> list[object]:
-    """What the names in a text stand for; nothing where that cannot be known."""
+def _values_in(text: str, scope: Mapping[str, Any]) -> list[object]:
+    """The values of the names in a text that are known."""
     try:
         tree = syntax_tree(text, "eval")
         code = compile(tree, "<annotation>", "eval", dont_inherit=True)
     except (SyntaxError, ValueError):
         return []
-    found: list[object] = []
+    values: list[object] = []
     for read in reads_of(code).globals:
         value: Any = scope.get(read.name, ABSENT)
         for attribute in read.attributes:
@@ -143,5 +143,5 @@ def _held(text: str, scope: Mapping[str, Any]) -> list[object]:
                 value = class_vars(value).get(attribute, ABSENT)
             else:
                 value = ABSENT
-        found.append(value)
-    return found
+        values.append(value)
+    return values

@@ -31,7 +31,7 @@ _LONG_DOUBLES: Final = ("g", "G")
 
 
 def _plain(value: Array) -> Array:
-    """The same data as an exact ndarray: subclasses cannot override what is asked of it."""
+    """The same data as an exact ndarray, whose methods no subclass overrides."""
     return value if type(value) is np.ndarray else np.ndarray.view(value, np.ndarray)
 
 

@@ -1,4 +1,4 @@
-"""A function, wrapper or class in, those of its names out that do not follow from its definition.
+"""The names of a function, wrapper or class that do not follow from its definition.
 
 A function is called `__name__`, `__qualname__` and `__module__` by its `def`; `functools.wraps`
 calls a wrapper like what it wraps. Neither is counted again: the name in the code and what is
@@ -29,7 +29,7 @@ _WITH_NAMES: Final = (types.FunctionType, types.BuiltinFunctionType)
 
 
 def with_names(name: object, function: types.FunctionType, context: RuleContext) -> object:
-    """What a function is known by, and its names that count beside it if there are any."""
+    """The identity of a function, with its other names that count if there are any."""
     code, stored = function.__code__, function.__dict__
     defined: dict[str, object] = {
         "__name__": code.co_name,
@@ -38,13 +38,13 @@ def with_names(name: object, function: types.FunctionType, context: RuleContext)
     }
     if "__wrapped__" in stored:
         defined |= _names_of(stored["__wrapped__"])
-    held = _names_of(function)
+    value = _names_of(function)
     seen = _MOVING if Introspection.NAMES in context.introspection else ()
-    return _beside(name, {n: held[n] for n in NAMES if n in seen or not _is(held[n], defined[n])})
+    return _beside(name, {n: value[n] for n in NAMES if n in seen or not _is(value[n], defined[n])})
 
 
 def assigned_to(value: object, inner: object = None) -> dict[str, object]:
-    """The names that are set on a wrapper and that `inner`, or what it says it wraps, has not."""
+    """The names of a wrapper that are not those of `inner` or of its `__wrapped__`."""
     stored = instance_dict(value) or {}
     if not any(name in stored for name in NAMES):
         return {}
@@ -57,10 +57,10 @@ def assigned_to(value: object, inner: object = None) -> dict[str, object]:
 
 
 def class_names(cls: type, context: RuleContext) -> object:
-    """What a class is called: module and qualified name, and other names that count beside.
+    """The names of a class: module and qualified name, and others that count.
 
-    The module does not count for a class that is not found there although what it was defined in
-    is: a local one, for example. Such a class is the same in a module of another name.
+    The module does not count for a class that is not an attribute there although the scope of its
+    definition is, such as a local class: it is the same class in a module of another name.
     """
     module, dotted = module_name(cls), qualname(cls)
     place = module if importable(cls) or not defines(module, dotted) else ""
@@ -73,7 +73,7 @@ def class_names(cls: type, context: RuleContext) -> object:
 
 
 def _names_of(value: Any) -> dict[str, object]:
-    """What `functools.wraps` would take from a value, as far as no code has to run for it."""
+    """The names that `functools.wraps` would copy, as far as no code has to run for that."""
     kind = type(value)
     if kind is types.MethodType:
         return _names_of(value.__func__)
@@ -86,18 +86,18 @@ def _names_of(value: Any) -> dict[str, object]:
     return {"__module__": module_name(kind)} | {n: stored[n] for n in NAMES if n in stored}
 
 
-def _is(held: object, defined: object) -> bool:
-    return held is defined or (type(held) is str and type(defined) is str and held == defined)
+def _is(value: object, defined: object) -> bool:
+    return value is defined or (type(value) is str and type(defined) is str and value == defined)
 
 
-def _known(name: str, held: object) -> object:
-    is_module = name == "__module__" and type(held) is str
-    return known_module_name(str(held)) if is_module else held
+def _known(name: str, value: object) -> object:
+    is_module = name == "__module__" and type(value) is str
+    return known_module_name(str(value)) if is_module else value
 
 
 def _beside(name: object, names: dict[str, object]) -> object:
     """The name alone, or a node of it and of the others."""
     if not names:
         return name
-    known = (_known(each, held) for each, held in names.items())
+    known = (_known(each, value) for each, value in names.items())
     return Node(b"names", (name, tuple(names), *known), unlabelled)

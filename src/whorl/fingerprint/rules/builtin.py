@@ -67,7 +67,7 @@ def ordered_node(tag: bytes, pairs: Sequence[tuple[object, object]]) -> Node:
 
 
 def dict_content(stored: dict[Any, object], context: RuleContext) -> Node:
-    """The content of a dict: of data in no order; in code with its order, which a loop can see."""
+    """The content of a dict: in data without order; in code with its order, which loops see."""
     if context.mode is Mode.DATA:
         return dict_node(stored)
     keys = tuple(dict.__iter__(stored))
@@ -85,27 +85,27 @@ def set_node(tag: bytes, members: Iterable[object]) -> Node:
 
 
 def _key(value: object) -> str:
-    """A key as Python writes it, where that can be done without running any code."""
+    """The `repr` of a key, if that runs no code."""
     parts = value if type(value) is tuple else (value,)
     try:
         if all(is_leaf(type(part)) or type(part) is bytes for part in parts):
             return repr(value)
-    except ValueError:  # a number of more digits than Python is willing to write
+    except ValueError:  # a number with more digits than Python converts
         pass
     return short(value)
 
 
 def short(value: object) -> str:
-    """A leaf as Python writes it, anything else by its class."""
+    """The `repr` of a leaf, the class of anything else."""
     kind = type(value)
     return shortened(value) if is_leaf(kind) or kind is bytes else f"<{type_name(kind)}>"
 
 
 def shortened(value: object) -> str:
-    """What Python writes for a value, if that is not too long."""
+    """The `repr` of a value, cut if it is too long."""
     try:
         text = repr(value)
-    except ValueError:  # a number of more digits than Python is willing to write
+    except ValueError:  # a number with more digits than Python converts
         return f"<{type_name(type(value))}>"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -122,7 +122,7 @@ def _memoryview(value: memoryview, context: RuleContext) -> Node:
 
 
 def _exception(value: BaseException, context: RuleContext) -> Node:
-    """Arguments, cause, and what the C part of OSError and others keeps."""
+    """Arguments, cause, and the C fields of OSError and others."""
     places = {
         name: stored
         for c in reversed(mro(type(value)))
@@ -131,24 +131,24 @@ def _exception(value: BaseException, context: RuleContext) -> Node:
         and not name.startswith("__")
         and "__slots__" not in class_vars(c)  # slots of a class in Python are its own state
     }
-    held = {name: place.__get__(value, type(value)) for name, place in places.items()}
+    fields = {name: place.__get__(value, type(value)) for name, place in places.items()}
     base = class_vars(BaseException)
     parts = {
         ".args": base["args"].__get__(value),
         ".__cause__": base["__cause__"].__get__(value),
-        "": {name: found for name, found in held.items() if found is not None},
+        "": {name: content for name, content in fields.items() if content is not None},
     }
     return Node(b"exception", [*parts.values()], [*parts].__getitem__)
 
 
 def _in_order(value: InOrder, context: RuleContext) -> Node:
-    held: Any = value.value
-    if not derives(type(held), dict):
-        return Node(b"not a dict", (held,), unlabelled)
-    keys = dict.__iter__(held)
-    if derives(type(held), collections.OrderedDict):
-        keys = collections.OrderedDict.__iter__(held)
-    return Node(b"in order", (held, list(keys)), lambda i: ("", ".keys()")[i])
+    content: Any = value.value
+    if not derives(type(content), dict):
+        return Node(b"not a dict", (content,), unlabelled)
+    keys = dict.__iter__(content)
+    if derives(type(content), collections.OrderedDict):
+        keys = collections.OrderedDict.__iter__(content)
+    return Node(b"in order", (content, list(keys)), lambda i: ("", ".keys()")[i])
 
 
 def _by_identity(value: ByIdentity, context: RuleContext) -> Node:
@@ -156,7 +156,7 @@ def _by_identity(value: ByIdentity, context: RuleContext) -> Node:
 
 
 TYPE_PARTS: Final[ClassTable[Callable[[Any], tuple[object, ...]]]] = ClassTable()
-"""What belongs to the type of a value beside its class: dtype and shape of an array."""
+"""The type of a value beyond its class: dtype and shape of an array."""
 
 
 NAMED_CLASSES: Final[ClassTable[bool]] = ClassTable()
@@ -165,34 +165,34 @@ NAMED_CLASSES: Final[ClassTable[bool]] = ClassTable()
 
 def _by_type(value: ByType, context: RuleContext) -> Node:
     """Leaves by type; lengths, keys and field names, which are structure, stay."""
-    held: Any = value.value
-    while type(held) is ByType or type(held) is InOrder or type(held) is ByIdentity:
-        held = held.value
-    kind = type(held)
+    content: Any = value.value
+    while type(content) is ByType or type(content) is InOrder or type(content) is ByIdentity:
+        content = content.value
+    kind = type(content)
     if kind is list or kind is tuple:
-        return Node(b"types " + kind.__name__.encode(), [ByType.of(x) for x in held])
+        return Node(b"types " + kind.__name__.encode(), [ByType.of(x) for x in content])
     if kind is dict:
-        pairs = [(key, ByType.of(inner)) for key, inner in held.items()]
+        pairs = [(key, ByType.of(inner)) for key, inner in content.items()]
         return Node(b"types dict", (), lambda i: f"[{_key(pairs[i][0])}]", items=pairs)
     array_like = TYPE_PARTS.nearest(kind)
     if array_like is not None:
-        parts = cast("Callable[[Any], tuple[object, ...]]", TYPE_PARTS.get(array_like))(held)
+        parts = cast("Callable[[Any], tuple[object, ...]]", TYPE_PARTS.get(array_like))(content)
         labels = ("", ".dtype", ".shape")
         return Node(b"type", (context.class_node(kind), *parts), labels.__getitem__)
     if not is_leaf(kind):
-        node = _fields_by_type(held, context)
+        node = _fields_by_type(content, context)
         if node is not None:
             return node
     return Node(b"type", (context.class_node(kind),), unlabelled)
 
 
-def _fields_by_type(held: object, context: RuleContext) -> Node | None:
+def _fields_by_type(content: object, context: RuleContext) -> Node | None:
     """An instance by the types of its fields; None for what is no plain instance."""
-    by_type = context.counts_by_type(type(held))
+    by_type = context.counts_by_type(type(content))
     try:
-        node = context.structure(held) if by_type else context(held)
+        node = context.structure(content) if by_type else context(content)
     except Refused:
-        return None  # its class is known all the same
+        return None  # its class counts alone
     if not is_shape(node.tag) or any(type(part) is Node for part in node.values):
         return None
     typed = [ByType.of(part) for part in node.values]

@@ -4,9 +4,9 @@ A function counts by its code, its defaults, the values it captured and the glob
 reads, each of these in turn. In data a function is the digest of all that, computed in a
 walk of its own over code (`Mode.CODE`), because functions call each other in circles.
 
-At the boundary to installed code the walk stops: such a function is its name and the
-version it came with. If it was made inside another one (a decorator's wrapper), what it
-captured counts all the same, since that may be the user's.
+At the boundary to installed code the walk stops: such a function counts by its name and the version
+of its distribution. If it was defined inside another function (the wrapper of a decorator), its
+captured values count all the same, since they may be the user's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..annotations import annotations_of
-from ..lookup import ABSENT, class_vars, derives, instance_dict, module_name, module_vars, qualname
+from ..lookup import (
+    captured,
+    class_vars,
+    derives,
+    instance_dict,
+    module_name,
+    module_vars,
+    qualname,
+)
 from ..modes import Introspection, Mode
 from ..names import known_module_name, resolve
 from ..refusal import Refused
@@ -36,7 +44,7 @@ __all__ = ["RULES", "annotations_node", "code_leaf", "named_extension"]
 
 
 def code_leaf(value: Any, context: RuleContext) -> Node:
-    """What code is in data: the digest of a walk over code."""
+    """The node of code in data: the digest of a walk over code."""
     return Node(b"code", (context.digest_in(Mode.CODE, value),), unlabelled)
 
 
@@ -68,24 +76,24 @@ def _function(function: types.FunctionType, context: RuleContext) -> Node:
     references = None
     if home.kind == "user" and context.mode is Mode.CODE:
         references = References(function, context)
-    captured = {
+    surroundings = {
         ".__defaults__": function.__defaults__,
         ".__kwdefaults__": function.__kwdefaults__,
         ".__closure__": _captured(function, references),
-        ".__dict__": _beside(function, context),
+        ".__dict__": _attributes(function, context),
     }
     if home.kind != "user":
         if resolve(module, code.co_qualname) is function and not has_code_of_others(function):
             return named_node(home, module, code.co_qualname)
         name = with_names(named_node(home, module, code.co_qualname), function, context)
         own = code_digest(code)
-        parts: dict[str, object] = {"": name, ".__code__": own.digest, **captured}
+        parts: dict[str, object] = {"": name, ".__code__": own.digest, **surroundings}
         return Node(b"wrapper", [*parts.values()], [*parts].__getitem__)
     own = code_digest(code)
     parts = {
         ".__name__": with_names(code.co_name, function, context),
         ".__code__": Node(b"code of", (own.origin, own.digest), unlabelled),
-        **captured,
+        **surroundings,
         ".__annotations__": annotations_node(function, context),
         ".__globals__": None if references is None else dict_node(references.globals),
     }
@@ -101,32 +109,26 @@ def _by_name(function: types.FunctionType, context: RuleContext) -> Node:
     module, dotted = function.__module__, function.__qualname__
     if resolve(module, dotted) is not function:
         raise Refused(
-            f"it is asked for by name, and {module}.{dotted} is not it",
+            f"it counts by name, but {module}.{dotted} is another object",
             "Let functions count by code, or give the function a name in its module.",
         )
     return Node(b"function by name", (known_module_name(module), dotted))
 
 
 def _captured(function: types.FunctionType, references: References | None) -> Node | None:
-    cells = function.__closure__
-    if not cells:
+    if not function.__closure__:
         return None
-    held: dict[str, object] = {}
-    cached = _kept_by_singledispatch(function)
-    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-        if name in cached:
-            continue
-        try:
-            held[name] = cell.cell_contents
-        except ValueError:
-            held[name] = ABSENT
-        if references is not None and type(held[name]) is types.ModuleType:
-            del held[name]  # of which the names count that are taken from it
-    return dict_node(held if references is None else {**held, **references.captured})
+    caches = _caches_of_singledispatch(function)
+    values = {name: value for name, value in captured(function).items() if name not in caches}
+    if references is None:
+        return dict_node(values)
+    # Of a module, the names count that are taken from it.
+    plain = {name: value for name, value in values.items() if type(value) is not types.ModuleType}
+    return dict_node({**plain, **references.captured})
 
 
-def _kept_by_singledispatch(function: types.FunctionType) -> frozenset[str]:
-    """What the inner functions of singledispatch have captured only to be faster."""
+def _caches_of_singledispatch(function: types.FunctionType) -> frozenset[str]:
+    """The caches among the captured variables of singledispatch's inner functions."""
     if function.__globals__ is not functools.singledispatch.__globals__:
         return frozenset()
     return frozenset(("dispatch_cache", "cache_token", "method_cache"))
@@ -150,7 +152,7 @@ def _is_dispatcher(function: types.FunctionType) -> bool:
 
 
 def _dispatcher(function: types.FunctionType, context: RuleContext) -> Node:
-    """A singledispatch function: its implementations, not the cache of those it has looked up."""
+    """A singledispatch function by its implementations, without its cache."""
     registry = dict(function.__dict__["registry"])
     items = list(registry.items())
     name = with_names(None, function, context)
@@ -160,19 +162,19 @@ def _dispatcher(function: types.FunctionType, context: RuleContext) -> Node:
     return Node(b"singledispatch", (name,), labels.__getitem__, items=items)
 
 
-_SAID_OF_FUNCTIONS: Final = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__type_params__"))
+_NOT_ATTRIBUTES: Final = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__type_params__"))
 
 
-def _beside(value: object, context: RuleContext, inner: object = None) -> Node | None:
-    """Attributes set on a function or wrapper, less the names and texts that wrapping copies.
+def _attributes(value: object, context: RuleContext, inner: object = None) -> Node | None:
+    """Attributes of a function or wrapper, without the names and texts that wrapping copies.
 
     `inner` is what a wrapper has copied them from.
     """
     stored = instance_dict(value) or {}
-    held = {name: part for name, part in stored.items() if name not in _SAID_OF_FUNCTIONS}
+    attributes = {name: part for name, part in stored.items() if name not in _NOT_ATTRIBUTES}
     if type(value) is not types.FunctionType:
-        held |= assigned_to(value, inner)
-    return dict_content(held, context) if held else None
+        attributes |= assigned_to(value, inner)
+    return dict_content(attributes, context) if attributes else None
 
 
 # -- wrappers ---------------------------------------------------------------------------
@@ -185,9 +187,9 @@ def _wrapper(tag: bytes, cls: type, *names: str) -> Rule:
     has_names = names[0] == "__func__"  # those of what is inside
 
     def rule(value: Any, context: RuleContext) -> Node:
-        held = [place.__get__(value) for place in places]
-        inner = held[0] if has_names else None
-        return Node(tag, [*held, _beside(value, context, inner)], labels.__getitem__)
+        parts = [place.__get__(value) for place in places]
+        inner = parts[0] if has_names else None
+        return Node(tag, [*parts, _attributes(value, context, inner)], labels.__getitem__)
 
     return by_code(rule)
 
@@ -205,20 +207,20 @@ def _method(value: types.MethodType, context: RuleContext) -> Node:
 
 
 def _cached_function(value: Any, context: RuleContext) -> Node:
-    """An lru_cache wrapper: the function and how much it keeps, not what it has kept."""
+    """An lru_cache wrapper by its function and attributes, without the cached results."""
     stored = instance_dict(value) or {}
     if context.policy.functions == "name":
         module, dotted = stored.get("__module__"), stored.get("__qualname__")
         if type(module) is str and type(dotted) is str and resolve(module, dotted) is value:
             return Node(b"function by name", (known_module_name(module), dotted))
-    # `__wrapped__` may have been overwritten by another wrapper: ask for what is really held.
-    held = gc.get_referents(value)
-    inner = [part for part in held if part is stored.get("__wrapped__")]
-    inner = inner or [part for part in held if type(part) is types.FunctionType]
+    # `__wrapped__` may have been overwritten by another wrapper.
+    referents = gc.get_referents(value)
+    inner = [part for part in referents if part is stored.get("__wrapped__")]
+    inner = inner or [part for part in referents if type(part) is types.FunctionType]
     if len(inner) != 1:
-        raise Refused("the function behind its cache cannot be told")
-    beside = _beside(value, context, inner[0])
-    return Node(b"lru_cache", (inner[0], beside), (".__wrapped__", "").__getitem__)
+        raise Refused("the function behind its cache cannot be found")
+    attributes = _attributes(value, context, inner[0])
+    return Node(b"lru_cache", (inner[0], attributes), (".__wrapped__", "").__getitem__)
 
 
 def _cached(value: Any, context: RuleContext) -> Node:
@@ -264,7 +266,7 @@ def _builtin(value: types.BuiltinFunctionType, context: RuleContext) -> Node:
 
 
 def named_extension(module: str, dotted: str, context: RuleContext) -> Node:
-    """A compiled thing that its module's name leads to."""
+    """A compiled object by the name in its module."""
     home = context.home(module)
     if home.kind != "user":
         return named_node(home, module, dotted)

@@ -7,6 +7,7 @@ count by class, name and value. The user's module counts by what is in it.
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found, unused-ignore]  # as abc itself does
 import abc
 import enum
 import types
@@ -39,7 +40,7 @@ from .rule import Kind, RuleContext
 __all__ = ["KINDS"]
 
 
-# What the interpreter or a class-making library leaves in a class beside its content.
+# Attributes of a class that the interpreter or a library adds to its content.
 _NOT_CONTENT: Final = frozenset(
     (
         "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__",
@@ -91,7 +92,7 @@ def _class(cls: Any, context: RuleContext) -> Node:
         ".__class__": type(cls),
         ".__bases__": tuple(type.__dict__["__bases__"].__get__(cls)),
         ".__annotations__": annotations_node(cls, context),
-        **_looked_at(cls, content, context),
+        **_inspected(cls, content, context),
         "": dict_node(content),
     }
     labels = [*parts]
@@ -99,16 +100,16 @@ def _class(cls: Any, context: RuleContext) -> Node:
 
 
 def _of_library(cls: type, home: Home, context: RuleContext) -> Node:
-    """A class of a library, and what the user has put into it."""
+    """A class of a library, and what the user has added to it."""
     named = named_node(home, module_name(cls), qualname(cls))
-    found = put_into_class(cls, context) if context.mode is Mode.CODE else {}
-    if not found:
+    patches = put_into_class(cls, context) if context.mode is Mode.CODE else {}
+    if not patches:
         return named
-    return Node(b"patched", (named, dict_node(found)), unlabelled)
+    return Node(b"patched", (named, dict_node(patches)), unlabelled)
 
 
-def _looked_at(cls: type, content: Mapping[str, object], context: RuleContext) -> dict[str, object]:
-    """What counts of a class only where the code that reads it looks."""
+def _inspected(cls: type, content: Mapping[str, object], context: RuleContext) -> dict[str, object]:
+    """Properties of a class that count only for code that inspects them."""
     stored = class_vars(cls)
     parts: dict[str, object] = {}
     if Introspection.ORDER in context.introspection:
@@ -124,33 +125,31 @@ def _looked_at(cls: type, content: Mapping[str, object], context: RuleContext) -
 def _by_name(cls: type, context: RuleContext) -> Node:
     if context.policy.functions == "name" and not importable(cls):
         raise Refused(
-            f"it is asked for by name, and {module_name(cls)}.{qualname(cls)} is not it",
+            f"it counts by name, but {module_name(cls)}.{qualname(cls)} is another object",
             "Let classes count by code, or define the class at the top of its module.",
         )
     return Node(b"class by name", context.class_parts(cls))
 
 
 def _registered(cls: type) -> tuple[type, ...]:
-    """The classes that an abstract base class was told to be a base of: they are its instances."""
+    """The classes that are registered with an abstract base class."""
     if not derives(type(cls), abc.ABCMeta) or "_abc_impl" not in class_vars(cls):
         return ()
-    import _abc  # type: ignore[import-not-found, unused-ignore]  # what abc itself asks
-
-    found = (reference() for reference in _abc._get_dump(cls)[0])
-    live = [known for known in found if known is not None]
+    registered = (reference() for reference in _abc._get_dump(cls)[0])
+    live = [known for known in registered if known is not None]
     return tuple(sorted(live, key=lambda known: (module_name(known), qualname(known))))
 
 
 def class_content(cls: type, context: RuleContext) -> dict[str, object]:
-    """What is stored in a class, less what the interpreter and class decorators keep there."""
+    """The attributes of a class, without those of the interpreter and of class decorators."""
     stored = class_vars(cls)
     content = {
-        name: held
-        for name, held in stored.items()
+        name: attribute
+        for name, attribute in stored.items()
         if name not in _NOT_CONTENT
         and not str(name).startswith("__pydantic_")
-        and type(held) is not types.MemberDescriptorType
-        and type(held) is not types.GetSetDescriptorType
+        and type(attribute) is not types.MemberDescriptorType
+        and type(attribute) is not types.GetSetDescriptorType
     }
     registered = _registered(cls)
     if registered:
@@ -170,18 +169,18 @@ def class_content(cls: type, context: RuleContext) -> dict[str, object]:
                 del content[name]
         content["_member_names_"] = list(stored["_member_map_"])
         for name, member in stored["_member_map_"].items():
-            held = instance_dict(member) or {}
-            beside = _beside(cls, held)
-            set_on_it = (dict_node(beside),) if beside else ()
-            content[name] = Node(b"member", (_value_of(held), *set_on_it), unlabelled)
-        for name in [n for n, held in content.items() if type(held) is enum.property]:
+            state = instance_dict(member) or {}
+            attributes = _member_attributes(cls, state)
+            extra = (dict_node(attributes),) if attributes else ()
+            content[name] = Node(b"member", (_value_of(state), *extra), unlabelled)
+        for name in [n for n, each in content.items() if type(each) is enum.property]:
             if content[name].fget is None:  # enum's own, for a member of that name
                 del content[name]
     if "__pydantic_fields__" in stored:
         content.pop("model_fields", None)
         content["__pydantic_fields__"] = {
             name: (
-                _said_of_field(field),
+                _field_arguments(field),
                 field.default,
                 field.default_factory,
                 list(field.metadata),
@@ -190,42 +189,46 @@ def class_content(cls: type, context: RuleContext) -> dict[str, object]:
             for name, field in stored["__pydantic_fields__"].items()
         }
         content["__pydantic_decorators__"] = {
-            kind: {name: decorator.info for name, decorator in made.items()}
-            for kind, made in _state(stored["__pydantic_decorators__"]).items()
-            if type(made) is dict
+            kind: {name: decorator.info for name, decorator in table.items()}
+            for kind, table in _state(stored["__pydantic_decorators__"]).items()
+            if type(table) is dict
         }
     return content
 
 
 def _state(value: object) -> dict[str, Any]:
     state = state_of(layout_of(type(value)), value)
-    return {name: held for name, held in state.items() if type(name) is str}
+    return {name: value for name, value in state.items() if type(name) is str}
 
 
-def _said_of_field(field: Any) -> dict[str, object]:
-    """What was said of a pydantic field, less its annotation, which counts by name."""
-    said = getattr(field, "_attributes_set", {})
-    return {name: value for name, value in said.items() if name != "annotation"}
+def _field_arguments(field: Any) -> dict[str, object]:
+    """The arguments of a pydantic field, without its annotation, which counts by name."""
+    arguments = getattr(field, "_attributes_set", {})
+    return {name: value for name, value in arguments.items() if name != "annotation"}
 
 
-def _is_generated(held: object) -> bool:
-    if held is None:
+def _is_generated(attribute: object) -> bool:
+    if attribute is None:
         return True
-    inner = getattr(held, "__wrapped__", held) if type(held) is types.FunctionType else held
+    inner = (
+        getattr(attribute, "__wrapped__", attribute)
+        if type(attribute) is types.FunctionType
+        else attribute
+    )
     return type(inner) is types.FunctionType and inner.__code__.co_qualname.startswith(
         "__create_fn__."
     )
 
 
-def _is_hash_of_attrs(held: object) -> bool:
-    return type(held) is types.FunctionType and held.__code__.co_filename.startswith(
+def _is_hash_of_attrs(attribute: object) -> bool:
+    return type(attribute) is types.FunctionType and attribute.__code__.co_filename.startswith(
         "<attrs generated"
     )
 
 
-def _is_enums_own(name: str, held: object) -> bool:
-    """Whether a method was put into the class by enum rather than by its author."""
-    inner = held.__func__ if type(held) is staticmethod else held
+def _is_enums_own(name: str, attribute: object) -> bool:
+    """Whether enum has added a method to the class, not its author."""
+    inner = attribute.__func__ if type(attribute) is staticmethod else attribute
     if type(inner) is types.FunctionType:
         return inner.__globals__.get("__name__") == "enum"
     return name == "__new_member__"
@@ -239,28 +242,28 @@ def _dataclass_field(field: Any) -> tuple[object, ...]:
 
 
 def _value_of(stored: dict[str, Any]) -> object:
-    """The value of a member; a bare object() is a sentinel, for which the name is enough."""
+    """The value of a member; for a bare object(), a sentinel, the name is enough."""
     value = stored.get("_value_")
     return None if type(value) is object else value
 
 
-def _beside(cls: type, stored: dict[str, Any]) -> dict[str, Any]:
-    """What was set on a member."""
-    beside = {name: held for name, held in stored.items() if name not in _MEMBER_BOOKKEEPING}
-    if beside:  # rare; finding out what is hidden takes a hundred times as long as the rest
+def _member_attributes(cls: type, stored: dict[str, Any]) -> dict[str, Any]:
+    """The attributes that were set on a member."""
+    attributes = {name: value for name, value in stored.items() if name not in _MEMBER_BOOKKEEPING}
+    if attributes:  # rare; finding out what is hidden takes a hundred times as long as the rest
         hidden = layout_of(cls).hidden
-        beside = {name: held for name, held in beside.items() if name not in hidden}
-    return beside
+        attributes = {name: value for name, value in attributes.items() if name not in hidden}
+    return attributes
 
 
 def _member(value: Any, context: RuleContext) -> Node:
-    """A member of an enum: class, name, value, and what was set on it beside."""
+    """A member of an enum: class, name, value, and attributes that were set on it."""
     cls = type(value)
     stored = instance_dict(value) or {}
-    beside = _beside(cls, stored)
+    attributes = _member_attributes(cls, stored)
     parts: dict[str, object] = {".name": stored.get("_name_"), ".value": _value_of(stored)}
-    if beside:
-        parts[".__dict__"] = dict_node(beside)
+    if attributes:
+        parts[".__dict__"] = dict_node(attributes)
     own_code = context.own_code(cls)
     if own_code is not None:
         parts[".__class__"] = own_code
@@ -291,12 +294,12 @@ def _module(value: types.ModuleType, context: RuleContext) -> Node:
     left_out = _MODULE_BOOKKEEPING - (
         {"__doc__"} if Introspection.DOCS in context.introspection else set()
     )
-    held = {key: reified(inner) for key, inner in stored.items() if key not in left_out}
-    parts = [known_module_name(name), type(value), dict_node(held)]
+    content = {key: reified(inner) for key, inner in stored.items() if key not in left_out}
+    parts = [known_module_name(name), type(value), dict_node(content)]
     if (
         Introspection.ORDER in context.introspection
     ):  # less modules, which are put there when they are loaded
-        parts.append([key for key, inner in held.items() if type(inner) is not types.ModuleType])
+        parts.append([key for key, inner in content.items() if type(inner) is not types.ModuleType])
     return Node(b"module", parts, ("", ".__class__", "", ".__dict__").__getitem__)
 
 

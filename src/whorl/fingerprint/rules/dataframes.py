@@ -1,21 +1,18 @@
-"""Tables, indices and columns of pandas: their labels, columns and what is said about them.
+"""Tables, indices and columns of pandas: their labels, columns and attributes.
 
-Nothing here imports pandas. What pandas keeps for itself does not count: numbers of its own, what
-it has worked out for earlier questions, and which columns lie beside each other in memory.
+Nothing here imports pandas. Internal data of pandas does not count: its own numbers, its caches,
+and which columns are neighbours in memory.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Any, Final
 
 from ..layout import layout_of, state_of
-from ..lookup import derives
 from ..refusal import Refused
 from ..tokens import Node, unlabelled
 from .reduction import reduced
-from .rule import Kind, RuleContext
+from .rule import Kind, RuleContext, derives_from
 
 __all__ = ["KINDS"]
 
@@ -26,76 +23,63 @@ _OWN: Final = frozenset(
         "_typ", "_metadata",
     )
 )  # fmt: skip
-"""Attributes that pickle is told of in another way, or that are mere caches."""
-
-
-def _is_of(*places: tuple[str, str]) -> Callable[[type], bool]:
-    """A test whether a class derives from one of these classes, given as module and name."""
-
-    def is_kind(cls: type) -> bool:
-        bases = (getattr(sys.modules.get(module), name, None) for module, name in places)
-        return any(base is not None and derives(cls, base) for base in bases)
-
-    return is_kind
+"""Attributes that are in the pickled state in another form, or that are caches."""
 
 
 def _part(value: Any, context: RuleContext) -> Node:
-    """An index, a column or the type of one: what it gives to pickle."""
+    """An index, a column or the type of one, by its pickled state."""
     return _node(value, _without_caches(reduced(value)), context)
 
 
-def _without_caches(given: object) -> object:
-    """What was given to pickle, less what was worked out for earlier questions."""
-    if type(given) is tuple:
-        return tuple(_without_caches(part) for part in given if not _is_cache(part))
-    if type(given) is dict:
-        return {name: held for name, held in given.items() if name != "_cache"}
-    return given
+def _without_caches(state: object) -> object:
+    """The pickled state without caches."""
+    if type(state) is tuple:
+        return tuple(_without_caches(part) for part in state if not _is_cache(part))
+    if type(state) is dict:
+        return {name: part for name, part in state.items() if name != "_cache"}
+    return state
 
 
-def _is_cache(given: object) -> bool:
-    """Whether a dictionary holds nothing but a cache, and would not be there without it."""
-    return type(given) is dict and [*given] == ["_cache"]
+def _is_cache(state: object) -> bool:
+    """Whether this is a dictionary with nothing but a cache in it."""
+    return type(state) is dict and [*state] == ["_cache"]
 
 
 def _table(value: Any, context: RuleContext) -> Node:
-    """A DataFrame or Series: what it gives to pickle, with its columns one by one."""
-    said = value.__getstate__()
+    """A DataFrame or Series by its pickled state, with its columns one by one."""
+    state = value.__getstate__()
     try:
-        manager = said.pop("_mgr")
-        columns = {place: held for block in manager.blocks for place, held in _columns(block)}
+        manager = state.pop("_mgr")
+        columns = {place: column for block in manager.blocks for place, column in _columns(block)}
         axes = list(manager.axes)
     except (AttributeError, KeyError, TypeError) as error:
-        raise Refused(
-            f"this pandas keeps its columns in a way that is not known ({error})"
-        ) from error
-    parts = (axes, [columns[place] for place in sorted(columns)], said)
+        raise Refused(f"the columns of this version of pandas cannot be read ({error})") from error
+    parts = (axes, [columns[place] for place in sorted(columns)], state)
     return _node(value, parts, context)
 
 
 def _columns(block: Any) -> list[tuple[int, object]]:
     """The columns of a block, each with its number."""
-    places, held = block.mgr_locs.as_array.tolist(), block.values
-    if held.ndim == 1:
-        return [(places[0], held)]
-    return list(zip(places, held, strict=True))
+    places, values = block.mgr_locs.as_array.tolist(), block.values
+    if values.ndim == 1:
+        return [(places[0], values)]
+    return list(zip(places, values, strict=True))
 
 
 def _node(value: object, content: object, context: RuleContext) -> Node:
-    """What a value holds, and what somebody has set on it beside."""
+    """The content of a value, and other attributes that are set on it."""
     state = state_of(layout_of(type(value), object, {}), value)
-    beside = {name: held for name, held in state.items() if name not in _OWN}
+    beside = {name: part for name, part in state.items() if name not in _OWN}
     return Node(b"pandas", (context.class_node(type(value)), content, beside), unlabelled)
 
 
 KINDS: Final[tuple[Kind, ...]] = (
     (
-        _is_of(
-            ("pandas", "Index"),
-            ("pandas.api.extensions", "ExtensionArray"),
-            ("pandas.api.extensions", "ExtensionDtype"),
+        lambda cls: (
+            derives_from(cls, "pandas", "Index")
+            or derives_from(cls, "pandas.api.extensions", "ExtensionArray", "ExtensionDtype")
         ),
         _part,
     ),
-    (_is_of(("pandas", "DataFrame"), ("pandas", "Series")), _table),
+    (lambda cls: derives_from(cls, "pandas", "DataFrame", "Series"), _table),
 )

@@ -19,7 +19,7 @@ __all__ = ["RULES"]
 
 
 def _alias(value: Any, context: RuleContext) -> Node:
-    """An alias by what it stores: attributes not found in it would be asked of its origin."""
+    """An alias by its stored attributes; attribute access would go on to its origin."""
     stored = instance_dict(value) or {}
     if derives(type(value), types.GenericAlias):
         origin, arguments, unpacked = (
@@ -43,7 +43,7 @@ def _alias(value: Any, context: RuleContext) -> Node:
     return Node(b"alias", parts, lambda i: f".__args__[{i - 3}]" if i > 2 else ".__origin__")
 
 
-_SAID_OF_VARIABLES: Final = (
+_VARIABLE_ATTRIBUTES: Final = (
     "__bound__",
     "__constraints__",
     "__covariant__",
@@ -54,8 +54,8 @@ _SAID_OF_VARIABLES: Final = (
 
 
 def _variable(value: Any, context: RuleContext) -> Node:
-    said = [getattr(value, name, None) for name in _SAID_OF_VARIABLES]
-    return Node(b"type variable", (type_name(type(value)), value.__name__, *said))
+    attributes = [getattr(value, name, None) for name in _VARIABLE_ATTRIBUTES]
+    return Node(b"type variable", (type_name(type(value)), value.__name__, *attributes))
 
 
 def _special(value: Any, context: RuleContext) -> Node:

@@ -1,8 +1,8 @@
-"""What belongs to a library counts by name and version; what was put into one by what it is.
+"""Code of libraries counts by name and version; what a program has put into one, by its content.
 
-Anybody can set an attribute of a module or class: `math.sqrt = mine`, `np.zork = 3`,
-`Fraction.go = method`. Whether something is the library's own is decided by the thing that is
-found, since nobody knows what the library had there.
+A program can set an attribute of a module or class: `math.sqrt = mine`, `np.zork = 3`,
+`Fraction.go = method`. Whether an attribute is the library's own is decided by its value, since the
+original is not known.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ __all__ = [
 ]  # fmt: skip
 
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset)
-_DEEP: Final = 8  # levels of data that are looked through
+_DEEP: Final = 8  # levels of data that are searched
 
 
 def named_node(home: Home, module: str, dotted: str) -> Node:
-    """A thing that is known by its name and the version of what it came with."""
+    """An object of a library, by its name and the version of the library."""
     version = () if module == "builtins" else (home.kind, home.name, home.version)
     return Node(b"named", (known_module_name(module), dotted, *version), unlabelled)
 
@@ -51,16 +51,16 @@ def named_node(home: Home, module: str, dotted: str) -> Node:
 def in_library(
     path: str, module: types.ModuleType, attributes: tuple[str, ...], context: RuleContext
 ) -> tuple[str, object]:
-    """An installed module, by its version; or what is read there if that is not the version's."""
+    """An installed module, by its version; or the value that is read if the program has set it."""
     place, name, holder, value = path, "", module, cast("object", module)
     for attribute in attributes:
         if type(value) is types.ModuleType:
             holder, name = value, attribute
             value = reified(module_vars(value).get(attribute, ABSENT))
         elif derives(type(value), type) and not is_users(value, context):
-            held = find(cast("type", value), attribute)
-            if is_leaf(type(held)) or is_users(held, context):
-                return f"{place}.{attribute}", held
+            member = find(cast("type", value), attribute)
+            if is_leaf(type(member)) or is_users(member, context):
+                return f"{place}.{attribute}", member
             break
         else:
             break
@@ -71,57 +71,57 @@ def in_library(
 
 
 def taken_from(
-    way: tuple[str, ...],
+    attributes: tuple[str, ...],
     path: str,
     module: types.ModuleType,
     names: tuple[str, ...],
     context: RuleContext,
 ) -> dict[str, object]:
-    """What may be taken from a module of a library, of what is not the version's: as above.
+    """Attributes of a module of a library that the program has set and the code may take.
 
-    `way` are the attributes that lead from `module`, which is at `path`, to that module.
+    `attributes` lead from `module`, which is at `path`, to that module.
 
-    Not numbers where a part of the library, or they, may not have been loaded yet: whether
-    they have must not make a difference.
+    Not numbers if they or a part of the library may not have been loaded yet: that must not make a
+    difference.
     """
     value: object = module
-    for attribute in way:
-        taken = module_vars(value).get(attribute) if type(value) is types.ModuleType else None
-        value = reified(taken)
+    for attribute in attributes:
+        if type(value) is not types.ModuleType:
+            return {}
+        value = reified(module_vars(value).get(attribute))
     if type(value) is not types.ModuleType:
         return {}
     stored = module_vars(value)
     home = _home(value, context)
     if home.kind == "user":
         return {}  # all of it counts
-    with_numbers = not way and "__getattr__" not in stored
-    held = {name: stored[name] for name in names if name in stored}
+    with_numbers = not attributes and "__getattr__" not in stored
+    present = {name: stored[name] for name in names if name in stored}
     counted = {
-        name: found if with_numbers and is_leaf(type(found)) else put(name, found, home, context)
-        for name, found in held.items()
-        if not _is_container(found)  # some of the names are those of other things
+        name: each if with_numbers and is_leaf(type(each)) else put(name, each, home, context)
+        for name, each in present.items()
+        if not _is_container(each)  # of some other object with the same attribute
     }
-    return {
-        ".".join((path, *way, name)): each for name, each in counted.items() if each is not ABSENT
-    }
+    place = ".".join((path, *attributes))
+    return {f"{place}.{name}": each for name, each in counted.items() if each is not ABSENT}
 
 
 def put_into(
     name: str, read: ImportRead, function: types.FunctionType, context: RuleContext
 ) -> dict[str, object]:
-    """What a function takes from a library that it imports and that is not the version's.
+    """Attributes that the program has set in a library, and that a function imports from it.
 
-    Not numbers: whether the module has been loaded by now must not make a difference.
+    Not numbers: whether the module has been loaded must not make a difference.
     """
     module = sys.modules.get(name)
     if type(module) is not types.ModuleType:
         return {}
     names = read.names or reads_of(function.__code__).attributes
-    held = {wanted: module_vars(module).get(wanted, ABSENT) for wanted in names}
+    taken = {wanted: module_vars(module).get(wanted, ABSENT) for wanted in names}
     home = _home(module, context)
     counted = {
         f"{name}.{wanted}": put(wanted, value, home, context)
-        for wanted, value in held.items()
+        for wanted, value in taken.items()
         if not _is_container(value)
     }
     return {place: each for place, each in counted.items() if each is not ABSENT}
@@ -131,11 +131,11 @@ def put_into(
 
 
 def put(name: str, value: object, home: Home, context: RuleContext) -> object:
-    """What counts of a thing that a library holds under a name; ABSENT if it is the version's.
+    """What counts of an attribute of a library; ABSENT if it is the library's own.
 
-    The version's are its modules, its functions and classes of that name, and objects of its own
-    classes. All else was put there: what is the user's and plain data count by what they are,
-    functions and classes of libraries by their own names.
+    Its own are modules, functions and classes of that name, and objects of its own classes. All
+    else was put there by a program: code of the user and plain data count by content, functions and
+    classes of libraries by their own names.
     """
     if is_users(value, context) or _is_plain(value, context):
         return value
@@ -163,21 +163,21 @@ def put(name: str, value: object, home: Home, context: RuleContext) -> object:
 
 
 def put_into_class(cls: type, context: RuleContext) -> dict[str, object]:
-    """The user's functions, classes and objects that were put into a library's class or a base."""
-    found: dict[str, object] = {}
+    """The user's functions, classes and objects in a library's class or one of its bases."""
+    patches: dict[str, object] = {}
     for base in mro(cls):
         if is_heap_class(base) and context.home(module_name(base)).kind != "user":
-            for name, held in class_vars(base).items():
-                if name in found or not is_users(held, context):
+            for name, attribute in class_vars(base).items():
+                if name in patches or not is_users(attribute, context):
                     continue
-                if not _is_made_for(base, held):
-                    found[name] = held
-    return found
+                if not _is_generated_for(base, attribute):
+                    patches[name] = attribute
+    return patches
 
 
-def _is_made_for(cls: type, held: object) -> bool:
-    """Whether a method was written by what made the class: attrs, or `namedtuple`."""
-    inner = _WRAPPED[type(held)](held) if type(held) in _WRAPPED else held
+def _is_generated_for(cls: type, method: object) -> bool:
+    """Whether a method was generated with the class, by attrs or `namedtuple`."""
+    inner = _WRAPPED[type(method)](method) if type(method) in _WRAPPED else method
     if type(inner) is not types.FunctionType:
         return False
     is_of_attrs = inner.__code__.co_filename.startswith("<attrs generated")
@@ -185,7 +185,7 @@ def _is_made_for(cls: type, held: object) -> bool:
 
 
 def is_users(value: object, context: RuleContext) -> bool:
-    """Whether a function, a class or an object is of the user's own, also inside of a wrapper."""
+    """Whether a function, class or object is the user's own, also inside of a wrapper."""
     cls = type(value)
     if cls is types.FunctionType:
         scope = cast("types.FunctionType", value).__globals__
@@ -195,7 +195,7 @@ def is_users(value: object, context: RuleContext) -> bool:
         return is_users(inner(value), context)
     if derives(cls, type):
         return context.home(module_name(cast("type", value))).kind == "user"
-    if qualname(cls) == "cython_function_or_method":  # whose class is nobody's
+    if qualname(cls) == "cython_function_or_method":  # whose class has no module
         return context.home(str(cast("Any", value).__module__)).kind == "user"
     return is_heap_class(cls) and context.home(module_name(cls)).kind == "user"
 
@@ -220,19 +220,19 @@ def _is_container(value: object) -> bool:
 
 
 def _is_plain(value: object, context: RuleContext, deep: int = _DEEP) -> bool:
-    """Whether something is data that anybody may have put there, and that can be written down.
+    """Whether a value is plain data, which a program may have put there.
 
     Objects of a library's own classes are not, unless they are values, such as arrays.
     """
     cls = type(value)
     if is_leaf(cls):
-        return deep < _DEEP  # by itself it is the caller's to decide
+        return deep < _DEEP  # alone, it is for the caller to decide
     if cls is functools.partial:
-        given = cast("functools.partial[object]", value)
-        parts: Iterable[object] = (*given.args, *given.keywords.values())
+        partial = cast("functools.partial[object]", value)
+        parts: Iterable[object] = (*partial.args, *partial.keywords.values())
     elif cls is dict:
-        held = cast("dict[object, object]", value)
-        parts = (*held, *held.values())
+        mapping = cast("dict[object, object]", value)
+        parts = (*mapping, *mapping.values())
     elif _is_container(value):
         parts = cast("Iterable[object]", value)
     else:
@@ -241,7 +241,7 @@ def _is_plain(value: object, context: RuleContext, deep: int = _DEEP) -> bool:
 
 
 def has_code_of_others(function: types.FunctionType) -> bool:
-    """Whether a library's function was given code of another file."""
+    """Whether the code of a library's function is from another file."""
     file = function.__globals__.get("__file__")
     written = function.__code__.co_filename
     return type(file) is str and written != file and not written.startswith("<")
@@ -252,7 +252,7 @@ def _home(module: types.ModuleType, context: RuleContext) -> Home:
 
 
 def unloaded_home(name: str, context: RuleContext) -> Home:
-    """Whose code a module is that has not been loaded, found without running any of it."""
+    """Whose code a module is that has not been loaded; none of it is run."""
     top = name.partition(".")[0]
     try:
         spec = importlib.util.find_spec(top)

@@ -1,4 +1,4 @@
-"""NumPy's masked arrays. Apart from other arrays: importing `numpy.ma` takes 15 ms."""
+"""NumPy's masked arrays, in a module of their own: importing `numpy.ma` takes 15 ms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _masked(value: Any, context: RuleContext) -> Node:
     data = np.ndarray.view(value, np.ndarray)
     mask = np.asarray(np.ma.getmaskarray(value))
     fill = stored.get("_fill_value")
-    if fill is None:  # not asked for yet: what asking would give
+    if fill is None:  # not used yet: the default
         fill = np.asarray(np.ma.default_fill_value(data.dtype), data.dtype)
     parts = (data, mask, fill, stored.get("_hardmask"))
     return Node(b"masked array", parts, lambda i: (".data", ".mask", ".fill_value", ".hardmask")[i])

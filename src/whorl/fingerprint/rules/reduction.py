@@ -1,8 +1,8 @@
-"""Objects of unknown extension classes, by what they give to pickle: the last resort.
+"""Objects of unknown extension classes, by their pickled state: the last resort.
 
-Used only where an instance has room for state that neither slots nor a dictionary show.
-What the class hands out for copying counts, and so do its dictionary and slots beside it:
-a reduction that forgets them does not make two objects the same.
+Used only if an instance has space for state that neither slots nor a dictionary show. The reduction
+counts, and so do dictionary and slots: a reduction that leaves them out does not make two objects
+the same.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def by_reduction(value: Any, context: RuleContext) -> Node:
 
 
 def reduced(value: object) -> object:
-    """What an object gives to pickle: a name, or parts."""
+    """The reduction of an object for pickle: a name, or parts."""
     cls: Any = type(value)
     try:
         own = copyreg.dispatch_table.get(cls)
@@ -50,7 +50,7 @@ def reduced(value: object) -> object:
     if type(reduced) is not tuple or not 2 <= len(reduced) <= 6:
         raise Refused("its __reduce_ex__ returns neither a name nor a tuple of two to six parts")
     parts = [list(part) if isinstance(part, Iterator) else part for part in reduced]
-    # Some hand out their dictionary once it is there, and it is there once it was looked at.
+    # Some include their dictionary once it exists, which the first access creates.
     if len(parts) > 2 and type(parts[2]) is dict and not parts[2]:
         parts[2] = None
     while len(parts) > 2 and parts[-1] is None:

@@ -22,7 +22,7 @@ from whorl.late import NamedTuple
 
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
-from ..dataflow import METHODS, SCOPE, Root, Step, Use, uses_of
+from ..dataflow import METHODS, SCOPE, Root, Use, UseStep, uses_of
 from ..lookup import (
     ABSENT,
     bound,
@@ -161,7 +161,7 @@ class _Resolver:
 
     # -- steps ----------------------------------------------------------------------------
 
-    def _step(self, place: _Place, step: Step) -> _Place:
+    def _step(self, place: _Place, step: UseStep) -> _Place:
         """Where a step leads; the same place if it leads nowhere."""
         name = self._name(step.name)
         if step.how == "call":
@@ -177,17 +177,17 @@ class _Resolver:
             return self._item(place, name)
         return self._method(place, str(step.by), name)
 
-    def _attributes(self, step: Step) -> tuple[Step, ...] | None:
+    def _attributes(self, step: UseStep) -> tuple[UseStep, ...] | None:
         """`getattr(value, "X")` as a step that is written `value.X`; None for other functions."""
         function, name = self._function(step.by), self._name(step.name)
         if function is builtins.vars:
-            return (Step("attribute", "__dict__"),)
+            return (UseStep("attribute", "__dict__"),)
         if name is None:
             return None
         if function is operator.attrgetter:
-            return tuple(Step("attribute", part) for part in name.split("."))
+            return tuple(UseStep("attribute", part) for part in name.split("."))
         is_getter = any(function is getter for getter in _getters())
-        return (Step("attribute", name),) if is_getter else None
+        return (UseStep("attribute", name),) if is_getter else None
 
     def _attribute(self, place: _Place, name: str) -> _Place:
         if isinstance(place, _LibraryPlace):
@@ -373,7 +373,7 @@ class References(_Resolver):
         if not (has_local_name and is_module) or self._shows_locals:
             self._count(place, into)
 
-    def _note_dead_end(self, place: _Place, steps: tuple[Step, ...]) -> None:
+    def _note_dead_end(self, place: _Place, steps: tuple[UseStep, ...]) -> None:
         """Note steps that lead nowhere from a place."""
         is_function = isinstance(place, _Object) and type(place.value) is types.FunctionType
         if not is_function and not isinstance(place, _LibraryPlace):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import _socket
 import io
 import mmap
-import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 from ..lookup import derives
 from ..refusal import Refused
-from .rule import Kind, Rule, RuleContext
+from .rule import Kind, Rule, RuleContext, derives_from
 
 __all__ = ["KINDS", "RULES"]
 
@@ -25,7 +24,7 @@ def _refuse(reason: str) -> Callable[[Any, RuleContext], NoReturn]:
     return rule
 
 
-_RUNNING: Final = _refuse("it is a computation under way, which cannot be looked into")
+_RUNNING: Final = _refuse("it is a running computation, whose state cannot be read")
 _WEAK: Final = _refuse("a weak reference may point to nothing a moment later")
 
 RULES: Final[dict[type, Rule]] = {
@@ -42,16 +41,6 @@ RULES: Final[dict[type, Rule]] = {
 }
 
 
-def _is_of(cls: type, module: str, name: str) -> bool:
-    """Whether the class derives from one of a module that may not have been loaded."""
-    found = getattr(sys.modules.get(module), name, None)
-    return found is not None and derives(cls, found)
-
-
-def _is_mock(cls: type) -> bool:
-    return _is_of(cls, "unittest.mock", "NonCallableMock")
-
-
 KINDS: Final[tuple[Kind, ...]] = (
     (
         lambda cls: (
@@ -64,23 +53,26 @@ KINDS: Final[tuple[Kind, ...]] = (
         _refuse("it is a connection to something outside the program"),
     ),
     (
-        lambda cls: _is_of(cls, "ctypes", "CDLL"),
+        lambda cls: derives_from(cls, "ctypes", "CDLL"),
         _refuse("it is a library loaded at some address of this process"),
     ),
     (
-        lambda cls: _is_of(cls, "weakref", "finalize"),
-        _refuse("what it does is kept outside of it"),
+        lambda cls: derives_from(cls, "weakref", "finalize"),
+        _refuse("what it does is stored outside of it"),
     ),
     (
-        lambda cls: _is_of(cls, "torch", "Tensor") or _is_of(cls, "torch", "UntypedStorage"),
+        lambda cls: derives_from(cls, "torch", "Tensor", "UntypedStorage"),
         _refuse("its content belongs to torch; an array of it (`tensor.numpy()`) has one"),
     ),
     (
         lambda cls: (
-            _is_of(cls, "concurrent.interpreters", "Interpreter")
-            or _is_of(cls, "concurrent.interpreters._queues", "Queue")
+            derives_from(cls, "concurrent.interpreters", "Interpreter")
+            or derives_from(cls, "concurrent.interpreters._queues", "Queue")
         ),
         _refuse("it is an interpreter, or leads to one, that runs beside this one"),
     ),
-    (_is_mock, _refuse("a mock makes up its attributes as they are asked for")),
+    (
+        lambda cls: derives_from(cls, "unittest.mock", "NonCallableMock"),
+        _refuse("a mock makes up its attributes as they are asked for"),
+    ),
 )

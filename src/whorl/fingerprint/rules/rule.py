@@ -15,7 +15,7 @@ from ..names import import_name, is_started, known_by_name, known_module_name
 from ..policy import Policy
 from ..tokens import Node, unlabelled
 
-__all__ = ["Kind", "Rule", "RuleContext"]
+__all__ = ["Kind", "Rule", "RuleContext", "derives_from"]
 
 
 class RuleContext(abc.ABC):
@@ -93,6 +93,12 @@ class RuleContext(abc.ABC):
 
     def _home(self, module: str, file: object) -> Home:
         return self.policy.boundary.home(module, file if type(file) is str else None)
+
+
+def derives_from(cls: type, module: str, *names: str) -> bool:
+    """Whether a class derives from one of these of a module, which may not have been loaded."""
+    bases = (getattr(sys.modules.get(module), name, None) for name in names)
+    return any(base is not None and derives(cls, base) for base in bases)
 
 
 Rule = Callable[[Any, RuleContext], Node]

@@ -93,10 +93,10 @@ def _logger(value: logging.Logger, context: RuleContext) -> Node:
 
 
 def _reduced_arguments(value: Any, context: RuleContext) -> Node:
-    """operator's getters and callers: what they were made with."""
-    made_by, arguments, *_ = value.__reduce__()
+    """operator's getters and callers, by the arguments of their constructors."""
+    constructor, arguments, *_ = value.__reduce__()
     # methodcaller with keywords reduces to a partial, which has the name and the keywords
-    first, keywords = getattr(made_by, "args", ()), getattr(made_by, "keywords", {})
+    first, keywords = getattr(constructor, "args", ()), getattr(constructor, "keywords", {})
     return Node(qualname(type(value)).encode(), ((*first, *arguments), keywords))
 
 
