@@ -29,7 +29,7 @@ def total(x, n: int):
     return s
 """
 WARM = """
-    whorl whorl.frames whorl.late whorl.lazy whorl.locks whorl.settings whorl.version
+    whorl whorl.frames whorl.fast_dataclasses whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
     whorl.errors whorl.fingerprint whorl.fingerprint.bytecode
     whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.lookup

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from whorl.late import dataclass, field
+from whorl.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.lazy import logger
 from whorl.reads import Path, Plain, Seen, Trace, World
 from whorl.reads.fact_words import contrast

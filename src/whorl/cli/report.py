@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from whorl.late import replace
+from whorl.fast_dataclasses import replace
 from whorl.store import DirectoryStore, Totals
 from whorl.store.catalogue import Listed, catalogue
 from whorl.store.journal import Change, Journal, Miss

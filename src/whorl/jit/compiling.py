@@ -16,9 +16,9 @@ from whorl.calls.events import emit, watches
 from whorl.calls.explanation import changes_between
 from whorl.calls.miss_entry import kernel_miss
 from whorl.errors import CompilerFailed, UnsupportedRead
+from whorl.fast_dataclasses import replace
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import class_label
-from whorl.late import replace
 from whorl.lazy import logger
 from whorl.reads import Inputs, Recorder
 from whorl.reads.fact_words import words

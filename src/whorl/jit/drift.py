@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from whorl.calls.explanation import Change, Explanation, changes_since
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.reads import World
 
 from .specialization import Specialization

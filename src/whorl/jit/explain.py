@@ -9,8 +9,8 @@ from typing import Final
 from whorl.artifacts import Artifact, Part
 from whorl.calls.explanation import Change, Explanation, changed_parts, changes_since
 from whorl.calls.miss_entry import ANOTHER, ARCHITECTURE, EDITED, FIRST_COMPILE, FOLLOWED
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass
 from whorl.reads import Plain, Trace, World
 from whorl.store import Store
 

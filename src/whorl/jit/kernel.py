@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from whorl.calls.events import audits, emit, listeners
 from whorl.calls.sources import StoredSources
 from whorl.errors import CompilerFailed, KernelError, RequiredHit
+from whorl.fast_dataclasses import replace
 from whorl.fingerprint.lookup import uncounted
 from whorl.frames import show_users_frames
-from whorl.late import replace
-from whorl.lazy import room
+from whorl.lazy import lazy_module
 from whorl.locks import ForkSafeLock
 from whorl.reads.world import Declared
 from whorl.settings import Settings, on_change
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from . import compiling, explain_call
 else:  # what a process that finds everything has no need of
-    compiling = room("whorl.jit.compiling", globals())
-    explain_call = room("whorl.jit.explain_call", globals())
+    compiling = lazy_module("whorl.jit.compiling", globals())
+    explain_call = lazy_module("whorl.jit.explain_call", globals())
 
 __all__ = ["Kernel", "obtain"]
 

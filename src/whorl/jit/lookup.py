@@ -21,12 +21,12 @@ from whorl.artifacts.record import shape_of, shape_plain
 from whorl.calls.binding import Binding
 from whorl.calls.events import emit, listeners
 from whorl.calls.sources import StoredSources
+from whorl.fast_dataclasses import NamedTuple, make
 from whorl.fingerprint.definition import Definition, Text, definition_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
-from whorl.late import NamedTuple, make
-from whorl.lazy import room
+from whorl.lazy import lazy_module
 from whorl.reads.first_replay import first_facts
 from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from . import compiler_code
 else:
-    compiler_code = room("whorl.jit.compiler_code", globals())  # whorl's own need none
+    compiler_code = lazy_module("whorl.jit.compiler_code", globals())  # whorl's own need none
 
 __all__ = ["Lookup", "Request", "Setup", "Start"]
 

@@ -13,8 +13,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from whorl.fast_dataclasses import NamedTuple
 from whorl.fingerprint.bytecode import nested_codes, once_per_code
-from whorl.late import NamedTuple
 from whorl.lazy import importing
 
 __all__ = ["AMBIENT_CLASSES", "Ambient", "ambient_of"]

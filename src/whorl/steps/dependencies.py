@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 from whorl.artifacts import Part
 from whorl.errors import UnsupportedFunction
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
 from whorl.fingerprint.bytecode import reads_of, strings_in
 from whorl.fingerprint.dataflow import SCOPE
@@ -36,7 +37,6 @@ from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, survey_
 from whorl.fingerprint.tokens import Node, marshalled, unlabelled
 from whorl.fingerprint.value_graph import Graph
 from whorl.fingerprint.watch import Check, Place
-from whorl.late import dataclass
 
 from .ambient import ambient_of
 from .callees import callees

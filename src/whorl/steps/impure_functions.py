@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 __all__ = [
     "ANYWHERE",

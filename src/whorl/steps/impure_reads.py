@@ -21,6 +21,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.bytecode import (
     Call,
     GlobalRead,
@@ -44,7 +45,6 @@ from whorl.fingerprint.lookup import (
     reified,
 )
 from whorl.fingerprint.watch import function_scope
-from whorl.late import dataclass
 
 from .impure_functions import (
     ANYWHERE,

@@ -17,12 +17,12 @@ from whorl.artifacts import Part
 from whorl.calls.explanation import Change, changed_parts
 from whorl.calls.sources import StoredSources
 from whorl.errors import Drifted, UnsupportedValue
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.lookup import class_name, module_name
 from whorl.fingerprint.refusal import DEFAULT_REMEDY
 from whorl.fingerprint.tokens import marshalled
-from whorl.late import dataclass
 
 from .arguments import Arguments
 from .declared_inputs import DeclaredInputs

@@ -40,9 +40,9 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, Final, Protocol, runtime_checkable
 
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.lookup import module_name, qualname
 from whorl.fingerprint.names import is_started, known_module_name
-from whorl.late import dataclass
 
 from .plain_reader import CannotRestore, PlainReader
 from .plain_writer import NotPlainData, PlainWriter

@@ -17,9 +17,9 @@ from itertools import islice
 from typing import Any, Final
 
 from whorl.artifacts import Damaged, Entry, Label, Part
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
-from whorl.late import dataclass
 from whorl.store import Cache, DirectoryStore, Ending, Found, Stored, default_cache
 from whorl.store.outcome import check_key
 
