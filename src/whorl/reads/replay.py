@@ -21,6 +21,7 @@ from .value_fact import (
     ABSENT_FACT,
     NotRecorded,
     OnlyHere,
+    exact,
     hashable,
     is_constant,
     refused,
@@ -93,9 +94,9 @@ def add_live(facts: list[Any], read: Read, fact: Any) -> None:
 def fact_pair(read: Read, world: World, by_identity: bool) -> Pair:
     """The fact of a read in both spellings, of the same moment."""
     path = read.path
-    if path.root == "env":
+    if path.root == "env" and read.aspect is Aspect.VALUE:
         raw, text = variable_now(path.name, world.environment.get(path.name))
-        return Pair(raw, durable(read.aspect, text))
+        return Pair(raw, exact(text))
     before = _without_value(read, world)
     if before is not _BY_VALUE:
         fact = _durable(read, world, by_identity)
