@@ -19,7 +19,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
 from whorl.reads.replay import facts_now
 from whorl.reads.trace import Shape
-from whorl.reads.value_fact import NotRecorded, is_only_here
+from whorl.reads.value_fact import is_only_here
 from whorl.store import Found
 
 from .drift import Drift, drift_of
@@ -124,7 +124,7 @@ def _keys(lookup: Lookup, request: Request, *, in_memory: bool = False) -> Itera
         try:
             shape = rows if type(rows) is Shape else shape_of(rows)
             facts = facts_now(shape, request.world)
-        except (ValueError, TypeError, LookupError, AttributeError, NotRecorded):
+        except (ValueError, TypeError, LookupError, AttributeError):
             continue  # a hint that makes no sense
         if not is_only_here(facts):
             yield artifact_key(request.program, request.target, name, facts)

@@ -30,7 +30,6 @@ from whorl.lazy import lazy_module
 from whorl.reads.first_replay import first_facts
 from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
-from whorl.reads.value_fact import NotRecorded
 from whorl.reads.world import Declared, Variables, World, own_module, place_of
 from whorl.store import Cache, Found, default_cache
 
@@ -287,7 +286,7 @@ class Lookup:
             try:
                 shape = rows if type(rows) is Shape else shape_of(rows)
                 facts = first_facts(shape, request.world)
-            except (ValueError, TypeError, LookupError, AttributeError, NotRecorded):
+            except (ValueError, TypeError, LookupError, AttributeError):
                 continue  # a hint that makes no sense
             if facts.is_only_here:
                 continue
