@@ -109,7 +109,7 @@ assert options is sys.modules["whorl.options"]
     assert done.stdout.strip() == "module 'whorl.options' has no attribute 'nothing_like_it'"
 
 
-def users_of_lazy_modules() -> list[tuple[str, ast.Module]]:
+def lazy_users() -> list[tuple[str, ast.Module]]:
     trees = {path: ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
     return [
         (".".join(("whorl", *path.relative_to(SOURCE).with_suffix("").parts)), tree)
@@ -118,9 +118,7 @@ def users_of_lazy_modules() -> list[tuple[str, ast.Module]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("module", "tree"), users_of_lazy_modules(), ids=[name for name, _ in users_of_lazy_modules()]
-)
+@pytest.mark.parametrize(("module", "tree"), lazy_users(), ids=[name for name, _ in lazy_users()])
 def test_a_lazy_module_is_the_module_that_type_checkers_see(module: str, tree: ast.Module) -> None:
     (block,) = [
         node

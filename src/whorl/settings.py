@@ -434,7 +434,7 @@ def on_change(listener: Callable[[Settings, Settings], None]) -> None:
 def _apply(settings: Settings) -> None:
     if settings.log.origin != _DEFAULT:
         _has_set_level[:] = [True]
-        log_level.tell(settings.log.value)
+        log_level.set_level(settings.log.value)
     elif _has_set_level:  # by default the program's own levels are its own
         _has_set_level.clear()
         log_level.restore()
