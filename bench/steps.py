@@ -106,7 +106,7 @@ def forgetful(hit: Any) -> Callable[..., object]:
     """A hit that finds nothing in memory, as the first of a process."""
 
     def call(*args: object) -> object:
-        hit._results.begin_again()
+        hit._results.reset()
         return hit(*args)
 
     return call

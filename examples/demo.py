@@ -17,8 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from whorl.jit.events import Event, Happened
-from whorl.jit.listening import listeners
+from whorl.calls.events import Event, Happened, listeners
 from whorl.launch.runtime import find_runtime
 
 STEPS = 1400

@@ -94,8 +94,8 @@ def test_modules_are_attributes_without_being_imported_by_name() -> None:
 def test_a_room_is_imported_when_something_of_it_is_used() -> None:
     program = """
 import sys
-from whorl.lazy import room
-options = room("whorl.options", globals())
+from whorl.lazy import lazy_module
+options = lazy_module("whorl.options", globals())
 assert "whorl.options" not in sys.modules
 try:
     options.nothing_like_it
@@ -109,19 +109,21 @@ assert options is sys.modules["whorl.options"]
     assert done.stdout.strip() == "module 'whorl.options' has no attribute 'nothing_like_it'"
 
 
-def rooms() -> list[tuple[str, ast.Module]]:
+def lazy_users() -> list[tuple[str, ast.Module]]:
     trees = {path: ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
     return [
         (".".join(("whorl", *path.relative_to(SOURCE).with_suffix("").parts)), tree)
         for path, tree in trees.items()
-        if path.name != "lazy.py" and "= room(" in path.read_text()
+        if path.name != "lazy.py" and "= lazy_module(" in path.read_text()
     ]
 
 
-@pytest.mark.parametrize(("module", "tree"), rooms(), ids=[name for name, _ in rooms()])
-def test_a_room_is_the_module_that_type_checkers_see(module: str, tree: ast.Module) -> None:
+@pytest.mark.parametrize(("module", "tree"), lazy_users(), ids=[name for name, _ in lazy_users()])
+def test_a_lazy_module_is_the_module_that_type_checkers_see(module: str, tree: ast.Module) -> None:
     (block,) = [
-        node for node in tree.body if isinstance(node, ast.If) and "room(" in ast.unparse(node)
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and "lazy_module(" in ast.unparse(node)
     ]
     seen = {
         alias.asname or alias.name: f"{importlib.util.resolve_name(place, package)}.{alias.name}"

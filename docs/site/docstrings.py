@@ -1,7 +1,7 @@
 """An extension of griffe that converts the docstrings of whorl to Markdown.
 
 griffe reads the sources for mkdocstrings. The extension puts doctests into code blocks, and gives
-classes that are decorated with `whorl.late.dataclass` a signature with their fields.
+classes that are decorated with `whorl.fast_dataclasses.dataclass` a signature with their fields.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _give_signatures(module: griffe.Module) -> None:
 
 def _is_late(cls: griffe.Class) -> bool:
     return any(
-        decorator.callable_path in ("whorl.late.dataclass", "dataclasses.dataclass")
+        decorator.callable_path in ("whorl.fast_dataclasses.dataclass", "dataclasses.dataclass")
         for decorator in cls.decorators
     )
 

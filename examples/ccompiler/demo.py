@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 import whorl
-from whorl.jit.events import Event, Happened
-from whorl.jit.listening import listeners
+from whorl.calls.events import Event, Happened, listeners
 
 from .ccompiler import CCompiler
 

@@ -1,4 +1,4 @@
-"""Names and the modules that make them -> attributes of a package, imported when first asked for.
+"""Imports modules when they are first used, and never half way in a forked child.
 
 `import whorl` is in front of every program that uses it, most of which need a few of its names. A
 package says where its names are made, and the modules behind them wait until a name is asked for:
@@ -123,9 +123,9 @@ class _Front(ModuleType):
 
 
 class _Logger:
-    """A logger that is looked up when there is something to say.
+    """A logger that is looked up when there is a message.
 
-    Where no more files can be opened, nor that of `logging`, there is nobody to say it to.
+    If `logging` cannot be imported, because no more files can be opened, messages are dropped.
     """
 
     __slots__ = ("_name",)
@@ -137,12 +137,12 @@ class _Logger:
         try:
             logging = load("logging")
         except (ImportError, OSError):
-            return _unsaid
+            return _discard
         return getattr(logging.getLogger(self._name), attribute)
 
 
-def _unsaid(*words: object, **options: object) -> None:
-    """What a logger does with which nothing can be said."""
+def _discard(*words: object, **options: object) -> None:
+    """In place of a logging method where `logging` cannot be imported."""
 
 
 def logger(name: str) -> logging.Logger:
@@ -154,8 +154,8 @@ def logger(name: str) -> logging.Logger:
     return cast("logging.Logger", _Logger(name))
 
 
-class _Room:
-    """Stands for a module until something of it is asked for."""
+class _LazyModule:
+    """Stands for a module until one of its attributes is used."""
 
     __slots__ = ("_name", "_owner")
 
@@ -171,20 +171,20 @@ class _Room:
         return getattr(module, attribute)
 
 
-def room(module: str, owner: dict[str, Any]) -> Any:
+def lazy_module(module: str, owner: dict[str, Any]) -> Any:
     """A module that is not imported until something of it is used; then it takes its own place.
 
         if TYPE_CHECKING:  # what type checkers and people read
             from . import totals
         else:
-            totals = room("whorl.store.totals", globals())
+            totals = lazy_module("whorl.store.totals", globals())
 
     >>> names = {}
-    >>> names["errors"] = room("whorl.errors", names)
+    >>> names["errors"] = lazy_module("whorl.errors", names)
     >>> names["errors"].BadSetting.__name__, names["errors"].__name__
     ('BadSetting', 'whorl.errors')
     """
-    return _Room(module, owner)
+    return _LazyModule(module, owner)
 
 
 def load(module: str) -> ModuleType:
@@ -202,8 +202,9 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose names are made in its modules.
 
-    `names` has the names of each module, by the module's name within the package. The modules are
-    attributes too, those without names for the package as well.
+    `names` has the names of each module, by the module's name within the package, or by its whole
+    name if it is in another. The modules are attributes too, those without names for the package as
+    well.
 
     >>> import whorl.store
     >>> "Found" in dir(whorl.store), whorl.store.Found.__module__
@@ -218,7 +219,9 @@ def attach(
 
     def __getattr__(name: str) -> Any:
         if name in modules:
-            value = getattr(load(f"{package}.{modules[name]}"), name)
+            module = modules[name]
+            place = module if module.startswith("whorl.") else f"{package}.{module}"
+            value = getattr(load(place), name)
         elif name in names:
             value = load(f"{package}.{name}")
         else:

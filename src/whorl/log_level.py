@@ -1,30 +1,30 @@
-"""A level in, whorl's loggers told it out; and their levels of before."""
+"""Sets the level of whorl's loggers, and restores the one that they had before."""
 
 from __future__ import annotations
 
 import logging
 from typing import Final
 
-__all__ = ["restore", "tell"]
+__all__ = ["restore", "set_level"]
 
-_levels_before: Final[dict[str, int]] = {}  # of the loggers that were told their level here
+_levels_before: Final[dict[str, int]] = {}  # of the loggers whose level was set here
 
 
 def restore() -> None:
-    """Let the loggers have the levels again that they had before they were told any."""
+    """Give the loggers the levels back that they had before the first `set_level`."""
     for name, level in _levels_before.items():
         logging.getLogger(name).setLevel(level)
     _levels_before.clear()
 
 
-def tell(level: str) -> None:
-    """Have whorl's loggers say what belongs to a level, on the screen if nobody else shows it."""
+def set_level(level: str) -> None:
+    """Set the level; add a handler for the terminal if the program has none."""
     logger = logging.getLogger("whorl")
     for name in ("whorl", "whorl.why"):
         _levels_before.setdefault(name, logging.getLogger(name).level)
     levels = {"off": logging.CRITICAL + 1, "why": logging.WARNING}
     logger.setLevel(levels.get(level) or level.upper())
-    # Why something was compiled is said by a logger of its own.
+    # Reasons for compiles have a logger of their own.
     logging.getLogger("whorl.why").setLevel(logging.INFO if level == "why" else logging.NOTSET)
     if (
         level in ("why", "info", "debug")
@@ -33,5 +33,5 @@ def tell(level: str) -> None:
     ):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("whorl: %(message)s"))
-        handler.addFilter(lambda record: not logging.getLogger().handlers)  # they say it by now
+        handler.addFilter(lambda record: not logging.getLogger().handlers)  # these show it by now
         logger.addHandler(handler)

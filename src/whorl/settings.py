@@ -28,9 +28,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
-from whorl.late import NamedTuple, make
-from whorl.lazy import importing, room
-from whorl.locks import RLock
+from whorl.fast_dataclasses import NamedTuple, make
+from whorl.lazy import importing, lazy_module
+from whorl.locks import ForkSafeLock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from .errors import BadSetting
 else:  # what a process without settings of its own has no need of
-    log_level = room("whorl.log_level", globals())
-    values = room("whorl.options", globals())
+    log_level = lazy_module("whorl.log_level", globals())
+    values = lazy_module("whorl.options", globals())
 
 __all__ = [
     "Setting",
@@ -321,12 +321,12 @@ def variables() -> tuple[str, ...]:
 
 # -- the settings of this process -------------------------------------------------------
 
-_lock = RLock()  # held for moments
+_lock: Final = ForkSafeLock()  # held for moments
 _current: Settings | None = None
 _prepared: tuple[list[bytes | None], Settings] | None = None  # and what they were made of
 _applied: list[Settings] = []  # the last that were, also when they are to be read again
 _listeners: list[Callable[[Settings, Settings], None]] = []
-_told: list[bool] = []  # whether whorl's loggers were told a level
+_has_set_level: list[bool] = []  # whether whorl's loggers have a level from the settings
 
 
 def current() -> Settings:
@@ -433,21 +433,12 @@ def on_change(listener: Callable[[Settings, Settings], None]) -> None:
 
 def _apply(settings: Settings) -> None:
     if settings.log.origin != _DEFAULT:
-        _told[:] = [True]
-        log_level.tell(settings.log.value)
-    elif _told:  # by default the program's own levels are its own
-        _told.clear()
+        _has_set_level[:] = [True]
+        log_level.set_level(settings.log.value)
+    elif _has_set_level:  # by default the program's own levels are its own
+        _has_set_level.clear()
         log_level.restore()
     before, _applied[:] = _applied[:], [settings]
     for earlier in before:
         for listener in _listeners:
             listener(earlier, settings)
-
-
-def _after_fork() -> None:
-    global _lock  # noqa: PLW0603  # a thread that is not in the child may hold the old one
-    _lock = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.running import Run, artifact_of
 from whorl.store import DirectoryStore, Statistics
-from whorl.store.journal import Difference, Journal, Miss
+from whorl.store.journal import Change, Journal, Miss
 
 HOSTILE = "m.</script><script>document.title='broken'</script><img src=x onerror=alert(1)>&amp;"
 
@@ -32,7 +32,7 @@ def page(run: Run, store: DirectoryStore, tmp_path: Path) -> Path:
     statistics.hit(10, 2.5, "solver.step")
     statistics.made(HOSTILE, 0.5, "first compile")
     statistics.flush()
-    difference = Difference("global:solver.SCALE", "2.0", "3.0", f"solver.py:7: `{HOSTILE}`")
+    difference = Change("global:solver.SCALE", "2.0", "3.0", f"solver.py:7: `{HOSTILE}`")
     Journal(store.root).note(Miss("solver.step", "a read differs", "1 of its reads", (difference,)))
     ran = run("report", "-o", tmp_path / "report.html")
     assert ran.code == 0

@@ -6,7 +6,7 @@ import time
 
 from tests.cli.running import Run
 from whorl.store import DirectoryStore
-from whorl.store.journal import Difference, Journal, Miss
+from whorl.store.journal import Change, Journal, Miss
 
 
 def noted(store: DirectoryStore, *misses: Miss) -> Journal:
@@ -20,7 +20,7 @@ def noted(store: DirectoryStore, *misses: Miss) -> Journal:
 def test_misses_are_told_with_what_differed_and_where_it_was_read(
     run: Run, store: DirectoryStore
 ) -> None:
-    difference = Difference("global:solver.SCALE", "2.0", "3.0", "solver.py:7: `x * SCALE`")
+    difference = Change("global:solver.SCALE", "2.0", "3.0", "solver.py:7: `x * SCALE`")
     noted(
         store,
         Miss("solver.step", "first compile", "first compile", seconds=0.5, key="ab" * 16),
@@ -31,7 +31,9 @@ def test_misses_are_told_with_what_differed_and_where_it_was_read(
     assert "  global:solver.SCALE: 2.0 -> 3.0\n    read at solver.py:7: `x * SCALE`\n" in text
     rows = run("why", "--json").json
     assert [row["cause"] for row in rows] == ["first compile", "a read differs"]
-    assert rows[1]["differences"] == [difference._asdict()]
+    assert rows[1]["differences"] == [
+        dict(zip(("path", "old", "new", "line"), difference, strict=False))
+    ]
 
 
 def test_misses_are_narrowed_by_program_age_cause_and_number(
@@ -63,7 +65,7 @@ def test_no_miss_is_said_and_is_no_error(run: Run, store: DirectoryStore) -> Non
 
 
 def test_hostile_texts_are_shown_and_not_obeyed(run: Run, store: DirectoryStore) -> None:
-    miss = Miss("[red]f\x1b]0;x\x07", "c", "r\x9b31m", (Difference("p\n", "\r", "[bold]", "l"),))
+    miss = Miss("[red]f\x1b]0;x\x07", "c", "r\x9b31m", (Change("p\n", "\r", "[bold]", "l"),))
     noted(store, miss)
     text = run("why").out
     assert "[red]f\\x1b]0;x\\x07" in text

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.jit.compilers import Make, as_in_a_new_process, compiles
+from whorl.calls.binding import Binding
 from whorl.jit import kernel_lookup as module
-from whorl.jit.binding import Binding
 from whorl.reads import Inputs
 
 

@@ -14,8 +14,8 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking, Make, program_kernel
 from whorl import testing
+from whorl.calls.events import Happened
 from whorl.jit.choices import OnDrift
-from whorl.jit.events import Happened
 from whorl.jit.target import Target
 from whorl.reads import Inputs
 from whorl.store import Cache, MemoryStore

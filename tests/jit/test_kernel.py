@@ -23,9 +23,9 @@ import pytest
 
 import whorl
 from tests.jit.compilers import Looking, Make, Thing, compiles
+from whorl.calls.sources import StoredSources
 from whorl.fingerprint.digest import StableDigest
 from whorl.jit.kernel import Kernel
-from whorl.jit.sources import StoredSources
 from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs
 from whorl.store import Cache, MemoryStore
@@ -702,8 +702,7 @@ def test_a_toolchain_that_depends_on_the_environment_is_asked_again(
 def test_what_changes_while_an_artifact_is_stored_is_noticed_by_the_next_call(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from whorl.jit.events import Event, Happened
-    from whorl.jit.listening import listeners
+    from whorl.calls.events import Event, Happened, listeners
 
     for moment in (Happened.STORED, Happened.FOUND, Happened.COMPILED):
         monkeypatch.setattr(sys.modules[__name__], "SCALE", 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.jit.compilers import Make, Thing
 from whorl import testing
-from whorl.jit.events import Happened
+from whorl.calls.events import Happened
 
 
 def test_a_function_whose_code_was_read_is_not_kept_alive(make: Make) -> None:

@@ -10,8 +10,8 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking, Make, compiles
 from whorl import settings
+from whorl.calls.explanation import COMPARED
 from whorl.jit import explain_call
-from whorl.jit.missed import COMPARED
 from whorl.store import Cache, DirectoryStore, MemoryStore, Totals
 from whorl.store.journal import Journal, Miss
 

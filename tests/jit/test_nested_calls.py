@@ -12,9 +12,8 @@ from typing import Any
 
 import whorl
 from tests.jit.compilers import Look, Looking, Make, Thing, compiles, empty
-from whorl.jit.events import Event, Happened
+from whorl.calls.events import Event, Happened, listeners
 from whorl.jit.kernel import Kernel
-from whorl.jit.listening import listeners
 from whorl.reads import Inputs
 from whorl.store import Cache, MemoryStore, NullStore
 

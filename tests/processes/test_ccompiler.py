@@ -51,7 +51,7 @@ def saxpy(n, a, x, y):
 CALL: Final = """
 import json, sys
 import numpy as np
-from whorl.jit.listening import listeners
+from whorl.calls.events import listeners
 import kernels
 
 job = json.loads(sys.argv[1])

@@ -17,7 +17,7 @@ import whorl.testing
 from tests.properties.specs import Spec, build, changes, specs
 from whorl.artifacts import Entry, Label
 from whorl.fingerprint.digest import StableDigest
-from whorl.steps.values import NotRestored, decoded, encoded
+from whorl.steps.result_format import CannotRestore, decode_result, encode_result
 
 KEY = StableDigest("0" * 32)
 
@@ -25,10 +25,10 @@ KEY = StableDigest("0" * 32)
 @given(specs(), st.integers(0, 2**32))
 def test_a_result_comes_back_from_an_entry_as_it_was(spec: Spec, seed: int) -> None:
     value = build(spec, random.Random(seed))
-    written = encoded(value)
+    written = encode_result(value)
     made = Entry.made(Label("result", KEY), written.payloads, written.record)
     entry = Entry.checked(made.data, KEY)
-    back = decoded(entry.record, entry.payload, {})
+    back = decode_result(entry.record, entry.payload, {})
     assert type(back) is type(value)
     assert whorl.fingerprint(back) == whorl.fingerprint(value)
 
@@ -48,8 +48,8 @@ def test_whatever_an_entry_holds_is_read_or_refused(
     written: object, constant: bool, data: bytes
 ) -> None:
     record = json.loads(json.dumps(["plain", written, constant]))
-    with suppress(NotRestored):
-        decoded(record, lambda name: memoryview(data), {})
+    with suppress(CannotRestore):
+        decode_result(record, lambda name: memoryview(data), {})
 
 
 # -- what is read changes, again and again ----------------------------------------------------

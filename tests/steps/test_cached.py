@@ -633,7 +633,7 @@ def test_generators_are_refused_when_they_are_decorated() -> None:
         ({"exclude": ["z"]}, "'z', which is no parameter of .*; it has x"),
         ({"exclude": ["x"], "by_type": ["x"]}, "both exclude and by_type"),
         ({"key": 5}, "key= is a function"),
-        ({"key": len, "exclude": ["x"]}, "nothing else can be said"),
+        ({"key": len, "exclude": ["x"]}, "no other option can"),
         ({"salt": 5}, "salt= is a text"),
         ({"serializer": 5}, "serializer= has dumps and loads"),
         ({"store": 5}, "store= is a directory"),

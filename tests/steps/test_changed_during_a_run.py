@@ -15,7 +15,7 @@ import pytest
 
 import whorl
 from whorl.fingerprint.watch import Place
-from whorl.steps import writes
+from whorl.steps import concurrent_writes
 
 LIMIT = 1
 UNREAD = 1
@@ -101,7 +101,7 @@ def test_what_another_thread_changes_and_restores_is_noticed(what: str) -> None:
 
 @pytest.mark.skipif(
     sys.version_info < (3, 12) or sys.version_info[:2] == (3, 13),
-    reason="3.11 has no signs of writes to instances, 3.13 misses them",
+    reason="3.11 does not show writes to instances, 3.13 misses them",
 )
 def test_what_another_thread_changes_and_restores_on_an_instance_is_noticed() -> None:
     before = reads_all.stats()
@@ -191,17 +191,17 @@ def test_many_runs_at_once_watch_the_same() -> None:
 
 def test_a_loop_that_writes_is_not_watched_for_ever() -> None:
     table = {"a": 0}
-    with writes.watched([Place(table, None)]) as seen:
+    with concurrent_writes.watch_writes([Place(table, None)]) as writes:
         for i in range(30_000):
             table["a"] = i + 1000
-    assert not seen.found
-    with writes.watched([Place(table, None)], who=object) as seen:
+    assert not writes.name
+    with concurrent_writes.watch_writes([Place(table, None)], who=object) as writes:
         table["a"] = -1
-    assert seen.found or sys.version_info < (3, 12)
+    assert writes.name or sys.version_info < (3, 12)
 
 
-def test_a_python_without_signs_runs_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writes, "_chosen", [None])
+def test_a_python_that_shows_no_writes_runs_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(concurrent_writes, "_detectors", [None])
     before = reads_all.stats()
     _during(lambda: reads_all(4), _patch(HERE, "LIMIT", 2))
     assert reads_all.stats()["not kept"] == before["not kept"]

@@ -14,7 +14,7 @@ import pytest
 
 import whorl
 import whorl.testing
-from whorl.jit.events import Happened
+from whorl.calls.events import Happened
 from whorl.store import Cache, DirectoryStore
 
 STARTED: list[int] = []

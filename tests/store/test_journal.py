@@ -18,7 +18,7 @@ from whorl.store import (
     Verifying,
 )
 from whorl.store import journal as module
-from whorl.store.journal import Difference, Journal, Miss
+from whorl.store.journal import Change, Journal, Miss
 
 
 def miss(name: str = "m.f", **fields: object) -> Miss:
@@ -31,7 +31,7 @@ def programs(root: Path) -> list[str]:
 
 def test_what_is_noted_comes_back_in_the_order_of_time(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    difference = Difference("global:m.SCALE", "2.0", "3.0", "m.py:1: `x * SCALE`")
+    difference = Change("global:m.SCALE", "2.0", "3.0", "m.py:1: `x * SCALE`")
     later = miss("m.later", time=20.0, differences=(difference,), seconds=0.25, key="ab", process=7)
     journal.note(later)
     journal.note(miss("m.sooner", time=10.0))
@@ -109,7 +109,7 @@ def test_it_stays_small_and_keeps_the_last(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_line_is_short_whatever_is_noted(tmp_path: Path) -> None:
-    many = tuple(Difference("p" * 10_000, "o" * 10_000, "n" * 10_000) for _ in range(100))
+    many = tuple(Change("p" * 10_000, "o" * 10_000, "n" * 10_000) for _ in range(100))
     Journal(tmp_path).note(miss("f" * 10_000, differences=many))
     assert (tmp_path / "journal" / "misses.jsonl").stat().st_size < 40_000
     (found,) = Journal(tmp_path).misses()

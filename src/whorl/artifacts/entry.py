@@ -32,8 +32,8 @@ from typing import Any, Final
 
 from xxhash import xxh3_128
 
+from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
-from whorl.late import NamedTuple, dataclass
 from whorl.lazy import load
 
 __all__ = [

@@ -31,8 +31,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, cast
 
+from whorl.fast_dataclasses import dataclass, setters
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass, setters
 from whorl.reads.trace import ASPECTS, ROOTS, Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
 
 from .entry import Damaged, Entry, Label, NotPlain

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.store import Totals
 from whorl.store.journal import Journal, Miss
 

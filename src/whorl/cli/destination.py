@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .failures import CommandFailure, UsageFailure
 from .units import printable

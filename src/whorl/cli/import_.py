@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from whorl.late import replace
+from whorl.fast_dataclasses import replace
 from whorl.store.bundle import BadBundle, Imported, contents, unpack
 
 from .cache_directory import open_store

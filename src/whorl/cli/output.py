@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .parameters import PathParameter
 from .units import printable

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import click
 
-from whorl.late import replace
+from whorl.fast_dataclasses import replace
 from whorl.store import DirectoryStore, Totals
 from whorl.store.catalogue import Listed, catalogue
-from whorl.store.journal import Difference, Journal, Miss
+from whorl.store.journal import Change, Journal, Miss
 
 from . import units
 from .cache_directory import open_store
@@ -164,7 +164,10 @@ def _data(store: DirectoryStore, rows: list[Listed], summary: Summary) -> dict[s
 
 
 def _shown(miss: Miss) -> dict[str, Any]:
-    texts = [Difference(*map(units.printable, each)) for each in miss.differences]
+    texts = []
+    for each in miss.differences:
+        path, old, new, line = map(units.printable, each[:4])
+        texts.append(Change(path, old, new, line))
     program, reason = units.printable(miss.program), units.printable(miss.reason)
     return replace(miss, program=program, reason=reason, differences=tuple(texts)).as_plain()
 

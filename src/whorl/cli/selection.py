@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from whorl.artifacts import Entry
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.store import DirectoryStore, Found
 from whorl.store.catalogue import Listed, Name, listed_file, names
 

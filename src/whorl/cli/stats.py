@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.store import DirectoryStore, ProgramTotals, Totals
 from whorl.store.catalogue import Listed, catalogue
 

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 
 import click
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.store import Ending, Totals
 
 from . import units

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Final, Literal
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.version import __version__
 
 from .digest import hash_hex

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .digest import LEAVES, dumps, hash_bytes, marshalled
 from .refusal import Refused

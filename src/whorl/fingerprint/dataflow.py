@@ -24,7 +24,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .bytecode import GlobalRead, bound_at_first, instructions_of, once_per_code
 

@@ -19,7 +19,7 @@ import types
 import weakref
 from typing import Final
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 from whorl.locks import ForkSafeLock
 
 from .bytecode import nested_codes

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any, Final, cast
 
-from whorl.late import NamedTuple, dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass
 
 from .annotations import Unevaluated, annotations_of
 from .describe import Describer

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .lookup import (
     ABSENT,

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar, cast
 
-from whorl.late import Described
+from whorl.fast_dataclasses import LazyAttribute
 
 __all__ = [
     "ABSENT",
@@ -136,7 +136,7 @@ def find(cls: type, name: str) -> object:
 def dataclass_fields(cls: type) -> object:
     """The table of a dataclass's own fields; whorl's own dataclasses make it on demand."""
     table = class_vars(cls).get("__dataclass_fields__")
-    return table.__get__(None, cls) if type(table) is Described else table
+    return table.__get__(None, cls) if type(table) is LazyAttribute else table
 
 
 def module_attribute(module: types.ModuleType, name: str) -> object:

@@ -18,7 +18,7 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar, cast
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .annotations import Unevaluated, annotations_of
 from .lookup import (

@@ -15,7 +15,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 
 from .bytecode import once_per_code
 from .definition import Text

@@ -48,7 +48,7 @@ from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeGuard
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 
 from .layout import Layout, Name, state_of
 from .lookup import ABSENT, find

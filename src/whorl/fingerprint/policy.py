@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from whorl.late import dataclass, field
+from whorl.fast_dataclasses import dataclass, field
 
 from .boundary import DEFAULT_BOUNDARY, Boundary
 from .markers import FieldRule, Marker

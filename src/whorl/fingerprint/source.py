@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, TypeVar
 
-from whorl.late import NamedTuple, make
+from whorl.fast_dataclasses import NamedTuple, make
 from whorl.locks import get_ident, reset_in_child
 
 from .bytecode import CodeMemo, once_per_code, raw_bytes

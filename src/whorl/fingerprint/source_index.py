@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from whorl.late import NamedTuple, dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.locks import ForkSafeLock
 
 from .bytecode import bytecode_digest, nested_codes

@@ -3,7 +3,7 @@
 The digest is made of normalized syntax trees, defaults, captured values, globals and attributes of
 modules, followed through every call as far as the user's own code goes; installed distributions
 count by version. The objects on the way are watched (`watch`) and listed by path, for explanations.
-Cached functions (`steps.world`) and compilers (`jit.compiler_code`) count in this way.
+Cached functions (`steps.dependencies`) and compilers (`jit.compiler_code`) count in this way.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 
 from .digest import hash_bytes
 from .lookup import derives

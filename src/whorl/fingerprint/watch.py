@@ -29,7 +29,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 
 from .annotations import names_in_annotations
 from .bytecode import writes_globals

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
+    from whorl.calls.events import Event, Happened
+    from whorl.calls.explanation import Change, Explanation
+
     from .compiler import Compiler, Program
     from .decorator import jit
-    from .events import Event, Happened
-    from .explain import Change, Explanation
     from .kernel import Kernel
     from .specialization import Specialization
     from .target import Target, host
@@ -20,11 +21,11 @@ else:
         {
             "compiler": "Compiler Program",
             "decorator": "jit",
-            "events": "Event Happened",
-            "explain": "Change Explanation",
             "kernel": "Kernel",
             "specialization": "Specialization",
             "target": "Target host",
+            "whorl.calls.events": "Event Happened",
+            "whorl.calls.explanation": "Change Explanation",
         },
     )
 

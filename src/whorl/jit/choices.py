@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.lazy import importing
 from whorl.store import Cache
 

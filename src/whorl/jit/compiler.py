@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from whorl import reads  # its names are imported when hints are asked for
 from whorl.artifacts import Artifact
 from whorl.errors import UnsupportedRead
+from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.digest import hash_hex
-from whorl.late import NamedTuple, dataclass
 from whorl.lazy import importing
 from whorl.reads.compiler_settings import declared_settings, setting_reads
 from whorl.reads.contents import known_here

@@ -12,10 +12,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from whorl.artifacts import Artifact, Label, Manifest, Part, encode
+from whorl.calls.events import emit, watches
+from whorl.calls.explanation import changes_between
+from whorl.calls.miss_entry import kernel_miss
 from whorl.errors import CompilerFailed, UnsupportedRead
+from whorl.fast_dataclasses import replace
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import class_label
-from whorl.late import replace
 from whorl.lazy import logger
 from whorl.reads import Inputs, Recorder
 from whorl.reads.fact_words import words
@@ -28,12 +31,9 @@ from whorl.store.miss_recording import record_miss
 
 from .compiler import CompilerCode, Program, see_settings
 from .compiler_code import snapshot
-from .explain import changes_between
 from .explain_call import explain_miss
 from .kernel_lookup import KernelLookup, LookupRequest
 from .key import ProgramKey, artifact_key, flight_name, function_group, shape_key
-from .listening import emit, watches
-from .missed import miss_of
 from .specialization import Specialization
 from .target import Properties, Target
 
@@ -46,8 +46,8 @@ def compile_once(lookup: KernelLookup, request: LookupRequest) -> Specialization
     """Compile for a call, or wait for whoever does; the miss is explained, counted, noted."""
     cache = request.cache
     journal = None if lookup.choices.cache == "process" else cache.journal
-    explanation = explain_miss(lookup, request, for_journal=journal is not None)
-    miss = miss_of(lookup.name, explanation, lookup.code)
+    explanation = explain_miss(lookup, request, is_journaled=journal is not None)
+    miss = kernel_miss(lookup.name, explanation, lookup.code)
     with record_miss(miss, explanation, cache.statistics, journal) as outcome:
         specialization, outcome.how = _in_one_flight(lookup, request)
         outcome.key = specialization.key

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from whorl.late import dataclass
+from whorl.calls.explanation import Change, Explanation, changes_since
+from whorl.fast_dataclasses import dataclass
 from whorl.reads import World
 
-from .explain import Change, Explanation, changes_since
 from .specialization import Specialization
 
 if TYPE_CHECKING:

@@ -7,61 +7,20 @@ from itertools import islice
 from typing import Final
 
 from whorl.artifacts import Artifact, Part
+from whorl.calls.explanation import Change, Explanation, changed_parts, changes_since
+from whorl.calls.miss_entry import ANOTHER, ARCHITECTURE, EDITED, FIRST_COMPILE, FOLLOWED
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass
-from whorl.reads import Path, Plain, Seen, Trace, World
-from whorl.reads.fact_words import contrast
-from whorl.reads.replay import facts_now
-from whorl.reads.value_fact import is_only_here, same_fact
+from whorl.reads import Plain, Trace, World
 from whorl.store import Store
 
 from .key import COMPILER_CODE, ProgramKey
 from .stored import records
 
-__all__ = ["Change", "Compiled", "Explanation", "changes_between", "changes_since", "explain"]
+__all__ = ["Compiled", "explain"]
 
-ARCHITECTURE: Final = "target:architecture"
 TRACES_COMPARED: Final = 64
-FOLLOWED: Final = ', and on_drift is "recompile"'
-EDITED: Final = "its code was edited"
-ANOTHER: Final = "the program is another"
 _EDITS: Final = {"code": EDITED, COMPILER_CODE: "its compiler was edited"}
-_AMBIENT: Final = frozenset(("global", "func", "env"))
-_AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One read that has another fact than it had."""
-
-    path: str
-    old: str
-    new: str
-    line: str = ""
-    is_ambient: bool = False  # not reached through an argument
-
-    def __str__(self) -> str:
-        at = f"  (read at {self.line})" if self.line else ""
-        return f"{self.path}: {self.old} -> {self.new}{at}"
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a call is a hit or a miss, or raises because of `on_drift`.
-
-    >>> print(Explanation("solver.step", "miss", "first compile"))
-    solver.step: miss, first compile
-    """
-
-    kernel: str
-    outcome: str
-    reason: str
-    changes: tuple[Change, ...] = ()
-    shapes_tried: int = 0
-
-    def __str__(self) -> str:
-        lines = "".join(f"\n  {change}" for change in self.changes)
-        return f"{self.kernel}: {self.outcome}, {self.reason}{lines}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +77,11 @@ def explain(
     if program.parts in programs:
         return Explanation(kernel, "miss", _reason(()))
     for parts in programs:
-        old, new = dict(parts), dict(program.parts)
-        changes = tuple(
-            Change(name, old.get(name, "absent"), new.get(name, "absent"))
-            for name in {**old, **new}
-            if old.get(name) != new.get(name)
-        )
+        changes = changed_parts(dict(parts), dict(program.parts))
         differ = [change.path for change in changes]
         reason = _EDITS.get(differ[0], ANOTHER) if len(differ) == 1 else ANOTHER
         return Explanation(kernel, "miss", reason, changes)
-    return Explanation(kernel, "miss", "first compile")
+    return Explanation(kernel, "miss", FIRST_COMPILE)
 
 
 def _reason(changes: tuple[Change, ...]) -> str:
@@ -143,33 +97,6 @@ def _reason(changes: tuple[Change, ...]) -> str:
 
 def _is_for_another_target(changes: tuple[Change, ...]) -> bool:
     return any(change.path == ARCHITECTURE for change in changes)
-
-
-def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
-    """What a compile has seen that is different in a world."""
-    by_identity = is_only_here(facts)
-    return changes_between(trace, facts, facts_now(trace.shape, world, by_identity=by_identity))
-
-
-def changes_between(
-    trace: Trace, before: tuple[Plain, ...], now: tuple[Plain, ...]
-) -> tuple[Change, ...]:
-    """What differs between the facts of a compile and others of its shape."""
-    return tuple(
-        _change(seen, old, new)
-        for seen, old, new in zip(trace.seen, before, now, strict=True)
-        if not same_fact(old, new)
-    )
-
-
-def _change(seen: Seen, old: Plain, new: Plain) -> Change:
-    path, aspect, _ = seen.read
-    where, before, now = contrast(old, new, aspect)
-    return Change(f"{path}{where}", before, now, seen.line, _is_ambient(path))
-
-
-def _is_ambient(path: Path) -> bool:
-    return path.root in _AMBIENT or any(step.operation in _AMBIENT_STEPS for step in path.steps)
 
 
 def _stored(store: Store, program: StableDigest, compared: int = TRACES_COMPARED) -> list[Compiled]:

@@ -6,10 +6,14 @@ A process that finds everything, and is not asked for explanations, never import
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from whorl.artifacts import Artifact, Damaged, decode
 from whorl.artifacts.record import shape_of
+from whorl.calls import explanation
+from whorl.calls.events import emit
+from whorl.calls.explanation import Explanation
+from whorl.calls.sources import StoredSources
 from whorl.errors import Drifted
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import logger
@@ -17,23 +21,17 @@ from whorl.reads.replay import facts_now
 from whorl.reads.trace import Shape
 from whorl.reads.value_fact import is_only_here
 from whorl.store import Found
-from whorl.store.miss_recording import is_hit_required
 
 from .drift import Drift, drift_of
-from .explain import Compiled, Explanation, explain
+from .explain import Compiled, explain
 from .kernel_lookup import KernelLookup, LookupRequest
 from .key import artifact_key, function_group
-from .listening import emit, listeners
-from .missed import COMPARED
-from .sources import StoredSources
 from .specialization import Specialization
 from .target import Target
 
 __all__ = ["explain_call", "explain_miss", "used_despite_drift"]
 
-log = logger("whorl.jit")
 why = logger("whorl.why")
-INFO: Final = 20  # the level, as logging has it
 
 
 # -- Drift -------------------------------------------------------------------------------------
@@ -64,27 +62,18 @@ def _drift(lookup: KernelLookup, request: LookupRequest) -> Drift | None:
 
 
 def explain_miss(
-    lookup: KernelLookup, request: LookupRequest, *, for_journal: bool
+    lookup: KernelLookup, request: LookupRequest, *, is_journaled: bool
 ) -> Explanation | None:
     """Why a call missed, if anybody wants to know; the journal alone is content with less."""
     lookup.counts["missed"] += 1
-    if listeners or why.isEnabledFor(INFO) or is_hit_required():
-        explanation = _explanation(lookup, request)
-        emit("missed", lookup.name, why=explanation)
-        why.info("%s", explanation)
-        return explanation
-    if not for_journal:
-        return None
-    try:
-        return _explanation(lookup, request, COMPARED)
-    except Exception:  # nobody asked: a call must not fail for the journal
-        log.debug("cannot explain the miss of %s", lookup.name, exc_info=True)
-        return None
+    return explanation.explain_miss(
+        lookup.name,
+        lambda compared: _explanation(lookup, request, compared),
+        is_journaled=is_journaled,
+    )
 
 
-def _explanation(
-    lookup: KernelLookup, request: LookupRequest, compared: int | None = None
-) -> Explanation:
+def _explanation(lookup: KernelLookup, request: LookupRequest, compared: int | None) -> Explanation:
     """Compare with all compiles that are known, or with so many."""
     known = lookup.table.all()
     return explain(
@@ -126,7 +115,7 @@ def _explained(lookup: KernelLookup, request: LookupRequest) -> Explanation:
     store, group = request.cache.store, request.program.digest
     if any(_is_readable(store.get(key, group)) for key in _keys(lookup, request)):
         return Explanation(name, "hit", "its artifact is in the store")
-    return _explanation(lookup, request)
+    return _explanation(lookup, request, None)
 
 
 def _keys(

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.artifacts.record import shape_of
+from whorl.fast_dataclasses import NamedTuple, make
 from whorl.fingerprint.definition import Definition, Text
 from whorl.fingerprint.digest import StableDigest, digest_of
-from whorl.late import NamedTuple, make
 from whorl.store.default import prepared
 
 from .key import plain_shape_key

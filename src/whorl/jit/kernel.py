@@ -22,11 +22,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from whorl.calls.events import audits, emit, listeners
+from whorl.calls.sources import StoredSources
 from whorl.errors import CompilerFailed, KernelError, RequiredHit
+from whorl.fast_dataclasses import replace
 from whorl.fingerprint.lookup import uncounted
 from whorl.frames import show_users_frames
-from whorl.late import replace
-from whorl.lazy import room
+from whorl.lazy import lazy_module
 from whorl.locks import ForkSafeLock
 from whorl.reads.world import DeclaredVariables
 from whorl.settings import Settings, on_change
@@ -37,17 +39,16 @@ from .choices import Choices, copied_options
 from .compiler import Compiler, declared_environment, target_of
 from .kernel_lookup import KernelLookup, LookupRequest, Setup
 from .key import function_name
-from .listening import audits, emit, listeners
-from .sources import StoredSources
 from .specialization import Specialization
 from .target import Target
 
 if TYPE_CHECKING:
+    from whorl.calls.explanation import Explanation
+
     from . import compiling, explain_call
-    from .explain import Explanation
 else:  # what a process that finds everything has no need of
-    compiling = room("whorl.jit.compiling", globals())
-    explain_call = room("whorl.jit.explain_call", globals())
+    compiling = lazy_module("whorl.jit.compiling", globals())
+    explain_call = lazy_module("whorl.jit.explain_call", globals())
 
 __all__ = ["Kernel", "obtain"]
 

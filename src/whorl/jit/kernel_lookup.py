@@ -18,19 +18,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import shape_of, shape_plain
+from whorl.calls.binding import Binding
+from whorl.calls.events import emit, listeners
+from whorl.calls.sources import StoredSources
+from whorl.fast_dataclasses import NamedTuple, make
 from whorl.fingerprint.definition import Definition, Text, definition_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
-from whorl.late import NamedTuple, make
-from whorl.lazy import room
+from whorl.lazy import lazy_module
 from whorl.reads.first_replay import first_facts
 from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import DeclaredVariables, Variables, World, own_module, place_of
 from whorl.store import Cache, Found, default_cache
 
-from .binding import Binding
 from .choices import Choices
 from .compiler import (
     NOT_COUNTED,
@@ -45,8 +47,6 @@ from .compiler import (
 )
 from .hint import FileHint, Rows, file_hint, prefetched_hint
 from .key import ProgramContext, ProgramKey, artifact_key, lead_of, shape_key
-from .listening import emit, listeners
-from .sources import StoredSources
 from .specialization import Specialization, SpecializationTable
 from .stored import records
 from .target import Target
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from . import compiler_code
 else:
-    compiler_code = room("whorl.jit.compiler_code", globals())  # whorl's own need none
+    compiler_code = lazy_module("whorl.jit.compiler_code", globals())  # whorl's own need none
 
 __all__ = ["KernelLookup", "LookupRequest", "Setup", "Start"]
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from whorl.artifacts import FORMAT, Part
 from whorl.artifacts.record import shape_plain
+from whorl.fast_dataclasses import NamedTuple, make
 from whorl.fingerprint.digest import FORMAT as TOKENS
 from whorl.fingerprint.digest import StableDigest, digest_of
 from whorl.fingerprint.names import class_label, known_module_name
 from whorl.fingerprint.source import CodeDigest
-from whorl.late import NamedTuple, make
 from whorl.reads import Plain, Shape
 from whorl.reads.facts import origin_of
 

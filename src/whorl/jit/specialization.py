@@ -7,21 +7,21 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from whorl.artifacts import Artifact, Damaged, Entry, decode
+from whorl.calls.events import emit, listeners
+from whorl.fast_dataclasses import dataclass, field
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass, field
-from whorl.lazy import room
+from whorl.lazy import lazy_module
 from whorl.locks import ForkSafeLock
 from whorl.reads.first_replay import Facts
 from whorl.reads.replay import Replay, ReplaySetup, plain_replay, samples_of
 from whorl.reads.trace import Plain, Shape, Trace
 
-from .listening import emit, listeners
 from .target import Target
 
 if TYPE_CHECKING:
     from whorl.reads import generated_replay
 else:
-    generated_replay = room("whorl.reads.generated_replay", globals())
+    generated_replay = lazy_module("whorl.reads.generated_replay", globals())
 
 __all__ = ["KnownShape", "Specialization", "SpecializationTable"]
 

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from whorl.late import dataclass, field
+from whorl.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from whorl.reads import Inputs

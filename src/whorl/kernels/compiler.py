@@ -9,10 +9,10 @@ from functools import cache
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.jit.target import Target
-from whorl.late import dataclass
 from whorl.launch import machine
 from whorl.launch.launch_record import ABI
 from whorl.launch.level import can_run, host_level

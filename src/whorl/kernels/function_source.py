@@ -14,10 +14,10 @@ from pathlib import Path, PurePath
 from typing import Final, NoReturn
 
 from whorl.errors import KernelError
+from whorl.fast_dataclasses import dataclass, field
 from whorl.fingerprint.bytecode import nested_codes, raw_bytes
 from whorl.fingerprint.source import code_digest, place_of_code, tree_of
 from whorl.fingerprint.syntax import mangle, syntax_tree
-from whorl.late import dataclass, field
 
 __all__ = [
     "Source",

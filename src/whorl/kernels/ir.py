@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from whorl.errors import KernelError
-from whorl.late import dataclass, field
+from whorl.fast_dataclasses import dataclass, field
 
 from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Type, VectorType
 

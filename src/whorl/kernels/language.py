@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 __all__ = [
     "Array",

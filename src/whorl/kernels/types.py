@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.launch.slot_types import (
     WEAK_BOOL,
     WEAK_FLOAT,

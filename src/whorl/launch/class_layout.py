@@ -9,7 +9,7 @@ import ctypes
 import sys
 from functools import cache
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 
 __all__ = ["ClassLayout", "Marked", "NotKnown", "class_layout", "offset_of", "words_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any, Final
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 __all__ = ["ENDED", "GraphStatus"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.reads.trace import Plain
 
 from .scalar_functions import C_FUNCTIONS

@@ -23,7 +23,7 @@ import sys
 import types
 from typing import Any, Final
 
-from whorl.late import NamedTuple, dataclass, replace
+from whorl.fast_dataclasses import NamedTuple, dataclass, replace
 
 __all__ = [
     "INLINE_VALUES",

@@ -7,11 +7,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from whorl.calls.events import audits, listeners
 from whorl.fingerprint.lookup import uncounted
 from whorl.jit import Kernel, Target
 from whorl.jit.compiler import target_of
 from whorl.jit.key import function_name
-from whorl.jit.listening import audits, listeners
 from whorl.lazy import importing, load
 from whorl.reads.once import Once
 from whorl.reads.replay import live_facts

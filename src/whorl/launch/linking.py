@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .image import EXTERNALS, PAGE, PYTHON, Image
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .instances import (
     INLINE_VALUES,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from whorl.fast_dataclasses import NamedTuple
 from whorl.jit.specialization import KnownShape
-from whorl.late import NamedTuple
 from whorl.reads import World
 
 from .parts import Parts

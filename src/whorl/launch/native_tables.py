@@ -17,8 +17,8 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from whorl.late import NamedTuple, dataclass
-from whorl.lazy import load, logger, room
+from whorl.fast_dataclasses import NamedTuple, dataclass
+from whorl.lazy import lazy_module, load, logger
 from whorl.settings import Settings, on_change
 
 from .callable import entry_header, make_native, native_base, set_entry
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .table import Table
 else:
     # For kernels that are called more than twice.
-    kernel_tables = room("whorl.launch.kernel_tables", globals())
-    failure = room("whorl.launch.failure", globals())  # for what goes wrong
+    kernel_tables = lazy_module("whorl.launch.kernel_tables", globals())
+    failure = lazy_module("whorl.launch.failure", globals())  # for what goes wrong
 
 __all__ = ["Called", "NativeTables", "alive", "native_classes", "turned_off"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .instances import DictLayout, InstanceLayout
 

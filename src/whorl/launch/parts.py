@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.lazy import importing
 from whorl.reads.trace import Path, Plain, Step
 

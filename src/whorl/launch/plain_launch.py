@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 from whorl.lazy import importing
 from whorl.reads.array_flags import flags_of
 from whorl.reads.operations import walk

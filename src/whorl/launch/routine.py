@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
+from whorl.fast_dataclasses import NamedTuple
 from whorl.fingerprint.digest import StableDigest, hash_hex
-from whorl.late import NamedTuple
-from whorl.lazy import importing, logger, room
+from whorl.lazy import importing, lazy_module, logger
 from whorl.locks import RLock
 from whorl.store import Cache
 
@@ -25,7 +25,7 @@ from .native import API, ENTRY, routine_text
 if TYPE_CHECKING:
     from . import failure
 else:
-    failure = room("whorl.launch.failure", globals())  # for what goes wrong
+    failure = lazy_module("whorl.launch.failure", globals())  # for what goes wrong
 
 __all__ = ["NativeLaunch", "api_table", "launcher_at", "status"]
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 from whorl.reads.array_flags import ALIGNED, C_ORDER, F_ORDER, WRITEABLE
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.late import dataclass, replace
+from whorl.fast_dataclasses import dataclass, replace
 
 __all__ = [
     "WEAK_BOOL",

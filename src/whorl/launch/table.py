@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, Final
 
-from whorl.late import dataclass, field
+from whorl.fast_dataclasses import dataclass, field
 from whorl.reads import Path, Shape, World
 from whorl.reads.once import Once
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.jit.listening import audits, listeners
+from whorl.calls.events import audits, listeners
 from whorl.reads import Aspect, Path, Read
 from whorl.reads.array_flags import flags_of
 from whorl.reads.once import owner_of

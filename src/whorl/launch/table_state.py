@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whorl.late import NamedTuple, dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.reads import Path, World
 from whorl.reads.once import Once
 

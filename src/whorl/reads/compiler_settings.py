@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whorl.lazy import room
+from whorl.lazy import lazy_module
 
 from .trace import Aspect, Path, Read, Step
 
 if TYPE_CHECKING:
     from whorl.fingerprint import layout as layouts
 else:
-    layouts = room("whorl.fingerprint.layout", globals())  # not for those that declare settings
+    layouts = lazy_module(
+        "whorl.fingerprint.layout", globals()
+    )  # not for those that declare settings
 
 __all__ = ["PROTOCOL", "attribute_names", "declared_settings", "setting_reads"]
 

@@ -18,14 +18,14 @@ import numpy as np
 
 from whorl.fingerprint.lookup import ABSENT, derives, find, type_name
 from whorl.fingerprint.names import known_by_name
-from whorl.lazy import room
+from whorl.lazy import lazy_module
 
 from .value_fact import SIMPLE, is_constant, live_value
 
 if TYPE_CHECKING:
     from whorl.fingerprint import layout as layouts
 else:
-    layouts = room("whorl.fingerprint.layout", globals())  # plain values have no need of it
+    layouts = lazy_module("whorl.fingerprint.layout", globals())  # plain values have no need of it
 
 __all__ = ["Same", "is_settled", "known_here"]
 

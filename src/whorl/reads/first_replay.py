@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 
 from .facts import Unmatched
 from .replay import add_live, fact_pair

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 
 from .contents import is_settled, known_here
 from .facts import Pair, Unmatched, durable, live, pair

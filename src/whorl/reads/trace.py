@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from whorl.late import NamedTuple, dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass
 
 from .item import key_words
 

@@ -1,4 +1,4 @@
-"""Functions and build steps in, results out that last as long as they are right."""
+"""Cached functions and build steps: results are kept for as long as they are right."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from whorl.lazy import attach
 if TYPE_CHECKING:
     from .cached import BoundCached, CachedFunction, cached
     from .process_store import ProcessStore
+    from .result_format import Serializer
     from .step import CachedStep, Chain, Step, chain
-    from .values import Serializer
 else:
     __getattr__, __dir__ = attach(
         __name__,
@@ -18,7 +18,7 @@ else:
             "cached": "BoundCached CachedFunction cached",
             "process_store": "ProcessStore",
             "step": "CachedStep Chain Step chain",
-            "values": "Serializer",
+            "result_format": "Serializer",
         },
     )
 

@@ -1,9 +1,9 @@
-"""A walk over code in, the settings of the process that its results depend on out.
+"""Settings of the process on which results depend though the code does not read them.
 
-Some libraries compute by settings that no argument and no global shows: decimals by the context of
-the thread, the text of an array by NumPy's print options. They count for whoever can come to
-that library. Other state of this kind is refused where it is asked for by name (`outside`), or
-stands in the guide as what does not count.
+Some libraries use settings that no argument and no global shows: decimals the context of the
+thread, the text of an array NumPy's print options. They count for every function that can call
+such a library. Other state of this kind is refused where code names it (`impure_functions`), or the
+guide lists it as something that does not count.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from whorl.fast_dataclasses import NamedTuple
 from whorl.fingerprint.bytecode import nested_codes, once_per_code
-from whorl.late import NamedTuple
 from whorl.lazy import importing
 
 __all__ = ["AMBIENT_CLASSES", "Ambient", "ambient_of"]
 
 AMBIENT_CLASSES: Final = frozenset((("decimal", "Decimal"), ("numpy", "ndarray")))
-"""Classes of libraries whose methods go by such settings: arguments of them bring these along."""
+"""Classes whose methods use such settings: with arguments of these, the settings count."""
 
 
 class Ambient(NamedTuple):
-    """A setting of the process: its name for people, and how to ask for it."""
+    """A setting of the process: its name for people, and a function that returns its value."""
 
     name: str
     now: Callable[[], object]
@@ -62,7 +62,7 @@ _TEXT_INSTRUCTIONS: Final = frozenset(
 def ambient_of(
     packages: Iterable[str], functions: Iterable[types.FunctionType]
 ) -> Iterator[Ambient]:
-    """The settings that count for functions that can come to these packages."""
+    """The settings that count for functions that can call these packages."""
     met = frozenset(packages)
     if "decimal" in met:
         yield _DECIMALS
@@ -74,7 +74,7 @@ def _makes_text(code: types.CodeType) -> bool:
     for inner in nested_codes(code):
         if not _TEXT_NAMES.isdisjoint(inner.co_names):
             return True
-        has_pattern = any(type(held) is str and "%" in held for held in inner.co_consts)
+        has_pattern = any(type(each) is str and "%" in each for each in inner.co_consts)
         for step in dis.get_instructions(inner):
             if step.opname in _TEXT_INSTRUCTIONS:
                 return True

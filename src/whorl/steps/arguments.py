@@ -1,10 +1,10 @@
-"""The arguments of a call in; a digest of each, their classes, and a name for all of them out.
+"""Digests of arguments, their classes, and a memo key for the arguments of a call.
 
-The name is good for this process and is what results in memory are found by. It is taken by the
-quick walk of a fingerprint, in which an instance counts by the name of its class. Two classes
-can have one name: a module that is loaded again, a class that is written again in a notebook. So
-the walk's table of classes is watched, and as soon as two of one name have been met, or a value
-has to be walked in another way, the addresses of the classes are part of the name.
+Results in memory are found by the memo key, which is valid in this process only. It comes from
+the quick walk of a fingerprint, in which an instance counts by the name of its class. Two classes
+can have one name: a module that is loaded again, a class that is defined again in a notebook. So
+the walk's table of classes is watched: as soon as two classes have one name, or a value needs a
+slower walk, the addresses of the classes are part of the memo key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .parameters import leaf_test
 
 __all__ = ["PLAIN", "SHORT", "Arguments"]
 
-SHORT: Final = 256  # bytes of a name that is kept as it is
+SHORT: Final = 256  # bytes of a memo key that is not hashed
 
 
 class Arguments:
@@ -44,24 +44,24 @@ class Arguments:
         self.policy = policy
         emitters = emitters_of(policy)
         self.describer = emitters.describer
-        self.classes_of = ClassFinder(self.describer, _depends_on_surroundings)
+        self.classes_of = ClassFinder(self.describer, _has_impure_methods)
         self._walks = emitters.walks
         self._head = emitters.head
-        self._met: dict[tuple[str, str], weakref.ref[type]] = {}
-        self._met_from = (0, 0)
-        self._has_doubles = False
+        self._by_name: dict[tuple[str, str], weakref.ref[type]] = {}
+        self._checked_sizes = (0, 0)
+        self._has_homonyms = False
 
     @property
     def rules(self) -> tuple[object, ...]:
-        """The functions of the policy that say what stands for a value: part of every world."""
+        """The functions of the policy that replace values: every result depends on them."""
         rules = self.describer.policy.rules.values()
         return tuple(rule for rule in rules if not isinstance(rule, Marker | FieldRule))
 
     def digest(self, value: object) -> Digest:
         """The digest of one argument; one that is a digest already is its own.
 
-        A function or class is part of the world, which knows what of it does not count; here it
-        only says that it is one.
+        A function or class is a dependency, and what does not count of it is known there; here it
+        only counts that it is one.
         """
         if self is PLAIN and _is_code(value):
             return self.policy("a function or class")
@@ -86,20 +86,20 @@ class Arguments:
         """The same for arguments that are not all leaves.
 
         A function or class is known by its address: walking its code takes a millisecond, and
-        the world of the call looks whether it has changed.
+        the check of the dependencies notices whether it has changed.
         """
         places = tuple(id(value) if _is_code(value) else 0 for value in values)
         if any(places):
             others = tuple(None if at else v for v, at in zip(values, places, strict=True))
             return places, self.memo(others)
-        written = self._written(values)
-        if written is None:  # too deep, in a circle, or of a class that no table has
+        memo = self._quick_memo(values)
+        if memo is None:  # too deep, in a circle, or of a class that no table has
             return self.policy(values), self._addresses(values)
-        if self._met_from != (len(self._walks[0][0]), len(self._walks[1][0])):
-            self._meet()
-        return (written, self._addresses(values)) if self._has_doubles else written
+        if self._checked_sizes != (len(self._walks[0][0]), len(self._walks[1][0])):
+            self._check_names()
+        return (memo, self._addresses(values)) if self._has_homonyms else memo
 
-    def _written(self, values: tuple[Any, ...]) -> bytes | None:
+    def _quick_memo(self, values: tuple[Any, ...]) -> bytes | None:
         try:
             for table, _, budget in self._walks:
                 out: list[object] = []
@@ -107,7 +107,7 @@ class Arguments:
                     table[tuple](values, out, EmitRun(budget))
                 except Overrun:
                     continue
-                except Exception:  # said better by the slow way
+                except Exception:  # the slow walk has the better message
                     return None
                 return b"*" + hash_bytes(dumps((self._head, out), 2))
         finally:
@@ -115,20 +115,20 @@ class Arguments:
         return None
 
     def _addresses(self, values: tuple[Any, ...]) -> tuple[int, ...]:
-        """Of classes that whoever keeps a result by this name keeps alive."""
+        """The addresses of classes, which are kept alive together with the result."""
         return tuple(map(id, self.classes_of(values)))
 
-    def _meet(self) -> None:
-        """Look at the classes that the walks have met since, for two of one name."""
+    def _check_names(self) -> None:
+        """Check the classes that the walks have met since: do two have one name?"""
         tables = self._walks[0][0], self._walks[1][0]
-        self._met_from = (len(tables[0]), len(tables[1]))
+        self._checked_sizes = (len(tables[0]), len(tables[1]))
         for cls in {id(cls): cls for table in tables for cls in list(table)}.values():
             name = module_name(cls), qualname(cls)
-            known = self._met.get(name)
+            known = self._by_name.get(name)
             if known is None:
-                self._met[name] = weakref.ref(cls)
+                self._by_name[name] = weakref.ref(cls)
             elif known() is not cls:
-                self._has_doubles = True
+                self._has_homonyms = True
 
 
 def _is_code(value: object) -> bool:
@@ -136,11 +136,11 @@ def _is_code(value: object) -> bool:
     return kind is types.FunctionType or kind is type or derives(kind, type)
 
 
-def _depends_on_surroundings(cls: type) -> bool:
-    """Whether methods of a class open files, or go by settings of the process."""
+def _has_impure_methods(cls: type) -> bool:
+    """Whether methods of a class open files, or depend on settings of the process."""
     is_path = any(module_name(base).partition(".")[0] == "pathlib" for base in mro(cls))
     return is_path or (module_name(cls), qualname(cls)) in AMBIENT_CLASSES
 
 
 PLAIN: Final = Arguments(Fingerprinter())
-"""What counts where nothing was said."""
+"""What counts by default."""

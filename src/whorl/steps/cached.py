@@ -1,4 +1,4 @@
-"""A function in, one of the same signature out that runs once for each thing it could return."""
+"""Cached functions: `whorl.cached` and what it returns."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
+from whorl.calls.events import emit, listeners
+from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.tokens import dumps
-from whorl.jit.explain import Explanation
-from whorl.jit.listening import emit, listeners
-from whorl.lazy import importing, load
+from whorl.frames import show_users_frames
+from whorl.lazy import importing
 from whorl.store import Cache, Store
 
-from .arguments import PLAIN, SHORT, Arguments
-from .declared import Declared, listed, variables_of
-from .keeper import keeper_of
-from .parameters import Parameters, leaf_test
+from .arguments import SHORT
+from .declared_inputs import as_list, variable_pairs
+from .dependencies import Declarations
+from .parameters import CountedParameters, leaf_test
 from .process_store import ProcessStore
-from .results import OnDrift, Request, Results, _epoch, group_of, name_of
-from .values import Serializer
-from .world import Told, Unsteady, surroundings_of
+from .request import OnDrift, ResultRequest
+from .result_format import Serializer
+from .results import Results, name_of, results_of, settings_epoch
 
 __all__ = ["BoundCached", "CachedFunction", "cached"]
 
@@ -36,8 +37,8 @@ R_co = TypeVar("R_co", covariant=True)
 AnyStore = Cache | Store | ProcessStore | str | os.PathLike[str] | Literal["process"]
 
 
-# To a fingerprint a cached function is its function and what was said about it; names and
-# texts that it has copied from the function count there, if at all.
+# The fingerprint of a cached function is made of its function and its options; the names and texts
+# that it has copied from the function count there, if at all.
 @excluded(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
 @excluded("_are_leaves", "_bind", "_key", "_parameters", "_results", "_select")
 class CachedFunction(Generic[P, R]):
@@ -55,7 +56,7 @@ class CachedFunction(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.function = function
         self.options = options
-        self._parameters = Parameters(function, dict(options.parameters))
+        self._parameters = CountedParameters(function, dict(options.parameters))
         self._bind = self._parameters.bind
         self._key = options.key if callable(options.key) else None
         if isinstance(options.key, Fingerprinter):
@@ -69,12 +70,13 @@ class CachedFunction(Generic[P, R]):
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
-        """The function behind, for whoever reads its code."""
+        """The function itself, for readers of its code."""
         return self.function
 
-    def __whorl_told__(self) -> Told:
-        """What counts for other cached functions that call this one."""
-        return self._results.told(is_all=not self.options.marked("by_content"))
+    def __whorl_declarations__(self) -> Declarations:
+        """What cached functions that call this one need to know."""
+        has_all_files = not self.options.marked("by_content")
+        return self._results.requests.declarations(has_all_files=has_all_files)
 
     def __repr__(self) -> str:
         return f"<cached {self._results.name}>"
@@ -95,17 +97,17 @@ class CachedFunction(Generic[P, R]):
         """The result: recalled, found or made. Hot: see `bench/steps.py`."""
         try:
             results = self._results
-            if results.epoch is not _epoch[0]:
-                results.begin_again()
+            if results.epoch is not settings_epoch[0]:
+                results.reset()
             if results.is_off:
-                return cast("R", results.counted(lambda: self.function(*args, **kwargs)))
+                return cast("R", results.run_without_cache(lambda: self.function(*args, **kwargs)))
             if self._key is None:
                 values = self._bind(*args, **kwargs)
                 if self._select is not None:
                     values = self._select(values)
             else:
                 values = (self._key(*args, **kwargs),)
-            # The same as `results.memo`, sooner where there is little to look at.
+            # The same as `results.memo`, faster for a few leaves.
             if results.has_declared or not self._are_leaves(values):
                 memo: object = results.memo(values)
             else:
@@ -117,40 +119,29 @@ class CachedFunction(Generic[P, R]):
                 results.recalled += 1
                 if listeners:
                     emit("recalled", results.name)
-                kept = row[1]
-                return cast("R", kept.held if kept.constant else kept.value())
-            return self._obtain(args, kwargs)
+                result = row[1]
+                return cast("R", result.constant if result.is_constant else result.value())
+            run = functools.partial(self.function, *args, **kwargs)
+            return cast("R", results.obtain(lambda: self._request(args, kwargs), run))
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
-    def _obtain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
-        results, run = self._results, functools.partial(self.function, *args, **kwargs)
-        try:
-            memo, request = self._request(args, kwargs)
-        except Unsteady as error:
-            return cast("R", results.unkept(error, run))
-        kept = results.find(request, memo) or results.make(request, memo, run)
-        return cast("R", kept.value())
-
-    def _memo(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """What stands for the arguments in memory: the slow twin of the beginning of a call."""
+    def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What counts of the arguments: the slow twin of the beginning of a call."""
         if self._key is not None:
-            return self._results.memo((self._key(*args, **kwargs),))
-        return self._results.memo(self._parameters.counted(self._bind(*args, **kwargs)))
+            return (self._key(*args, **kwargs),)
+        return self._parameters.counted(self._bind(*args, **kwargs))
 
-    def _request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, Request]:
-        """What a call asks for, from what the function is now."""
-        if self._key is not None:
-            names: tuple[str, ...] = ("key",)
-            values: tuple[Any, ...] = (self._key(*args, **kwargs),)
-        else:
-            self._bind = self._parameters.bind  # defaults may be others by now
-            names = self._parameters.names
-            values = self._parameters.counted(self._bind(*args, **kwargs))
-        return self._results.memo(values), self._results.request(names, values)
+    def _request(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[object, ResultRequest]:
+        """The memo key and the request of a call, with the function as it is now."""
+        self._bind = self._parameters.bind  # defaults may be others by now
+        values = self._values(args, kwargs)
+        return self._results.memo(values), self._results.request(values)
 
-    # -- looking at it --------------------------------------------------------------------
+    # -- inspection -----------------------------------------------------------------------
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> Digest:
         """The key under which the result of a call is kept, without making it."""
@@ -191,7 +182,7 @@ class BoundCached(Generic[R_co]):
         try:
             return self.__func__(self.__self__, *args, **kwargs)
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
     def __getattr__(self, name: str) -> Any:
@@ -232,7 +223,7 @@ class BoundCached(Generic[R_co]):
 
 @excluded("on_drift", "store", "writable")
 class _Options:
-    """What was said to `whorl.cached`, checked. Never changed after."""
+    """The options of `whorl.cached`, checked. Never changed after."""
 
     __whorl_constant__ = True
 
@@ -250,13 +241,13 @@ class _Options:
         writable: bool,
         on_drift: OnDrift,
     ) -> None:
-        # Tuples, because whoever calls a cached function has to look whether these have changed.
-        self.parameters = tuple((kind, tuple(listed(kind, n))) for kind, n in parameters.items())
+        # Tuples, because callers of a cached function check whether these have changed.
+        self.parameters = tuple((kind, tuple(as_list(kind, n))) for kind, n in parameters.items())
         self.key = key
-        self.reads = tuple(listed("reads", reads))
-        self.ignores = tuple(listed("ignores", ignores))
-        self.files = tuple(os.fspath(file) for file in listed("files", files))
-        self.environment = variables_of(environment)
+        self.reads = tuple(as_list("reads", reads))
+        self.ignores = tuple(as_list("ignores", ignores))
+        self.files = tuple(os.fspath(file) for file in as_list("files", files))
+        self.environment = variable_pairs(environment)
         self.salt = salt
         self.store = store
         self.serializer = serializer
@@ -269,7 +260,7 @@ class _Options:
         if self.key is not None and not callable(self.key):
             raise TypeError(f"key= is a function or a whorl.Fingerprinter, not {self.key!r}")
         if has_markers and self.key is not None and not isinstance(self.key, Fingerprinter):
-            raise TypeError("key= says what counts of all arguments; nothing else can be said")
+            raise TypeError("key= says what counts of all arguments; no other option can")
         if self.on_drift not in ("rerun", "raise"):
             raise TypeError(f"on_drift= is 'rerun' or 'raise', not {self.on_drift!r}")
         if not isinstance(self.salt, str):
@@ -292,37 +283,24 @@ class _Options:
         return dict(self.parameters)[kind]
 
     def results(self, function: types.FunctionType, names: tuple[str, ...]) -> Results:
-        """Where the results of a function are to be found; its arguments are called so."""
-        name = name_of(function)
-        policy = Arguments(self.key) if isinstance(self.key, Fingerprinter) else PLAIN
-        declared = Declared(self.environment, self.files, _folder_of(function))
-        surroundings = surroundings_of(
-            self.ignores,
-            policy.describer.policy.boundary,
-            declared,
-            has_paths=bool(self.marked("by_content")),
-        )
-        own_key = () if self.key is None or policy is not PLAIN else (self.key,)
-        own_key = (*own_key, *policy.rules)
-        return Results(
-            name,
+        """The results of a function whose arguments have these names."""
+        return results_of(
             function,
-            keeper_of(
-                name,
-                group_of(name),
-                self.store,
-                function.__globals__,
-                self.serializer,
-                writable=self.writable,
-            ),
-            policy,
-            names=names,
-            surroundings=surroundings,
-            declared=declared,
-            reads=(*self.reads, *own_key),
+            name_of(function),
+            names,
+            home=function.__globals__,
+            folder=_folder_of(function),
+            key=self.key,
+            store=self.store,
+            reads=self.reads,
+            ignores=self.ignores,
+            files=self.files,
+            environment=self.environment,
             salt=self.salt,
-            on_drift=self.on_drift,
             serializer=self.serializer,
+            writable=self.writable,
+            on_drift=self.on_drift,
+            has_paths=bool(self.marked("by_content")),
         )
 
 
@@ -380,9 +358,10 @@ def cached(
 
     `reads` are values, functions and modules that count though the function does not show it;
     `ignores` are names (or things) that do not count though it does. `files` and `environment`
-    are what it reads from outside; relative names of files begin beside the function's own.
+    are what it reads from outside of the program; relative names of files begin in the folder of
+    the function's own file.
 
-    `salt` makes a new world. `store` is a directory, a cache, or "process" for results that live
+    `salt` makes all keys new. `store` is a directory, a cache, or "process" for results that live
     as long as the process. `serializer` has `dumps` and `loads`. With `writable`, arrays come as
     copies that can be written to; otherwise they cannot be. With `on_drift="raise"`, a global or
     function that has changed since the first call of this process is an error that names it.
@@ -399,12 +378,22 @@ def cached(
     running
     4.0
     """
-    said = {
+    parameters = {
         "exclude": exclude, "by_type": by_type, "by_identity": by_identity,
         "by_content": by_content, "ordered": ordered,
     }  # fmt: skip
     options = _Options(
-        said, key, reads, ignores, files, environment, salt, store, serializer, writable, on_drift
+        parameters,
+        key,
+        reads,
+        ignores,
+        files,
+        environment,
+        salt,
+        store,
+        serializer,
+        writable,
+        on_drift,
     )
 
     def decorate(function: Any) -> Any:
@@ -419,8 +408,8 @@ def cached(
             )
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError(
-                f"{function.__qualname__} is a generator: what it yields is made while it is "
-                "asked for and cannot be kept. Cache a function that returns a list"
+                f"{function.__qualname__} is a generator: its values come to be while they "
+                "are consumed and cannot be kept. Cache a function that returns a list"
             )
         if inspect.iscoroutinefunction(function):
             with importing:

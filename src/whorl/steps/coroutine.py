@@ -1,35 +1,39 @@
-"""A coroutine function in, one out whose results are kept: those who await the same wait together.
+"""Cached coroutine functions: tasks that await the same result wait for one run of it.
 
-Nothing here blocks the loop for longer than a small file takes to read. Who finds that another
-process is making the result sleeps and looks again.
+Nothing here blocks the event loop for longer than it takes to read a small file. While another
+process makes the result, a task sleeps and looks for it again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
+import inspect
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from whorl.fingerprint.markers import exclude
-from whorl.jit.listening import emit, listeners
-from whorl.lazy import importing
 from whorl.store import Ending, NoLease
 
-from .cached import CachedFunction, _Options
-from .keeper import Kept
+from .cached import CachedFunction
+from .concurrent_writes import watch_writes
+from .dependencies import UnstableReads
 from .progress import Progress
-from .results import Request
-from .world import Unsteady
+from .request import ResultRequest
+from .result_store import Result
 
 __all__ = ["CachedCoroutine"]
 
-_LEASE: Final = 600.0  # seconds
+_LONGEST_WAIT: Final = 600.0  # seconds
 _LONGEST_PAUSE: Final = 0.1
 
-_making: Final[contextvars.ContextVar[frozenset[str]]] = contextvars.ContextVar(
-    "whorl_making", default=frozenset()
+Run = Callable[[], Awaitable[Any]]
+
+_running: Final[contextvars.ContextVar[frozenset[str]]] = contextvars.ContextVar(
+    "whorl_running", default=frozenset()
 )
 
 
@@ -37,14 +41,11 @@ _making: Final[contextvars.ContextVar[frozenset[str]]] = contextvars.ContextVar(
 class CachedCoroutine(CachedFunction[Any, Any]):
     """A coroutine function whose results are kept; made by `whorl.cached`."""
 
-    def __init__(self, function: Any, options: _Options) -> None:
+    def __init__(self, function: Any, options: Any) -> None:
         super().__init__(function, options)
-        self._flights: dict[tuple[int, str], asyncio.Future[Kept | None]] = {}
+        self._flights: dict[tuple[int, str], asyncio.Future[Result | None]] = {}
         # How asyncio and inspect know a coroutine function that is not a plain function.
         self._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
-        with importing:
-            import inspect
-
         mark = getattr(inspect, "markcoroutinefunction", None)  # from Python 3.12 on
         if mark is not None:
             mark(self)
@@ -52,38 +53,30 @@ class CachedCoroutine(CachedFunction[Any, Any]):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The coroutine of a call; wrong arguments raise at once, as they would without."""
         self._bind(*args, **kwargs)
-        return self._awaited(args, kwargs)
+        return self._result(args, kwargs)
 
-    async def _awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        results = self._results
-        if results.epoch is not results.now():
-            results.begin_again()
+    async def _result(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        results, run = self._results, functools.partial(self.function, *args, **kwargs)
+        results.follow_settings()
         if results.is_off:
-            return await results.counted(lambda: self.function(*args, **kwargs))
-        memo = self._memo(args, kwargs)
-        row = results.rows.get(memo)
-        if row is not None and row[0]():
-            results.recalled += 1
-            if listeners:
-                emit("recalled", results.name)
-            return row[1].value()
+            return await results.run_without_cache(run)
+        memo = results.memo(self._values(args, kwargs))
+        result = results.recall(memo)
+        if result is not None:
+            return result.value()
         try:
             memo, request = self._request(args, kwargs)
-        except Unsteady as error:
-            return await results.unkept(error, lambda: self.function(*args, **kwargs))
-        kept = results.find(request, memo)
-        if kept is None:
-            kept = await self._made_once(request, memo, args, kwargs)
-        return kept.value()
+        except UnstableReads as error:
+            return await results.run_without_key(error, run)
+        result = results.find(request, memo) or await self._make_once(request, memo, run)
+        return result.value()
 
-    async def _made_once(
-        self, request: Request, memo: object, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Kept:
+    async def _make_once(self, request: ResultRequest, memo: object, run: Run) -> Result:
         """One task of this loop makes it; the others wait for that one."""
         results = self._results
         name = results.flight(request)
-        if name in _making.get():  # its own production asks for it
-            return await self._run(request, args, kwargs)
+        if name in _running.get():  # its own run asks for it
+            return await self._make(request, run)
         loop = asyncio.get_running_loop()
         place = (id(loop), name)
         while place in self._flights:
@@ -91,76 +84,68 @@ class CachedCoroutine(CachedFunction[Any, Any]):
             if theirs is not None and theirs.is_shared:
                 results.counts["waited"] += 1
                 return theirs
-        mine: asyncio.Future[Kept | None] = loop.create_future()
+        mine: asyncio.Future[Result | None] = loop.create_future()
         self._flights[place] = mine
-        token = _making.set(_making.get() | {name})
-        kept: Kept | None = None
+        token = _running.set(_running.get() | {name})
+        result: Result | None = None
         try:
-            with results.missed(request) as outcome:
-                kept, outcome.how = await self._with_lease(request, args, kwargs)
-            results.remember(request, memo, kept)
-            return kept
+            with results.record_miss(request) as outcome:
+                result, outcome.how = await self._with_lease(request, run)
+            results.remember(request, memo, result)
+            return result
         finally:
-            _making.reset(token)
+            _running.reset(token)
             del self._flights[place]
             if not mine.done():
-                mine.set_result(kept)  # None: the next in line tries
+                mine.set_result(result)  # None: the next in line tries
 
-    async def _with_lease(
-        self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Kept, Ending]:
+    async def _with_lease(self, request: ResultRequest, run: Run) -> tuple[Result, Ending]:
         """Other processes wait for this one, or this one for them, without stopping the loop."""
         results = self._results
-        leases = results.keeper.flights.leases
+        leases = results.store.flights.leases
         if leases is None:
-            return await self._run(request, args, kwargs), Ending.PRODUCED
-        begun, pause, look = time.monotonic(), 0.002, results.look(request)
-        while True:
-            lease = leases.take(results.flight(request))
-            if lease is not NoLease.HELD:
-                break
+            return await self._make(request, run), Ending.PRODUCED
+        start, pause = time.monotonic(), 0.002
+        while (lease := leases.take(results.flight(request))) is NoLease.HELD:
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
-            found = look(None)
-            if found is not None:
+            theirs = results.find_again(request, None)
+            if theirs is not None:
                 results.counts["waited"] += 1
-                return found, Ending.WAITED
-            if time.monotonic() - begun > _LEASE:
-                return await self._run(request, args, kwargs), Ending.PRODUCED
+                return theirs, Ending.WAITED
+            if time.monotonic() - start > _LONGEST_WAIT:
+                break
         if isinstance(lease, NoLease):
-            return await self._run(request, args, kwargs), Ending.PRODUCED
+            return await self._make(request, run), Ending.PRODUCED
         done = False
         try:
-            found = look(None)  # whoever had the lease may have made it
-            if found is not None:
-                done = True
-                return found, Ending.WAITED
-            kept = await self._run(request, args, kwargs)
+            theirs = results.find_again(request, None)  # of the last holder of the lease
+            result = await self._make(request, run) if theirs is None else theirs
             done = True
-            return kept, Ending.PRODUCED
+            return result, Ending.PRODUCED if theirs is None else Ending.WAITED
         finally:
             lease.release(done=done)
 
-    async def _run(self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kept:
+    async def _make(self, request: ResultRequest, run: Run) -> Result:
         results = self._results
-        parts, begun = request.parts(), results.begin()
-        statistics = results.keeper.flights.statistics
+        parts, start = request.parts(), results.start_run()
+        statistics = results.store.flights.statistics
         try:
             with (
                 Progress(results.name, results.last_seconds),
-                results.watched(request, _thread_and_task) as writes,
+                watch_writes(request.dependencies.places, _thread_and_task) as writes,
             ):
-                value = await self.function(*args, **kwargs)
+                value = await run()
         except BaseException:
             statistics.count(Ending.RAISED)
             raise
-        kept = results.made(request, value, begun, parts, writes)
-        statistics.count(Ending.PRODUCED, seconds_spent=time.perf_counter() - begun)
-        return kept
+        result = results.finish_run(request, value, start, parts, writes)
+        statistics.count(Ending.PRODUCED, seconds_spent=time.perf_counter() - start)
+        return result
 
 
 def _thread_and_task() -> object:
-    """Who runs now: other tasks of the loop may run while one waits."""
+    """Which task runs now: others of the loop may run while one waits."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no loop runs in this thread

@@ -1,4 +1,4 @@
-"""The arguments of a call in, what of them counts out: names and values, in order.
+"""Which parameters of a cached function count, and how.
 
 A parameter can be left out, count by its type, as this very object, with the order of its keys,
 or by the content of the file that it names. Positional and keyword arguments are the same call,
@@ -13,13 +13,13 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
+from whorl.calls.binding import Binding
 from whorl.fingerprint.markers import exclude
 from whorl.fingerprint.modes import ByIdentity, ByType, InOrder
-from whorl.jit.binding import Binding
 
-from .declared import content_of
+from .declared_inputs import content_of
 
-__all__ = ["Content", "Parameters", "leaf_test"]
+__all__ = ["Content", "CountedParameters", "leaf_test"]
 
 Names = Iterable[str]
 
@@ -28,7 +28,7 @@ _VARKEYWORDS: Final = 0x08  # a flag of code
 
 @exclude("path")
 class Content:
-    """The content of a file, which counts in the place of its name."""
+    """The content of a file, which counts instead of its name."""
 
     __slots__ = ("digest", "path")
 
@@ -37,7 +37,7 @@ class Content:
         self.digest = content_of(path)
 
     def has_changed(self) -> bool:
-        """Whether something else is in the file by now."""
+        """Whether the content of the file is another by now."""
         return content_of(self.path) != self.digest
 
 
@@ -51,9 +51,9 @@ def _by_content(value: object) -> object:
     return Content(os.fsdecode(value))
 
 
-def _keywords(held: dict[str, Any]) -> object:
-    """The further keywords of a call; whoever takes any sees the order in which they come."""
-    return InOrder(held) if len(held) > 1 else held
+def _keywords(given: dict[str, Any]) -> object:
+    """The `**keywords` of a call; a function sees their order."""
+    return InOrder(given) if len(given) > 1 else given
 
 
 _WRAPS: Final[Mapping[str, Callable[[Any], object]]] = {
@@ -84,19 +84,19 @@ def leaf_test(count: int) -> Callable[[tuple[Any, ...]], bool]:
     return cast("Callable[[tuple[Any, ...]], bool]", scope["are_leaves"])
 
 
-class Parameters:
+class CountedParameters:
     """How the arguments of a function are bound, and which of them count how.
 
     >>> def f(a, b=2, *, log=None): ...
-    >>> parameters = Parameters(f, {"exclude": ["log"]})
+    >>> parameters = CountedParameters(f, {"exclude": ["log"]})
     >>> parameters.names, parameters.counted(parameters.bind(1, log=print))
     (('a', 'b'), (1, 2))
     """
 
-    def __init__(self, function: types.FunctionType, said: Mapping[str, Names]) -> None:
+    def __init__(self, function: types.FunctionType, options: Mapping[str, Names]) -> None:
         self._binding = Binding(function)
         every = self._binding.names
-        kinds = _checked(function.__qualname__, every, said)
+        kinds = _kinds(function.__qualname__, every, options)
         if function.__code__.co_flags & _VARKEYWORDS:
             kinds.setdefault(every[-1], "keywords")
         self.names = tuple(name for name in every if kinds.get(name) != "exclude")
@@ -119,9 +119,10 @@ class Parameters:
         return tuple(values[i] if wrap is None else wrap(values[i]) for i, wrap in self._places)
 
 
-def _checked(function: str, every: tuple[str, ...], said: Mapping[str, Names]) -> dict[str, str]:
+def _kinds(function: str, every: tuple[str, ...], options: Mapping[str, Names]) -> dict[str, str]:
+    """How each parameter counts that an option names."""
     kinds: dict[str, str] = {}
-    for kind, names in said.items():
+    for kind, names in options.items():
         if isinstance(names, str):
             raise TypeError(f"{kind}= takes a list of parameters: {kind}=[{names!r}]")
         for name in names:
@@ -131,6 +132,6 @@ def _checked(function: str, every: tuple[str, ...], said: Mapping[str, Names]) -
                     f"{', '.join(every) or 'none'}"
                 )
             if name in kinds:
-                raise TypeError(f"{name!r} is said to be both {kinds[name]} and {kind}")
+                raise TypeError(f"{name!r} is both {kinds[name]} and {kind}")
             kinds[name] = kind
     return kinds

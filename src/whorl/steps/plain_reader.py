@@ -1,4 +1,4 @@
-"""What JSON has in, and the bytes of arrays; plain data out: see `values` for the grammar."""
+"""Reads plain data that `plain_writer` wrote: see `result_format` for the grammar."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from typing import Any, Final
 from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_vars, qualname
 from whorl.fingerprint.tokens import LEAVES
 
-from .plain_types import dtype_of, plain_fields
-from .plain_writer import Writer
+from .plain_writer import PlainWriter, dtype_of, plain_fields
 
-__all__ = ["NotRestored", "Reader"]
+__all__ = ["CannotRestore", "PlainReader"]
 
 _DOUBLE: Final = struct.Struct("<d")
 _TWO_DOUBLES: Final = struct.Struct("<dd")
 
 
-class NotRestored(Exception):
-    """What was written down cannot be a result of this program; the message says why."""
+class CannotRestore(Exception):
+    """A stored result that this program cannot use; the message says why."""
 
 
-class Reader:
-    """What JSON has, and the bytes of arrays -> plain data."""
+class PlainReader:
+    """The results in one entry; `scope` leads from names of modules to their content."""
 
     def __init__(
         self,
@@ -41,39 +40,39 @@ class Reader:
         self._writable = writable
 
     def read(self, written: Any) -> Any:
-        """The value that this stands for."""
+        """The value that was written as this."""
         kind = type(written)
         if kind is list:
             return [part if type(part) in LEAVES else self.read(part) for part in written]
         if kind is not dict:
             return written
-        ((tag, held),) = written.items()
-        return _READ[tag](self, held)
+        ((tag, content),) = written.items()
+        return _READ[tag](self, content)
 
-    def array(self, held: Any) -> Any:
+    def array(self, content: Any) -> Any:
         """An array over the bytes of the entry."""
         import numpy as np
 
-        name, shape, order, offset, size = held
+        name, shape, order, offset, size = content
         dtype, data = dtype_of(name), self._payload("arrays")
         if not 0 <= offset <= offset + size <= len(data):
             raise ValueError("an array lies outside of its entry")
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
             raise ValueError("an array is not as long as it says")
         if size:
-            found = np.frombuffer(data[offset : offset + size], dtype).reshape(shape, order=order)
+            array = np.frombuffer(data[offset : offset + size], dtype).reshape(shape, order=order)
         else:
-            found = np.zeros(shape, dtype, order)
+            array = np.zeros(shape, dtype, order)
         if self._writable:
-            return found.copy(order)
-        found.flags.writeable = False
-        return found
+            return array.copy(order)
+        array.flags.writeable = False
+        return array
 
-    def scalar(self, held: Any) -> Any:
+    def scalar(self, content: Any) -> Any:
         """A scalar of NumPy."""
         import numpy as np
 
-        name, data = held
+        name, data = content
         dtype = dtype_of(name)
         raw: bytes | bytearray = bytes.fromhex(data)[: dtype.itemsize]
         if len(raw) != dtype.itemsize:
@@ -87,76 +86,76 @@ class Reader:
             raw = bytearray(raw)
         return np.frombuffer(raw, dtype)[0] if dtype.itemsize else np.zeros((), dtype)[()]
 
-    def member(self, held: Any) -> Any:
+    def member(self, content: Any) -> Any:
         """A member of an enum that the program knows, if it still has this value."""
-        module, dotted, name, value = held
+        module, dotted, name, value = content
         cls = self._class(module, dotted)
         members = class_vars(cls).get("_member_map_")
         member = members.get(name) if type(members) is dict else None
         expected = self.read(value)
         if member is None or type(member._value_) is not type(expected):
-            raise NotRestored(f"{module}.{dotted} has no member {name}")
-        writer = Writer()
+            raise CannotRestore(f"{module}.{dotted} has no member {name}")
+        writer = PlainWriter()
         if writer.write(member._value_) != value:
-            raise NotRestored(f"{module}.{dotted}.{name} has another value now")
+            raise CannotRestore(f"{module}.{dotted}.{name} has another value now")
         return member
 
-    def instance(self, held: Any) -> Any:
+    def instance(self, content: Any) -> Any:
         """An instance of a dataclass that the program knows, if it still has these fields."""
-        module, dotted, names, values = held
+        module, dotted, names, values = content
         cls = self._class(module, dotted)
         if "__dataclass_fields__" not in class_vars(cls) or plain_fields(cls) != tuple(names):
-            raise NotRestored(f"{module}.{dotted} has other fields now")
-        made: Any = object.__new__(cls)
+            raise CannotRestore(f"{module}.{dotted} has other fields now")
+        instance: Any = object.__new__(cls)
         for name, value in zip(names, values, strict=True):
-            object.__setattr__(made, name, self.read(value))
-        return made
+            object.__setattr__(instance, name, self.read(value))
+        return instance
 
     def _class(self, module: str, dotted: str) -> type:
-        held: Any = self._scope.get(module)
-        if held is None:
+        names: Any = self._scope.get(module)
+        if names is None:
             loaded = sys.modules.get(module)
             if loaded is None or not derives(type(loaded), types.ModuleType):
-                raise NotRestored(f"the module {module} has not been loaded")
-            held = module_vars(loaded)  # of one that is loaded when it is used, nothing yet
-        found: Any = ABSENT
+                raise CannotRestore(f"the module {module} has not been loaded")
+            names = module_vars(loaded)  # empty if the module is loaded lazily
+        cls: Any = ABSENT
         for part in dotted.split("."):
-            found = held.get(part, ABSENT)
-            held = class_vars(found) if isinstance(found, type) else {}
-        if not isinstance(found, type) or qualname(found) != dotted:
-            raise NotRestored(f"{module}.{dotted} is no class of this program")
-        return found
+            cls = names.get(part, ABSENT)
+            names = class_vars(cls) if isinstance(cls, type) else {}
+        if not isinstance(cls, type) or qualname(cls) != dotted:
+            raise CannotRestore(f"{module}.{dotted} is no class of this program")
+        return cls
 
 
-def _pairs(reader: Reader, held: list[Any]) -> dict[Any, Any]:
-    parts = iter(reader.read(held))
+def _pairs(reader: PlainReader, content: list[Any]) -> dict[Any, Any]:
+    parts = iter(reader.read(content))
     return dict(zip(parts, parts, strict=True))
 
 
-_READ: Final[dict[str, Callable[[Reader, Any], Any]]] = {
-    "t": lambda reader, held: tuple(reader.read(held)),
+_READ: Final[dict[str, Callable[[PlainReader, Any], Any]]] = {
+    "t": lambda reader, content: tuple(reader.read(content)),
     "d": _pairs,
-    "s": lambda reader, held: set(reader.read(held)),
-    "z": lambda reader, held: frozenset(reader.read(held)),
-    "i": lambda reader, held: int(held, 16),
-    "f": lambda reader, held: _DOUBLE.unpack(bytes.fromhex(held))[0],
-    "c": lambda reader, held: complex(*_TWO_DOUBLES.unpack(bytes.fromhex(held))),
-    "u": lambda reader, held: bytes.fromhex(held).decode("utf-8", "surrogatepass"),
-    "b": lambda reader, held: _from_base64(held),
-    "y": lambda reader, held: bytearray(_from_base64(held)),
-    "r": lambda reader, held: range(*reader.read(held)),
-    "l": lambda reader, held: slice(*reader.read(held)),
-    ".": lambda reader, held: ...,
-    "a": lambda reader, held: reader.array(held),
-    "n": lambda reader, held: reader.scalar(held),
-    "p": lambda reader, held: dtype_of(held),
-    "e": lambda reader, held: reader.member(held),
-    "o": lambda reader, held: reader.instance(held),
+    "s": lambda reader, content: set(reader.read(content)),
+    "z": lambda reader, content: frozenset(reader.read(content)),
+    "i": lambda reader, content: int(content, 16),
+    "f": lambda reader, content: _DOUBLE.unpack(bytes.fromhex(content))[0],
+    "c": lambda reader, content: complex(*_TWO_DOUBLES.unpack(bytes.fromhex(content))),
+    "u": lambda reader, content: bytes.fromhex(content).decode("utf-8", "surrogatepass"),
+    "b": lambda reader, content: _from_base64(content),
+    "y": lambda reader, content: bytearray(_from_base64(content)),
+    "r": lambda reader, content: range(*reader.read(content)),
+    "l": lambda reader, content: slice(*reader.read(content)),
+    ".": lambda reader, content: ...,
+    "a": lambda reader, content: reader.array(content),
+    "n": lambda reader, content: reader.scalar(content),
+    "p": lambda reader, content: dtype_of(content),
+    "e": lambda reader, content: reader.member(content),
+    "o": lambda reader, content: reader.instance(content),
 }
 
 
-def _from_base64(held: str) -> bytes:
+def _from_base64(content: str) -> bytes:
     try:
-        return base64.b64decode(held, validate=True)
+        return base64.b64decode(content, validate=True)
     except binascii.Error as error:
         raise ValueError(str(error)) from error

@@ -1,32 +1,40 @@
-"""Plain data in, what JSON has out, and the bytes of arrays: see `values` for the grammar."""
+"""Writes plain data as what JSON has, and arrays as bytes: see `result_format` for the grammar."""
 
 from __future__ import annotations
 
 import base64
 import enum
 import math
+import re
 import struct
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from whorl.fingerprint.lookup import class_vars, find, instance_dict, module_name, qualname
+from whorl.fingerprint.layout import has_hidden_state
+from whorl.fingerprint.lookup import class_vars, find, instance_dict, module_name, mro, qualname
 from whorl.fingerprint.names import known_module_name, resolve
 from whorl.fingerprint.tokens import LEAVES
 
-from .plain_types import NotPlain, name_of_dtype, plain_fields
-
-__all__ = ["Writer"]
+__all__ = ["NotPlainData", "PlainWriter", "dtype_of", "plain_fields"]
 
 ALIGNED: Final = 64
 _LARGE: Final = 1 << 63
 _DOUBLE: Final = struct.Struct("<d")
 _TWO_DOUBLES: Final = struct.Struct("<dd")
+_KINDS: Final = "biufcSUMm"  # of arrays that are nothing but their bytes
+_NAME: Final = re.compile(r"[<>|][biufcSUMm][0-9]{1,9}(\[[0-9]{0,9}[a-zA-Z]{1,2}\])?", re.ASCII)
+_PADDED: Final = "gG"  # some bits have no meaning, and differ between machines
+_OWN_PICKLING: Final = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
 
 
-class Writer:
-    """Plain data -> what JSON has, and the bytes of arrays."""
+class NotPlainData(Exception):
+    """A value that the format of plain data does not have."""
+
+
+class PlainWriter:
+    """One result: `write` returns what JSON has, `arrays` are the bytes of its arrays."""
 
     def __init__(self) -> None:
         self.arrays: list[bytes | memoryview] = []
@@ -39,7 +47,7 @@ class Writer:
         return b"".join(self.arrays)
 
     def write(self, value: Any) -> object:
-        """What stands for a value."""
+        """A value as what JSON has."""
         write = _WRITE.get(type(value))
         if write is not None:
             return write(self, value)
@@ -51,17 +59,17 @@ class Writer:
             return self._member(value)
         if "__dataclass_fields__" in class_vars(type(value)):
             return self._dataclass(value)
-        raise NotPlain
+        raise NotPlainData
 
     def once(self, value: object, *, is_mutable: bool = True) -> None:
-        """A mutable that is met twice would come back as two; pickle keeps it one."""
+        """Refuse a mutable object that is there twice: it would come back as two."""
         if id(value) in self._met:
-            raise NotPlain
+            raise NotPlainData
         self._met[id(value)] = value
         self.is_mutable |= is_mutable
 
     def items(self, value: Any) -> list[object]:
-        """What stands for each item."""
+        """Each item as what JSON has."""
         return [self.write(item) for item in value]
 
     def _numpy(self, value: Any) -> object:
@@ -73,7 +81,7 @@ class Writer:
         if isinstance(value, np.generic):
             dtype = value.dtype
             if np.dtype(dtype.str).type is not type(value):
-                raise NotPlain
+                raise NotPlainData
             if dtype.names is not None:
                 self.once(value)  # a record can be written to
             return {"n": [name_of_dtype(dtype), value.tobytes().hex()]}
@@ -96,7 +104,7 @@ class Writer:
         name = value.__dict__.get("_name_")
         members = class_vars(cls).get("_member_map_", {})
         if type(name) is not str or members.get(name) is not value:
-            raise NotPlain  # several flags at once
+            raise NotPlainData  # several flags at once
         return {"e": [*_class_name(cls), name, self.write(value.__dict__["_value_"])]}
 
     def _dataclass(self, value: Any) -> object:
@@ -104,13 +112,13 @@ class Writer:
         names = plain_fields(cls)
         stored = instance_dict(value)
         if names is None or (stored is not None and not _holds_all(cls, stored, names)):
-            raise NotPlain
+            raise NotPlainData
         self.once(value)
         try:
-            held = [object.__getattribute__(value, name) for name in names]
+            values = [object.__getattribute__(value, name) for name in names]
         except AttributeError:
-            raise NotPlain from None  # a field that was never set
-        return {"o": [*_class_name(cls), list(names), self.items(held)]}
+            raise NotPlainData from None  # a field that was never set
+        return {"o": [*_class_name(cls), list(names), self.items(values)]}
 
 
 def _holds_all(cls: type, stored: Mapping[str, Any], names: tuple[str, ...]) -> bool:
@@ -123,11 +131,11 @@ def _holds_all(cls: type, stored: Mapping[str, Any], names: tuple[str, ...]) -> 
 
 def _class_name(cls: type) -> tuple[str, str]:
     if resolve(module_name(cls), qualname(cls)) is not cls:
-        raise NotPlain
+        raise NotPlainData
     return known_module_name(module_name(cls)), qualname(cls)
 
 
-def _text(writer: Writer, value: str) -> object:
+def _text(writer: PlainWriter, value: str) -> object:
     if value.isascii():
         return value
     try:
@@ -137,50 +145,50 @@ def _text(writer: Writer, value: str) -> object:
     return value
 
 
-def _whole(writer: Writer, value: int) -> object:
+def _whole(writer: PlainWriter, value: int) -> object:
     return value if -_LARGE <= value < _LARGE else {"i": hex(value)}
 
 
-def _real(writer: Writer, value: float) -> object:
+def _real(writer: PlainWriter, value: float) -> object:
     return value if math.isfinite(value) else {"f": _DOUBLE.pack(value).hex()}
 
 
-def _sorted_set(writer: Writer, value: Any) -> list[object]:
+def _sorted_set(writer: PlainWriter, value: Any) -> list[object]:
     return sorted(writer.items(value), key=repr)
 
 
-def _list(writer: Writer, value: list[Any]) -> object:
+def _list(writer: PlainWriter, value: list[Any]) -> object:
     writer.once(value)
     return writer.items(value)
 
 
-def _once_if_deep(writer: Writer, value: object, held: Iterable[object]) -> None:
+def _once_if_deep(writer: PlainWriter, value: object, items: Iterable[object]) -> None:
     """40 pairs of pairs of pairs have 2^40 leaves: pickle writes each pair once."""
-    if not LEAVES.issuperset(map(type, held)):
+    if not LEAVES.issuperset(map(type, items)):
         writer.once(value, is_mutable=False)
 
 
-def _tuple(writer: Writer, value: tuple[Any, ...]) -> object:
+def _tuple(writer: PlainWriter, value: tuple[Any, ...]) -> object:
     _once_if_deep(writer, value, value)
     return {"t": writer.items(value)}
 
 
-def _frozenset(writer: Writer, value: frozenset[Any]) -> object:
+def _frozenset(writer: PlainWriter, value: frozenset[Any]) -> object:
     _once_if_deep(writer, value, value)
     return {"z": _sorted_set(writer, value)}
 
 
-def _dict(writer: Writer, value: dict[Any, Any]) -> object:
+def _dict(writer: PlainWriter, value: dict[Any, Any]) -> object:
     writer.once(value)
     return {"d": [writer.write(part) for pair in value.items() for part in pair]}
 
 
-def _set(writer: Writer, value: set[Any]) -> object:
+def _set(writer: PlainWriter, value: set[Any]) -> object:
     writer.once(value)
     return {"s": _sorted_set(writer, value)}
 
 
-def _bytearray(writer: Writer, value: bytearray) -> object:
+def _bytearray(writer: PlainWriter, value: bytearray) -> object:
     writer.once(value)
     return {"y": _base64(value)}
 
@@ -189,17 +197,17 @@ def _base64(value: bytes | bytearray) -> str:
     return base64.b64encode(value).decode("ascii")
 
 
-def _itself(writer: Writer, value: object) -> object:
+def _itself(writer: PlainWriter, value: object) -> object:
     return value
 
 
-def _ends(writer: Writer, value: Any) -> list[object]:
+def _ends(writer: PlainWriter, value: Any) -> list[object]:
     ends = (value.start, value.stop, value.step)
     _once_if_deep(writer, value, ends)
     return writer.items(ends)
 
 
-_WRITE: Final[dict[type, Callable[[Writer, Any], object]]] = {
+_WRITE: Final[dict[type, Callable[[PlainWriter, Any], object]]] = {
     type(None): _itself,
     bool: _itself,
     int: _whole,
@@ -217,3 +225,66 @@ _WRITE: Final[dict[type, Callable[[Writer, Any], object]]] = {
     slice: lambda writer, value: {"l": _ends(writer, value)},
     type(...): lambda writer, value: {".": 0},
 }
+
+
+# -- dataclasses and dtypes ----------------------------------------------------------------
+
+
+def plain_fields(cls: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass that is nothing but its fields; None for another."""
+    for name in _OWN_PICKLING:
+        method = find(cls, name)
+        is_generated = type(method) is types.FunctionType and method.__module__ == "dataclasses"
+        if not is_generated and method is not find(object, name):
+            return None
+    table = class_vars(cls)["__dataclass_fields__"]
+    names = tuple(name for name, field in table.items() if field._field_type.name == "_FIELD")
+    slots = {
+        name
+        for base in mro(cls)
+        for name, value in class_vars(base).items()
+        if type(value) is types.MemberDescriptorType
+    }
+    return names if slots <= set(names) and not has_hidden_state(cls) else None
+
+
+def name_of_dtype(dtype: Any) -> object:
+    """A dtype as what JSON has, if that is all there is to it."""
+    import numpy as np
+
+    if dtype.metadata is not None:
+        raise NotPlainData
+    if dtype.names is None and dtype.subdtype is None:
+        is_plain = dtype.kind in _KINDS and dtype.char not in _PADDED
+        if not is_plain or np.dtype(dtype.str).char != dtype.char:
+            raise NotPlainData
+        return cast("str", dtype.str)
+    if dtype.hasobject or dtype.isalignedstruct or dtype.type is not np.void:
+        raise NotPlainData  # the last: a dtype of records equals one that is none
+    fields = [[name, *_field(dtype, name)] for name in dtype.names or ()]
+    if not fields or dtype_of(fields) != dtype:
+        raise NotPlainData
+    return fields
+
+
+def _field(dtype: Any, name: str) -> tuple[object, object]:
+    field = dtype.fields[name][0]
+    if field.subdtype is not None:
+        return name_of_dtype(field.subdtype[0]), list(field.subdtype[1])
+    return name_of_dtype(field), []
+
+
+def dtype_of(name: Any) -> Any:
+    """The dtype that was written as this; one of objects is refused."""
+    import numpy as np
+
+    if type(name) is str:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no dtype")
+        dtype = np.dtype(name)
+    else:
+        fields = [(field, dtype_of(inner), tuple(shape)) for field, inner, shape in name]
+        dtype = np.dtype([row if row[2] else row[:2] for row in fields])
+    if dtype.hasobject:
+        raise ValueError("an array of objects is not read")
+    return dtype

@@ -1,7 +1,7 @@
 """Results by digest in this process: the very objects, for as long as the store lives.
 
-Nothing is written down, so anything can be kept: compiled functions, open handles, objects that
-know each other. Whoever asks twice gets the same object twice. Keys may be `ProcessDigest`s.
+Nothing is encoded, so anything can be kept: compiled functions, open handles, objects that refer to
+each other. Every caller gets the same object. Keys may be `ProcessDigest`s.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class ProcessStore:
 
     def get(self, key: Digest) -> tuple[Any] | None:
         """The result of a key, in a tuple; None if there is none."""
-        found = self._results.pop(key, self)
-        if found is self:
+        result = self._results.pop(key, self)
+        if result is self:
             return None
-        self._results[key] = found  # now the last to go
-        return (found,)
+        self._results[key] = result  # now the last to go
+        return (result,)
 
     def put(self, key: Digest, result: Any) -> None:
         """Keep a result."""

@@ -1,7 +1,7 @@
-"""A long run in, one line on the terminal out: which step, how long, how long last time.
+"""Shows a long run on the terminal: which step, how long, how long last time.
 
-The line comes after a moment, from a thread of its own, and is gone when the run is over. It is
-shown where standard error is a terminal, or as WHORL_PROGRESS says.
+A thread writes the line after a moment, and removes it when the run is over. It is shown if
+standard error is a terminal, or as WHORL_PROGRESS says.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FRAMES: Final = "|/-\\"
 
 
 class Progress:
-    """What is running. `last` finds out how long it took last time, and is asked once if at all.
+    """One run. `last` returns how long it took last time, and is called at most once.
 
     >>> with Progress("app.solve", lambda: 3.2):
     ...     pass
@@ -56,7 +56,7 @@ class Progress:
         return False
 
     def _show(self) -> None:
-        begun = time.monotonic()
+        start = time.monotonic()
         if self._done.wait(SHOWN_AFTER):
             return
         last = None
@@ -65,7 +65,7 @@ class Progress:
         before = "" if last is None else f", last time {last:.1f} s"
         frame = 0
         while True:
-            ran = time.monotonic() - begun
+            ran = time.monotonic() - start
             line = f"whorl: {_FRAMES[frame % 4]} {self._name} runs, {ran:.0f} s{before}"
             self._write(f"\r\x1b[2K{line}")
             frame += 1

@@ -1,8 +1,8 @@
-"""Steps in, a chain of them out; a step in, one out that runs once for each input.
+"""Steps, chains of steps, and cached steps, which run once for each input.
 
 A step is anything that is called with one value and returns another: a function, or an instance
-of a frozen dataclass whose fields are its configuration. To a key, a step is its code with all
-that it reads, and its configuration; both may change between two calls, and the next key knows.
+of a frozen dataclass whose fields are its configuration. A key contains the code of a step with all
+that it reads, and its configuration; if either changes between two calls, so does the key.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overload
 
+from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.lookup import find
 from whorl.fingerprint.markers import exclude
-from whorl.jit.explain import Explanation
-from whorl.jit.listening import emit, listeners
-from whorl.lazy import load
+from whorl.frames import show_users_frames
 from whorl.store import Cache, Store
 
-from .arguments import PLAIN, Arguments
-from .declared import Declared, listed, variables_of
-from .keeper import keeper_of
+from .declared_inputs import as_list, variable_pairs
+from .dependencies import Declarations
 from .process_store import ProcessStore
-from .results import Request, Results, group_of, name_of
-from .values import Serializer
-from .world import Told, Unsteady, surroundings_of
+from .request import ResultRequest
+from .result_format import Serializer
+from .results import name_of, results_of
 
 __all__ = ["CachedStep", "Chain", "Step", "chain"]
 
@@ -78,10 +76,10 @@ class Chain(Step[In_contra, Out_co]):
 
     def __call__(self, value: In_contra, /) -> Out_co:
         """What all steps in turn make of a value."""
-        found: Any = value
+        result: Any = value
         for step in self.steps:
-            found = step(found)
-        return cast("Out_co", found)
+            result = step(result)
+        return cast("Out_co", result)
 
     def __repr__(self) -> str:
         return f"chain({', '.join(map(step_name, self.steps))})"
@@ -146,8 +144,8 @@ def chain(*steps: Callable[[Any], Any]) -> Chain[Any, Any]:
     A chain in a chain is its steps. Type checkers follow the types through five steps.
 
     >>> import whorl
-    >>> words = whorl.chain(str.split, len)
-    >>> whorl.chain(str.strip, words)("  one two "), whorl.chain(str.strip, words)
+    >>> value_text = whorl.chain(str.split, len)
+    >>> whorl.chain(str.strip, value_text)("  one two "), whorl.chain(str.strip, value_text)
     (2, chain(str.strip, str.split, len))
     """
     if not steps:
@@ -175,7 +173,7 @@ def step_name(step: object) -> str:
 
 
 def _home_of(step: Any) -> Mapping[str, Any]:
-    """What is in the module that a step is from."""
+    """The names in the module that a step is from."""
     if isinstance(step, types.FunctionType):
         return step.__globals__
     module = getattr(step, "__module__", None)
@@ -186,7 +184,7 @@ def _home_of(step: Any) -> Mapping[str, Any]:
 Persistent = Cache | Store | str | os.PathLike[str]
 
 
-# To a fingerprint a cached step is its step and what was said about it.
+# The fingerprint of a cached step is made of its step and its options.
 @exclude("_key", "_results", "store")
 class CachedStep(Step[In, Out]):
     """A step that runs once for each input that counts as another.
@@ -262,45 +260,37 @@ class CachedStep(Step[In, Out]):
         if key is not None and not callable(key):
             raise TypeError(f"key= is a whorl.Fingerprinter or a function, not {key!r}")
         code = _code_of(step)
-        if code is not None and code.co_flags & _MADE_LATER:
+        if code is not None and code.co_flags & _NO_PLAIN_FUNCTION:
             raise TypeError(
-                f"{step_name(step)} is a generator or a coroutine: what it makes is made while it "
-                "is asked for and cannot be kept. Let the step return a list; coroutines can be "
-                "kept by whorl.cached"
+                f"{step_name(step)} is a generator or a coroutine: its values come to be while "
+                "they are consumed and cannot be kept. Let the step return a list; coroutines can "
+                "be kept by whorl.cached"
             )
         self.step = step
         self.salt = salt
         self.store = store
         self.name = step_name(step)
-        policy = Arguments(key) if isinstance(key, Fingerprinter) else PLAIN
-        self._key = None if policy is not PLAIN else key
-        named = tuple(os.fspath(file) for file in listed("files", files))
-        declared = Declared(variables_of(environment), named, _folder_of(step))
-        self._results = Results(
-            self.name,
+        self._key = None if isinstance(key, Fingerprinter) else key
+        self._results = results_of(
             step,
-            keeper_of(
-                self.name, group_of(self.name), store, _home_of(step), serializer,
-                writable=writable,
-            ),
-            policy,
-            names=("input" if self._key is None else "key",),
-            surroundings=surroundings_of(
-                listed("ignores", ignores), policy.describer.policy.boundary, declared
-            ),
-            declared=declared,
-            reads=(
-                *listed("reads", reads),
-                *(() if self._key is None else (self._key,)),
-                *policy.rules,
-            ),
+            self.name,
+            ("input" if self._key is None else "key",),
+            home=_home_of(step),
+            folder=_folder_of(step),
+            key=key,
+            store=store,
+            reads=as_list("reads", reads),
+            ignores=as_list("ignores", ignores),
+            files=tuple(os.fspath(file) for file in as_list("files", files)),
+            environment=variable_pairs(environment),
             salt=salt,
             serializer=serializer,
-        )  # fmt: skip
+            writable=writable,
+        )
 
-    def __whorl_told__(self) -> Told:
-        """What counts for cached functions and steps that call this one."""
-        return self._results.told()
+    def __whorl_declarations__(self) -> Declarations:
+        """What cached functions and steps that call this one need to know."""
+        return self._results.requests.declarations(has_all_files=True)
 
     def __repr__(self) -> str:
         return f"<cached step {self.name}>"
@@ -309,40 +299,31 @@ class CachedStep(Step[In, Out]):
         """What the step makes of a value, or has made of it before."""
         try:
             results = self._results
-            if results.epoch is not results.now():
-                results.begin_again()
+            results.follow_settings()
             if results.is_off:
-                return cast("Out", results.counted(lambda: self.step(value)))
-            counted = (value if self._key is None else self._key(value),)
-            memo = results.memo(counted)
-            row = results.rows.get(memo)
-            if row is not None and row[0]():
-                results.recalled += 1
-                if listeners:
-                    emit("recalled", results.name)
-                return cast("Out", row[1].value())
-            try:
-                request = self._request(value)
-            except Unsteady as error:
-                return cast("Out", results.unkept(error, lambda: self.step(value)))
-            kept = results.find(request, memo) or results.make(
-                request, memo, lambda: self.step(value)
+                return cast("Out", results.run_without_cache(lambda: self.step(value)))
+            memo = results.memo((value if self._key is None else self._key(value),))
+            result = results.recall(memo)
+            if result is not None:
+                return cast("Out", result.value())
+            return cast(
+                "Out",
+                results.obtain(lambda: (memo, self._request(value)), lambda: self.step(value)),
             )
-            return cast("Out", kept.value())
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
-    def _request(self, value: In) -> Request:
+    def _request(self, value: In) -> ResultRequest:
         if self._key is None:
-            return self._results.request(("input",), (value,))
+            return self._results.request((value,))
         counted = self._key(value)
         if not isinstance(counted, Digest | tuple):
             raise TypeError(
                 f"the key of {self.name} is {type(counted).__name__} {counted!r}; it should be a "
                 "digest, or a tuple of what counts"
             )
-        return self._results.request(("key",), (counted,))
+        return self._results.request((counted,))
 
     def key(self, value: In, /) -> Digest:
         """The key under which the result for an input is kept, without making it."""
@@ -369,7 +350,7 @@ class CachedStep(Step[In, Out]):
         return self._results.stats()
 
 
-_MADE_LATER: Final = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
+_NO_PLAIN_FUNCTION: Final = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 
 
 def _code_of(step: Any) -> types.CodeType | None:

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, Final
 
 from whorl.artifacts import Damaged, Entry
+from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
-from whorl.late import NamedTuple, dataclass
 
 from .catalogue import Name
 from .outcome import Failed, Found, Skipped

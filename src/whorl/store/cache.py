@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from whorl.artifacts import Entry
+from whorl.fast_dataclasses import dataclass, replace
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass, replace
 from whorl.lazy import importing
 
 from .outcome import Absent, Ending, Failed, Found, Got, Put, Skipped

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from whorl.artifacts import Damaged
+from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import NamedTuple, dataclass
 
 from .directory import DirectoryStore
 from .listing import StoredFile, entry_files, read_label

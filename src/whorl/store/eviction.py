@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whorl.artifacts import FORMAT, Damaged
-from whorl.late import dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.lazy import logger
 
 from .atomic_file import append_small, read_small, write_small

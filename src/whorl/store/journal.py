@@ -18,11 +18,11 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from whorl.late import NamedTuple, dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass
 
 from .atomic_file import append_small, make_directory, read_small
 
-__all__ = ["Difference", "Journal", "Miss"]
+__all__ = ["Change", "Journal", "Miss"]
 
 LONGEST: Final = 1 << 19  # bytes of a file
 DIFFERENCES: Final = 24  # of one miss that are kept
@@ -31,10 +31,10 @@ _ABSURD: Final = 1e11  # seconds: the year 5138
 _READ_AT_MOST: Final = 4 * LONGEST
 
 
-class Difference(NamedTuple):
-    """One thing that was otherwise when the nearest entry was made.
+class Change(NamedTuple):
+    """One read, or part of a key, that differs from the nearest earlier result.
 
-    >>> print(Difference("global:solver.SCALE", "2.0", "3.0", "solver.py:7: `x * SCALE`"))
+    >>> print(Change("global:solver.SCALE", "2.0", "3.0", "solver.py:7: `x * SCALE`"))
     global:solver.SCALE: 2.0 -> 3.0  (read at solver.py:7: `x * SCALE`)
     """
 
@@ -42,10 +42,14 @@ class Difference(NamedTuple):
     old: str
     new: str
     line: str = ""
+    is_ambient: bool = False  # not reached through an argument; the journal leaves it out
 
     def __str__(self) -> str:
         at = f"  (read at {self.line})" if self.line else ""
         return f"{self.path}: {self.old} -> {self.new}{at}"
+
+
+_FIELDS: Final = ("path", "old", "new", "line")  # of a change, in the journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class Miss:
     program: str
     cause: str
     reason: str
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[Change, ...] = ()
     left_out: int = 0  # differences that are not kept
     time: float = 0.0
     seconds: float = 0.0
@@ -78,7 +82,7 @@ class Miss:
         """
         return {
             "time": self.time, "program": self.program, "cause": self.cause, "reason": self.reason,
-            "differences": [each._asdict() for each in self.differences],
+            "differences": [dict(zip(_FIELDS, each, strict=False)) for each in self.differences],
             "left_out": self.left_out, "seconds": self.seconds, "ending": self.ending,
             "key": self.key, "process": self.process,
         }  # fmt: skip
@@ -94,7 +98,7 @@ class Miss:
                 str(plain["program"]),
                 str(plain["cause"]),
                 str(plain["reason"]),
-                tuple(Difference(**_texts(each)) for each in plain["differences"]),
+                tuple(map(_change, plain["differences"])),
                 int(plain["left_out"]),
                 at,
                 seconds,
@@ -106,8 +110,9 @@ class Miss:
             raise ValueError(f"not a miss: {error!r}") from error
 
 
-def _texts(plain: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name): str(text) for name, text in plain.items()}
+def _change(plain: Mapping[str, Any]) -> Change:
+    path, old, new, line = (str(plain[name]) for name in _FIELDS)
+    return Change(path, old, new, line)
 
 
 class Journal:

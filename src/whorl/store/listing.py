@@ -15,8 +15,8 @@ from typing import Final
 
 from whorl.artifacts import FORMAT, Label
 from whorl.artifacts.entry import PAGE, label_end, peek_label
+from whorl.fast_dataclasses import NamedTuple
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import NamedTuple
 
 from .atomic_file import read_small
 

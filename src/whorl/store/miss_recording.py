@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from whorl.errors import RequiredHit
-from whorl.late import replace
+from whorl.fast_dataclasses import replace
 from whorl.settings import current
 
 from .journal import Journal, Miss

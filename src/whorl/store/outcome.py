@@ -6,8 +6,8 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from whorl.artifacts import Entry
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import Digest, ProcessDigest, StableDigest
-from whorl.late import dataclass
 
 __all__ = [
     "ABSENT",

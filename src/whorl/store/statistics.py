@@ -28,7 +28,7 @@ from typing import Any, Final, cast
 from whorl import settings
 from whorl.artifacts.entry import seconds_in
 from whorl.errors import BadSetting
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 from whorl.lazy import load
 from whorl.locks import ForkSafeLock, reset_in_child
 

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from whorl.late import dataclass, field, replace
+from whorl.fast_dataclasses import dataclass, field, replace
 from whorl.lazy import load
 
 from .atomic_file import read_small, write_small

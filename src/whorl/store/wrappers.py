@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass
 from whorl.lazy import importing, logger
 
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Removed, Skipped, Stored

@@ -17,10 +17,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from whorl.artifacts import Artifact
+from whorl.calls.events import Event, Happened, audits, listeners, watches
 from whorl.jit.compiler import Compiler, Program, declared_environment
-from whorl.jit.events import Event, Happened
 from whorl.jit.kernel import Kernel
-from whorl.jit.listening import audits, listeners, watches
 from whorl.jit.specialization import Specialization
 from whorl.jit.target import Properties, Target
 from whorl.reads import Inputs, Recorder

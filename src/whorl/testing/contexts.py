@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from whorl import settings
+from whorl.calls.events import Event, Happened, listeners
 from whorl.errors import WhorlError
-from whorl.jit.events import Event, Happened
-from whorl.jit.listening import listeners
 
 __all__ = ["CompileForbidden", "forbid_compile", "fresh_cache", "recorded_events"]
 

@@ -24,7 +24,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whorl.jit.events import Event
+    from whorl.calls.events import Event
 
     from .auditing import Report
 

@@ -18,7 +18,7 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from whorl.late import NamedTuple
+from whorl.fast_dataclasses import NamedTuple
 
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of

@@ -6,8 +6,8 @@ import enum
 from collections.abc import Callable
 from typing import Final
 
+from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
-from whorl.late import dataclass
 
 from .instructions import iterations_between
 from .long_loops import may_leave, takes_elements

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
-from whorl.late import dataclass
 from whorl.launch.launch_record import ENTRY
 
 from .checkpoints import resumptions

@@ -15,10 +15,10 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.errors import NotStatic, WhorlError
+from whorl.fast_dataclasses import replace
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir, language
 from whorl.kernels.function_source import source_tree
-from whorl.late import replace
 from whorl.launch.bound_kernel import BoundKernel
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator

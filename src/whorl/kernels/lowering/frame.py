@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from whorl.fast_dataclasses import dataclass, field
 from whorl.kernels import ir
 from whorl.kernels.function_source import Source, bound_names, free_names
 from whorl.kernels.types import Scalar
-from whorl.late import dataclass, field
 from whorl.reads import CodeView, Inputs
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import failed_import

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.errors import UnsupportedRead
+from whorl.fast_dataclasses import replace
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir, language
 from whorl.kernels.types import (
@@ -27,7 +28,6 @@ from whorl.kernels.types import (
     promote,
     scalar_of_dtype,
 )
-from whorl.late import replace
 from whorl.reads import implicit_calls as implicit
 from whorl.reads.library import own_name
 

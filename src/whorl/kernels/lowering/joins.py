@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from whorl.fast_dataclasses import dataclass, replace
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import parts_of
 from whorl.kernels.types import (
@@ -23,7 +24,6 @@ from whorl.kernels.types import (
     promote,
     scalar_of_value,
 )
-from whorl.late import dataclass, replace
 
 from .arithmetic import cast, fits
 from .frame import Frame, Jump

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
+from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
-from whorl.late import dataclass
 
 from .expressions import number_at, parts
 from .frame import Frame

@@ -11,11 +11,11 @@ import ast
 from collections.abc import Callable
 from typing import Any, Final
 
+from whorl.fast_dataclasses import dataclass, field
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir
 from whorl.kernels.function_source import assigned_names
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT
-from whorl.late import dataclass, field
 from whorl.reads.library import own_name
 
 from .arithmetic import cast, compare, scalar_type, truth

@@ -17,10 +17,10 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
 
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint import fingerprint
 from whorl.kernels import ir
 from whorl.kernels.types import ArrayType, Scalar, VectorType
-from whorl.late import dataclass
 from whorl.reads import Path
 from whorl.reads.view import View
 

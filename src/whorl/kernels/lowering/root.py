@@ -8,11 +8,11 @@ import types
 from typing import Final
 
 from whorl.errors import KernelError
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.kernels import ir
 from whorl.kernels.function_source import source_tree
 from whorl.kernels.types import is_scalar_value
-from whorl.late import dataclass
 from whorl.lazy import logger
 from whorl.reads import Inputs, Path
 

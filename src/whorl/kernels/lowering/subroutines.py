@@ -11,9 +11,9 @@ import ast
 from collections.abc import Callable
 from typing import Any, Final
 
+from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import statements_in
-from whorl.late import dataclass
 
 from .frame import Frame
 from .joins import OneArray, OneScalar, new_variable

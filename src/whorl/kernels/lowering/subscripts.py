@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, is_scalar_value
-from whorl.late import replace
 from whorl.reads.view import AbsentRead
 
 from . import vectors

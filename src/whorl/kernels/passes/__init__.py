@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
-from whorl.late import dataclass
 
 from .indices import direct_indices
 from .prune import prune

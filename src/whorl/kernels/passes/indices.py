@@ -7,10 +7,10 @@ looking at the run.
 
 from __future__ import annotations
 
+from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import blocks_of, statements_of
 from whorl.kernels.types import Scalar
-from whorl.late import replace
 
 __all__ = ["Bounds", "bounds_in", "direct_indices", "lower_bound"]
 

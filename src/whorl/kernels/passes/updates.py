@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final, TypeAlias
 
+from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import (
     compared,
@@ -32,7 +33,6 @@ from whorl.kernels.ir_walk import (
     statements_of,
 )
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
-from whorl.late import dataclass
 
 from .indices import Bounds, bounds_in, lower_bound
 

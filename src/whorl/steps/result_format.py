@@ -1,4 +1,4 @@
-"""Results <-> the record and the payloads of an entry: exact types, exact bits, no surprises.
+"""The format of stored results: the record and the payloads of an entry, exact to the bit.
 
 Plain data is written by whorl's own encoding, which executes nothing when it is read:
 
@@ -25,34 +25,36 @@ and that still have these fields: reading an entry imports nothing.
 
 Everything else goes through pickle: instances of other classes, subclasses of builtins, values
 that hold one mutable object twice or themselves. Reading a pickle can execute anything, so it
-is only read when its signature is ours, and was made for the key that it is found under: see
-`signature`.
+is only read if its signature is ours, and was made for the key that it is stored under: see
+`signing`.
 """
 
 from __future__ import annotations
 
+import io
+import pickle
 import struct
+import sys
 import types
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any, Final, Protocol, runtime_checkable
 
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.lookup import module_name, qualname
-from whorl.fingerprint.names import known_module_name
-from whorl.late import dataclass
-from whorl.lazy import importing
+from whorl.fingerprint.names import is_started, known_module_name
 
-from .plain_reader import NotRestored, Reader
-from .plain_types import NotPlain
-from .plain_writer import Writer
-from .signature import UnusableKey, is_signed, signed
+from .plain_reader import CannotRestore, PlainReader
+from .plain_writer import NotPlainData, PlainWriter
+from .signing import UnusableKey, is_signed, sign
 
 __all__ = [
-    "Encoded",
-    "NotKept",
-    "NotRestored",
+    "CannotRestore",
+    "CannotStore",
+    "EncodedResult",
     "Serializer",
-    "decoded",
-    "encoded",
+    "decode_result",
+    "encode_result",
     "is_constant",
     "serializer_name",
 ]
@@ -60,18 +62,18 @@ __all__ = [
 
 _UNREADABLE: Final = (
     KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError,
-    struct.error, NotPlain,
+    struct.error, NotPlainData,
 )  # fmt: skip
 """What reading bytes that make no sense may raise."""
 
 
-class NotKept(Exception):
-    """A result that cannot be written down; the message says why."""
+class CannotStore(Exception):
+    """A result that cannot be stored; the message says why."""
 
 
 @runtime_checkable
 class Serializer(Protocol):
-    """What writes results down in a way of its own: `pickle` and `json` are two.
+    """What writes and reads results in a format of its own: `pickle` and `json` do.
 
     >>> import json
     >>> isinstance(json, Serializer)
@@ -86,33 +88,35 @@ class Serializer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
-    """A result as what an entry holds: a record that JSON can write, and payloads."""
+class EncodedResult:
+    """A result as the content of an entry: a record that JSON can write, and payloads."""
 
     record: list[object]
     payloads: Mapping[str, bytes | memoryview]
 
 
-def encoded(value: object, serializer: Serializer | None = None, *, place: str = "") -> Encoded:
-    """A result, written down. `NotKept` if it cannot be.
+def encode_result(
+    value: object, serializer: Serializer | None = None, *, place: str = ""
+) -> EncodedResult:
+    """A result in this format. `CannotStore` if there is no way.
 
-    `place` is what it is kept under: whatever has to be signed is good there alone.
+    `place` is where it is stored: a signature is valid there alone.
 
-    >>> encoded((1, -0.0)).record
+    >>> encode_result((1, -0.0)).record
     ['plain', {'t': [1, -0.0]}, True]
     """
     if serializer is not None:
         return _by_serializer(value, serializer, place)
-    writer = Writer()
+    writer = PlainWriter()
     try:
         written = writer.write(value)
-    except (NotPlain, RecursionError):
+    except (NotPlainData, RecursionError):
         return _by_pickle(value, place)
     payloads = {"arrays": writer.joined()} if writer.arrays else {}
-    return Encoded(["plain", written, not writer.is_mutable], payloads)
+    return EncodedResult(["plain", written, not writer.is_mutable], payloads)
 
 
-def decoded(
+def decode_result(
     record: object,
     payload: Callable[[str], memoryview],
     scope: Mapping[str, Mapping[str, Any]],
@@ -121,31 +125,31 @@ def decoded(
     writable: bool = False,
     place: str = "",
 ) -> Any:
-    """The result that was written down. `NotRestored` if there is none for this program.
+    """The result in an entry. `CannotRestore` if this program cannot use it.
 
-    `scope` leads from the name of a module to what is in it, for modules that are loaded under
+    `scope` leads from the name of a module to its content, for modules that are loaded under
     another name.
 
-    >>> decoded(["plain", {"t": [1, {"s": [2]}]}, False], lambda name: memoryview(b""), {})
+    >>> decode_result(["plain", {"t": [1, {"s": [2]}]}, False], lambda name: memoryview(b""), {})
     (1, {2})
     """
     try:
         match record:
             case ["plain", written, bool()]:
-                return Reader(payload, scope, writable).read(written)
+                return PlainReader(payload, scope, writable).read(written)
             case ["pickle", str(main), str(signature)] if serializer is None:
                 return _from_pickle(payload("pickle"), main, signature, scope, place)
             case ["serializer", str(kind), str(signature)] if serializer is not None:
                 return _from_serializer(payload("data"), kind, signature, serializer, place)
     except _UNREADABLE as error:
-        raise NotRestored(f"it cannot be read: {error}") from error
-    raise NotRestored("it was written down in another way")
+        raise CannotRestore(f"it cannot be read: {error}") from error
+    raise CannotRestore("it was written in another format")
 
 
 def is_constant(record: object) -> bool:
-    """Whether nothing in a result can be changed by whoever gets it: then one is enough for all.
+    """Whether nothing in a result can be changed: then all callers can share it.
 
-    >>> is_constant(encoded((1, "a")).record), is_constant(encoded((1, [])).record)
+    >>> is_constant(encode_result((1, "a")).record), is_constant(encode_result((1, [])).record)
     (True, False)
     """
     match record:
@@ -154,28 +158,25 @@ def is_constant(record: object) -> bool:
     return False
 
 
-# -- other ways ---------------------------------------------------------------------------
+# -- pickle and serializers ---------------------------------------------------------------
 
 
-def _by_pickle(value: object, place: str) -> Encoded:
-    with importing:
-        from .pickled import main_name, pickled
-
+def _by_pickle(value: object, place: str) -> EncodedResult:
     try:
-        data = pickled(value)
+        data = pickle.dumps(value, 5)
     except Exception as error:
-        raise NotKept(f"it is neither plain data nor can it be pickled: {error}") from error
-    main = main_name()
-    return Encoded(["pickle", main, signed(("pickle", place, main), data)], {"pickle": data})
+        raise CannotStore(f"it is neither plain data nor can it be pickled: {error}") from error
+    main = known_module_name("__main__")  # as any process would import it
+    return EncodedResult(["pickle", main, sign(("pickle", place, main), data)], {"pickle": data})
 
 
 def _check_signature(about: tuple[str, ...], data: memoryview, signature: str) -> None:
     try:
         is_ours = is_signed(about, data, signature)
     except UnusableKey as error:
-        raise NotRestored(str(error)) from error
+        raise CannotRestore(str(error)) from error
     if not is_ours:
-        raise NotRestored("it was not signed with our key, or for something else")
+        raise CannotRestore("it was not signed with our key, or for something else")
 
 
 def _from_pickle(
@@ -185,14 +186,43 @@ def _from_pickle(
     scope: Mapping[str, Mapping[str, Any]],
     place: str,
 ) -> Any:
-    with importing:
-        from .pickled import unpickled
-
     _check_signature(("pickle", place, main), data, signature)
     try:
-        return unpickled(data, main, scope)
+        return _Unpickler(data, main, scope).load()
     except Exception as error:
-        raise NotRestored(f"it cannot be unpickled: {error}") from error
+        raise CannotRestore(f"it cannot be unpickled: {error}") from error
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a pickle that was written where `__main__` was the module `main`.
+
+    A class of the started program is called `__main__.Tree` by pickle, and that is another class in
+    another program. So such names are looked up in the module of the function (`scope`), or in the
+    running program if it is the same.
+    """
+
+    def __init__(
+        self, data: bytes | memoryview, main: str, scope: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        super().__init__(io.BytesIO(data))
+        self._main = main
+        self._scope = scope
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class or function by the name of its module in every process."""
+        was_main = is_started(module)
+        module = self._main if was_main else module
+        names = self._scope.get(module)
+        if names is None and module == known_module_name("__main__"):
+            names = vars(sys.modules["__main__"])
+        if names is None:
+            if was_main and module not in sys.modules:
+                raise pickle.UnpicklingError(f"it is of the program {module}, not of this one")
+            return super().find_class(module, name)
+        first, *rest = name.split(".")
+        if first not in names:
+            raise pickle.UnpicklingError(f"there is no {name} in {module}")
+        return reduce(getattr, rest, names[first])
 
 
 def serializer_name(serializer: Serializer) -> str:
@@ -208,21 +238,21 @@ def serializer_name(serializer: Serializer) -> str:
     return f"{known_module_name(module_name(named))}.{qualname(named)}"
 
 
-def _by_serializer(value: object, serializer: Serializer, place: str) -> Encoded:
+def _by_serializer(value: object, serializer: Serializer, place: str) -> EncodedResult:
     name = serializer_name(serializer)
     try:
         written = serializer.dumps(value)
     except Exception as error:
-        raise NotKept(f"{name} cannot write it: {error or type(error).__name__}") from error
+        raise CannotStore(f"{name} cannot write it: {error or type(error).__name__}") from error
     if isinstance(written, str):
         data, kind = written.encode("utf-8", "surrogatepass"), "text"
     elif isinstance(written, bytes | bytearray | memoryview):
         data, kind = bytes(written), "bytes"
     else:
-        raise NotKept(f"{name}.dumps returned {type(written).__name__}, not bytes")
+        raise CannotStore(f"{name}.dumps returned {type(written).__name__}, not bytes")
     purpose = f"{name} {kind}"
-    signature = signed(("serializer", place, purpose), data)
-    return Encoded(["serializer", purpose, signature], {"data": data})
+    signature = sign(("serializer", place, purpose), data)
+    return EncodedResult(["serializer", purpose, signature], {"data": data})
 
 
 def _from_serializer(
@@ -230,10 +260,10 @@ def _from_serializer(
 ) -> Any:
     name, _, form = kind.rpartition(" ")
     if name != serializer_name(serializer):
-        raise NotRestored(f"it was written by {name}")
+        raise CannotRestore(f"it was written by {name}")
     _check_signature(("serializer", place, kind), data, signature)
     raw = bytes(data)
     try:
         return serializer.loads(raw.decode("utf-8", "surrogatepass") if form == "text" else raw)
     except Exception as error:
-        raise NotRestored(f"{name} cannot read it: {error}") from error
+        raise CannotRestore(f"{name} cannot read it: {error}") from error

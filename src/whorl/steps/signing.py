@@ -1,16 +1,16 @@
-"""Bytes and what they are in, a signature out that only whoever has our key can make.
+"""Signs pickled results with the user's key, and checks signatures.
 
-Some results can only be read in a way that may execute anything: pickle is one. They are signed
-when they are written, and read only if the signature is right. It covers what they are the result
-of too: nobody can pass one off as another. The key is a secret of this user, kept beside the cache
-in a file that nobody else can read; so what a shared or remote store holds from others is not read,
-and neither is what somebody has slipped into ours. A team that trusts each other gives all its
-members the same key: WHORL_SIGNING_KEY.
+Reading some formats may execute anything: pickle is one. Such results are signed when they are
+written, and read only if the signature is right. The signature also covers the place of a result:
+nobody can pass one off as another. The key is a secret of this user, in a file beside the cache
+that nobody else can read. So a result that somebody else has put into a shared store, or into this
+one, is not read. A team that trusts each other gives all members the same key: WHORL_SIGNING_KEY.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
 import shlex
 import stat
@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Final
 
 from whorl import settings
-from whorl.lazy import importing
+from whorl.store.atomic_file import close_quietly, make_directory
+from whorl.store.safety import IS_LINK, danger
 
-__all__ = ["UnusableKey", "is_signed", "signed"]
+__all__ = ["UnusableKey", "is_signed", "sign"]
 
 _FILE: Final = "signing.key"
 _BYTES: Final = 32
@@ -55,32 +56,26 @@ class UnusableKey(Exception):
         )
 
 
-def signed(about: Sequence[str], data: bytes | memoryview) -> str:
-    """The signature of bytes and of what is said about them; hexadecimal.
+def sign(about: Sequence[str], data: bytes | memoryview) -> str:
+    """The signature of bytes and of texts about them; hexadecimal.
 
-    >>> is_signed(["pickle"], b"data", signed(["pickle"], b"data"))
+    >>> is_signed(["pickle"], b"data", sign(["pickle"], b"data"))
     True
-    >>> is_signed(["pickles"], b"data", signed(["pickle"], b"data"))
+    >>> is_signed(["pickles"], b"data", sign(["pickle"], b"data"))
     False
     """
-    with importing:
-        import hmac
-
-    made = hmac.new(_key(), digestmod="sha256")
+    digest = hmac.new(_key(), digestmod="sha256")
     for text in about:
         raw = text.encode("utf-8", "surrogatepass")
-        made.update(len(raw).to_bytes(8, "little") + raw)
-    made.update(len(about).to_bytes(8, "little"))
-    made.update(data)
-    return made.hexdigest()
+        digest.update(len(raw).to_bytes(8, "little") + raw)
+    digest.update(len(about).to_bytes(8, "little"))
+    digest.update(data)
+    return digest.hexdigest()
 
 
 def is_signed(about: Sequence[str], data: bytes | memoryview, signature: str) -> bool:
-    """Whether a signature was made with our key, for these bytes and what is said about them."""
-    with importing:
-        import hmac
-
-    return hmac.compare_digest(signed(about, data).encode(), signature.encode("utf-8", "replace"))
+    """Whether a signature was made with our key, for these bytes and texts."""
+    return hmac.compare_digest(sign(about, data).encode(), signature.encode("utf-8", "replace"))
 
 
 def _key() -> bytes:
@@ -89,26 +84,22 @@ def _key() -> bytes:
         return given.reveal()
     place = settings.current().cache_place.value
     known = _keys.get(place)
-    return _keys.setdefault(place, _kept(Path(place) / _FILE)) if known is None else known
+    return _keys.setdefault(place, _load_or_create(Path(place) / _FILE)) if known is None else known
 
 
-def _kept(file: Path) -> bytes:
-    """The key in a file, made if there is none; one for this process where it cannot be kept."""
+def _load_or_create(file: Path) -> bytes:
+    """The key in a file, which is created if need be; one for this process if that fails."""
     for _ in range(2):
-        found = _read(file)
-        if found is not None:
-            return found
-        if settings.current().cache.value != "on" or not _written(file):
+        key = _load(file)
+        if key is not None:
+            return key
+        if settings.current().cache.value != "on" or not _create(file):
             break
     return os.urandom(_BYTES)
 
 
-def _read(file: Path) -> bytes | None:
-    """The key in a file; None if there is no file. One that is not to be trusted is an error."""
-    with importing:
-        from whorl.store.atomic_file import close_quietly
-        from whorl.store.safety import IS_LINK
-
+def _load(file: Path) -> bytes | None:
+    """The key in a file; None if there is no file. `UnusableKey` if it cannot be trusted."""
     try:
         descriptor = os.open(file, _FLAGS)
     except (FileNotFoundError, NotADirectoryError):
@@ -129,10 +120,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def _distrust(status: os.stat_result) -> str:
-    """Why a key file is not to be trusted; nothing if it is."""
-    with importing:
-        from whorl.store.safety import danger
-
+    """Why a key file cannot be trusted; empty if it can."""
     if not stat.S_ISREG(status.st_mode):
         return "it is not a file"
     reason = danger(status)
@@ -141,11 +129,8 @@ def _distrust(status: os.stat_result) -> str:
     return reason or ""
 
 
-def _written(file: Path) -> bool:
-    """Put a new key in place, whole, unless another process was faster; whether there is one."""
-    with importing:
-        from whorl.store.atomic_file import make_directory
-
+def _create(file: Path) -> bool:
+    """Create a key file, whole, unless another process was faster; whether there is one now."""
     beside = file.with_name(f"{_FILE}.{os.getpid()}.{threading.get_ident()}")
     try:
         make_directory(str(file.parent))

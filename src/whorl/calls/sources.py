@@ -1,4 +1,4 @@
-"""What is known about sources, kept in the store: an unchanged file is not parsed again."""
+"""Keeps what is known about sources in the store: an unchanged file is not parsed again."""
 
 from __future__ import annotations
 

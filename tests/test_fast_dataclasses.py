@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from whorl import late
+from whorl import fast_dataclasses
 
 
 def classes(make: Any, field: Any) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def classes(make: Any, field: Any) -> dict[str, Any]:
     }
 
 
-LATE = classes(late.dataclass, late.field)
+FAST = classes(fast_dataclasses.dataclass, fast_dataclasses.field)
 PLAIN = classes(dataclasses.dataclass, dataclasses.field)
 
 
@@ -128,7 +128,7 @@ def told(do: Callable[[dict[str, Any]], Any], of: dict[str, Any]) -> Any:
         lambda c: dataclasses.asdict(c["Named"](1, 2.0)),
         lambda c: dataclasses.astuple(c["Named"](1, 2.0)),
         lambda c: repr(dataclasses.replace(c["Named"](1, 2.0), x=5)),
-        lambda c: repr(late.replace(c["Named"](1, 2.0), x=5)),
+        lambda c: repr(fast_dataclasses.replace(c["Named"](1, 2.0), x=5)),
         lambda c: dataclasses.replace(c["Checked"](0.5), share=2.0),
         lambda c: dataclasses.is_dataclass(c["Node"]),
         lambda c: c["Named"].__match_args__,
@@ -141,23 +141,23 @@ def told(do: Callable[[dict[str, Any]], Any], of: dict[str, Any]) -> Any:
     ],
 )  # fmt: skip
 def test_they_do_what_those_of_dataclasses_do(do: Callable[[dict[str, Any]], Any]) -> None:
-    assert told(do, LATE) == told(do, PLAIN)
+    assert told(do, FAST) == told(do, PLAIN)
 
 
 def test_they_match() -> None:
-    match LATE["Named"](1, 2.0, "a"):
-        case LATE_POINT if isinstance(LATE_POINT, LATE["Point"]):
+    match FAST["Named"](1, 2.0, "a"):
+        case LATE_POINT if isinstance(LATE_POINT, FAST["Point"]):
             x = LATE_POINT.x
     assert x == 1
 
 
 def test_a_circle_has_a_repr() -> None:
-    node = LATE["Node"]()
+    node = FAST["Node"]()
     node.left = node
     assert repr(node) == "classes.<locals>.Node(left=...)"
 
 
-@late.dataclass(frozen=True, slots=True)
+@fast_dataclasses.dataclass(frozen=True, slots=True)
 class Sent:
     """Can be sent to another process."""
 
@@ -165,7 +165,7 @@ class Sent:
     words: tuple[str, ...] = ()
 
 
-@late.dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+@fast_dataclasses.dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Watched:
     """Can be referred to weakly."""
 
@@ -217,10 +217,10 @@ def test_a_fingerprint_does_not_depend_on_what_has_been_looked_at() -> None:
 def test_a_default_that_is_made_is_shown_as_dataclasses_shows_it() -> None:
     import inspect
 
-    @late.dataclass(frozen=True, slots=True)
+    @fast_dataclasses.dataclass(frozen=True, slots=True)
     class Held:
         name: str
-        parts: list[int] = late.field(default_factory=list)
+        parts: list[int] = fast_dataclasses.field(default_factory=list)
 
     assert str(inspect.signature(Held)) == "(name: 'str', parts: 'list[int]' = <factory>)"
 
@@ -247,7 +247,7 @@ def tuples(named: Any) -> dict[str, Any]:
     return {"Place": Place, "Nothing": Nothing}
 
 
-LATE_TUPLES = tuples(late.NamedTuple)
+FAST_TUPLES = tuples(fast_dataclasses.NamedTuple)
 PLAIN_TUPLES = tuples(typing.NamedTuple)
 
 
@@ -284,12 +284,12 @@ PLAIN_TUPLES = tuples(typing.NamedTuple)
 )  # fmt: skip
 def test_named_tuples_do_what_those_of_typing_do(do: Callable[[dict[str, Any]], Any]) -> None:
     said = [
-        repr(told(do, each)).replace("tuples.<locals>.", "") for each in (LATE_TUPLES, PLAIN_TUPLES)
+        repr(told(do, each)).replace("tuples.<locals>.", "") for each in (FAST_TUPLES, PLAIN_TUPLES)
     ]
     assert said[0] == said[1]
 
 
-class SentTuple(late.NamedTuple):
+class SentTuple(fast_dataclasses.NamedTuple):
     """Can be sent to another process."""
 
     number: int

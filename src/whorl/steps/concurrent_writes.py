@@ -1,23 +1,23 @@
-"""Dictionaries in, what others write to them while a function runs out.
+"""Detects what other threads write, while a function runs, to what it reads.
 
 A result is kept only if all that the function reads is after the run what it was before. That
 alone misses what another thread changes and sets back in between, as `mock.patch` does. Python
-gives signs of such writes to those dictionaries in which names are looked up: of modules, classes
-and instances, and plain ones.
+shows such writes to the dictionaries in which names are looked up: of modules, classes and
+instances, and plain ones.
 
-| Python         | sign                                                                         |
+| Python         | how                                                                          |
 |----------------|------------------------------------------------------------------------------|
 | 3.12 and later | watchers: a function is called with each write, by the thread that makes it. |
 |                | On 3.13 they are not called for attributes of instances.                     |
 | 3.11           | versions: a number in the dictionary is another after each write. It tells   |
-|                | neither which name was written nor by whom.                                  |
+|                | neither which name was written nor by which thread.                          |
 
-What a function does itself is its own affair: it would do the same when it runs again. So a write
-by the thread (or the task) that runs it is no sign. On 3.11, where that cannot be told, a write
-counts if other threads are there, and not where the function's own code writes to globals.
+What a function writes itself does not count: it would do the same when it runs again. So writes
+by the thread (or the task) that runs it are left out. On 3.11, where the thread is not known, a
+write counts if there are other threads, and not where the function's own code writes to globals.
 
-Lists, sets, arrays and captured variables give no sign at all. Only runs pay for this: nothing
-is watched while results are recalled.
+Writes to lists, sets, arrays and captured variables are not noticed. Only runs pay for this:
+nothing is watched while results are recalled.
 """
 
 from __future__ import annotations
@@ -33,53 +33,54 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from whorl.fingerprint.watch import Place
+from whorl.locks import ForkSafeLock
 
-__all__ = ["Writes", "watched"]
+__all__ = ["ConcurrentWrites", "watch_writes"]
 
 log = logging.getLogger("whorl.steps")
 
 
-class Writes:
-    """What others wrote to places while a function ran; `found` is a name, or empty."""
+class ConcurrentWrites:
+    """What others wrote to places while a function ran; `name` is the last of them, or empty."""
 
     def __init__(self, places: Iterable[Place], who: Callable[[], object]) -> None:
-        self.found = ""
+        self.name = ""
         self.places = {id(place.stored): place for place in places}
         self._who = who
-        self._mine = who()
+        self._own = who()
 
     def see(self, address: int, name: object) -> None:
         """Somebody writes to a name in the dictionary at an address; None: to any."""
-        if self._who() == self._mine:
+        if self._who() == self._own:
             return
         names = self.places[address].names
         if names is None or name is None or name in names:
-            self.found = name if isinstance(name, str) else "something"
+            self.name = name if isinstance(name, str) else "something"
 
 
-class _Signs(Protocol):
-    """A way to learn of writes."""
+class _Detector(Protocol):
+    """How this version of Python shows writes."""
 
-    def begin(self, writes: Writes) -> None: ...
+    def begin(self, writes: ConcurrentWrites) -> None: ...
 
-    def end(self, writes: Writes) -> None: ...
+    def end(self, writes: ConcurrentWrites) -> None: ...
 
 
 @contextmanager
-def watched(
+def watch_writes(
     places: Iterable[Place], who: Callable[[], object] = threading.get_ident
-) -> Iterator[Writes]:
-    """Learn of what others write to places while the block runs; `who` tells runs apart."""
-    signs = _signs()
-    writes = Writes(places if signs is not None else (), who)
-    if signs is None:
+) -> Iterator[ConcurrentWrites]:
+    """Collect what others write to places while the block runs; `who` identifies the writer."""
+    detector = _detector()
+    writes = ConcurrentWrites(places if detector is not None else (), who)
+    if detector is None:
         yield writes
         return
-    signs.begin(writes)
+    detector.begin(writes)
     try:
         yield writes
     finally:
-        signs.end(writes)
+        detector.end(writes)
 
 
 # -- watchers ---------------------------------------------------------------------------
@@ -98,9 +99,9 @@ class _Watchers:
             ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         )
         self._callback = kind(self._written)
-        self._runs: dict[int, tuple[Writes, ...]] = {}
+        self._runs: dict[int, tuple[ConcurrentWrites, ...]] = {}
         self._counts: dict[int, int] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         add = interface.PyDict_AddWatcher
         add.argtypes, add.restype = [kind], ctypes.c_int
         self._watch, self._unwatch = interface.PyDict_Watch, interface.PyDict_Unwatch
@@ -120,10 +121,10 @@ class _Watchers:
             if count == _OWN_WRITES and runs:
                 self._unwatch(self._number, runs[0].places[address].stored)
         except KeyboardInterrupt:
-            _thread.interrupt_main()  # which is for whoever runs, and not for this
+            _thread.interrupt_main()  # the interrupt is for the program, not for this function
         return 0
 
-    def begin(self, writes: Writes) -> None:
+    def begin(self, writes: ConcurrentWrites) -> None:
         with self._lock:
             for address, place in writes.places.items():
                 runs = self._runs.get(address, ())
@@ -132,7 +133,7 @@ class _Watchers:
                     self._counts[address] = 0
                     self._watch(self._number, place.stored)
 
-    def end(self, writes: Writes) -> None:
+    def end(self, writes: ConcurrentWrites) -> None:
         with self._lock:
             for address, place in writes.places.items():
                 runs = tuple(run for run in self._runs.get(address, ()) if run is not writes)
@@ -158,66 +159,69 @@ class _Versions:
     def _version(self, address: int) -> int:
         return ctypes.c_uint64.from_address(address + self._OFFSET).value
 
-    def begin(self, writes: Writes) -> None:
+    def begin(self, writes: ConcurrentWrites) -> None:
         versions = {
             address: self._version(address)
             for address, place in writes.places.items()
             if not place.is_instance and not place.is_own
         }
-        self._before[id(writes)] = versions, _are_others_there()
+        self._before[id(writes)] = versions, _are_other_threads_there()
 
-    def end(self, writes: Writes) -> None:
-        versions, were_others_there = self._before.pop(id(writes))
-        if not were_others_there and not _are_others_there():
+    def end(self, writes: ConcurrentWrites) -> None:
+        versions, were_other_threads_there = self._before.pop(id(writes))
+        if not were_other_threads_there and not _are_other_threads_there():
             return
         for address, version in versions.items():
             if self._version(address) != version:
-                writes.found = "something"
+                writes.name = "something"
 
 
-def _are_others_there() -> bool:
+def _are_other_threads_there() -> bool:
     return len(sys._current_frames()) > 1
 
 
-# -- which ------------------------------------------------------------------------------
+# -- choice -----------------------------------------------------------------------------
 
 
-def _signs() -> _Signs | None:
-    """The way that this Python has, if it works."""
-    if not _chosen:
-        with _choosing:
-            if not _chosen:
-                _chosen.append(_working())
-    return _chosen[0]
+def _detector() -> _Detector | None:
+    """The detector for this version of Python, if it works."""
+    if not _detectors:
+        with _lock:
+            if not _detectors:
+                _detectors.append(_working())
+    return _detectors[0]
 
 
-def _working() -> _Signs | None:
+def _working() -> _Detector | None:
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
     try:
-        signs: _Signs = _Watchers() if sys.version_info >= (3, 12) else _Versions()
-        if _tells(signs):
-            return signs
-    except Exception:  # nothing that a program could not do without
+        detector: _Detector = _Watchers() if sys.version_info >= (3, 12) else _Versions()
+        if _works(detector):
+            return detector
+    except Exception:  # a program can do without it
         log.debug("writes of other threads are not noticed", exc_info=True)
     return None
 
 
-def _tells(signs: _Signs) -> bool:
-    """Whether a write is told, and nothing is where there is none."""
+def _works(detector: _Detector) -> bool:
+    """Whether it notices a write, and nothing where there is none."""
     table = {"a": 1}
     place = Place(table, frozenset("a"))
-    quiet, loud = Writes((place,), object), Writes((place,), object)  # everybody is another
-    signs.begin(quiet)
-    signs.end(quiet)
-    signs.begin(loud)
+    quiet, loud = (
+        ConcurrentWrites((place,), object),
+        ConcurrentWrites((place,), object),
+    )  # everybody is another
+    detector.begin(quiet)
+    detector.end(quiet)
+    detector.begin(loud)
     table["a"] = 2
-    if isinstance(signs, _Versions):  # which ask for threads besides
-        versions, _ = signs._before[id(loud)]
-        signs._before[id(loud)] = versions, True
-    signs.end(loud)
-    return not quiet.found and bool(loud.found)
+    if isinstance(detector, _Versions):  # which ask for threads besides
+        versions, _ = detector._before[id(loud)]
+        detector._before[id(loud)] = versions, True
+    detector.end(loud)
+    return not quiet.name and bool(loud.name)
 
 
-_chosen: Final[list[_Signs | None]] = []
-_choosing: Final = threading.Lock()
+_detectors: Final[list[_Detector | None]] = []
+_lock: Final = ForkSafeLock()

@@ -1,4 +1,4 @@
-"""The arguments of a call in, their values in the order of the parameters out."""
+"""Binds the arguments of a call: their values in the order of the parameters."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FEW: Final = 4  # calls that are not worth the 60 µs of a function that binds
 class Binding:
     """How a function's arguments are bound: by a function of the very same signature.
 
-    What a function says of itself (`__signature__`) is not how it is called: its code is. The
-    function that binds is made when it is needed: the first calls with all arguments in their
-    places are bound as they are.
+    The parameters are those of the code: `__signature__` may say something else. The function that
+    binds is compiled when it is needed: the first calls with all arguments in their places are
+    bound as they are.
 
     >>> def f(a, b=2, *, c): ...
     >>> binding = Binding(f)
@@ -52,7 +52,7 @@ class Binding:
             self._calls += 1
             if self._calls <= _FEW:
                 return self._first
-            bind = self._bind = self._made()
+            bind = self._bind = self._compile()
         if self._defaults is not function.__defaults__:
             bind.__defaults__ = self._defaults = function.__defaults__
         if self._keyword_defaults is not function.__kwdefaults__:
@@ -65,7 +65,7 @@ class Binding:
         self._calls = _FEW
         return self.bind(*args, **kwargs)
 
-    def _made(self) -> types.FunctionType:
+    def _compile(self) -> types.FunctionType:
         function = self._function
         without = len(self._positional) - len(function.__defaults__ or ())
         parts = [name + _STAND_IN * (i >= without) for i, name in enumerate(self._positional)]
@@ -79,6 +79,6 @@ class Binding:
         values = "".join(f"{name}, " for name in self.names)
         scope: dict[str, Any] = {}
         exec(f"def call({', '.join(parts)}): return ({values})", scope)
-        made = cast("types.FunctionType", scope["call"])
-        made.__qualname__ = function.__qualname__
-        return made
+        bind = cast("types.FunctionType", scope["call"])
+        bind.__qualname__ = function.__qualname__
+        return bind

@@ -1,8 +1,8 @@
-"""Files and variables that a function was said to read in, what they hold now out.
+"""The files and environment variables that a function has declared, and their content now.
 
 A file counts by its content, a directory by the names and contents in it, a variable by its
-value; one that is not set is the same as its default. They are looked at on every call. A file
-is read again only if its state (times, size, inode) is another, or if it was written so shortly
+value; one that is not set is the same as its default. They are checked on every call. A file is
+read again only if its state (times, size, inode) has changed, or if it was written so shortly
 before it was last read that a second write could have left the same state.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Final
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.tokens import marshalled
 
-__all__ = ["Declared", "content_of"]
+__all__ = ["DeclaredInputs", "content_of"]
 
 _TICK: Final = 2_000_000_000  # nanoseconds: the coarsest clock of a file system in use
 _KEPT: Final = 4096
@@ -27,11 +27,11 @@ _known: Final[dict[str, tuple[tuple[int, ...], str]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """What was declared; `base` is where relative names of files begin.
+class DeclaredInputs:
+    """Declared files and variables; `base` is where relative names of files begin.
 
     >>> import os
-    >>> declared = Declared(environment=(("WHORL_EXAMPLE", "2"),))
+    >>> declared = DeclaredInputs(environment=(("WHORL_EXAMPLE", "2"),))
     >>> before = declared.now()
     >>> os.environ["WHORL_EXAMPLE"] = "2"
     >>> same = declared.now() == before
@@ -49,7 +49,7 @@ class Declared:
         return bool(self.environment or self.files)
 
     def now(self) -> list[list[object]]:
-        """What the files and variables hold, by name."""
+        """The values of variables and the digests of files, by name."""
         get = os.environ.get
         variables: list[list[object]] = [
             [f"env:{name}", get(name, default)] for name, default in self.environment
@@ -65,19 +65,19 @@ class Declared:
 
         A relative name may begin anywhere, so the ends of paths are compared.
 
-        >>> declared = Declared((("A", None),), ("/data/tables",))
+        >>> declared = DeclaredInputs((("A", None),), ("/data/tables",))
         >>> [declared.has(name) for name in ("A", "B", "tables/x.csv", "x.csv")]
         [True, False, True, False]
         """
         if any(name == variable for variable, _ in self.environment):
             return True
-        asked = Path(os.path.normpath(name))
+        path = Path(os.path.normpath(name))
         for file in self.files:
             known = Path(os.path.normpath(os.path.join(self.base, file)))  # noqa: PTH118  # as below
-            for place in (asked, *asked.parents):
+            for place in (path, *path.parents):
                 if place.parts and known.parts[-len(place.parts) :] == place.parts:
                     return True
-            if any(Path(base, asked).is_relative_to(known) for base in (self.base, Path.cwd())):
+            if any(Path(base, path).is_relative_to(known) for base in (self.base, Path.cwd())):
                 return True
         return False
 
@@ -86,19 +86,19 @@ class Declared:
         return [name for name in self.files if not os.path.exists(os.path.join(self.base, name))]  # noqa: PTH110, PTH118  # as above
 
 
-def listed(name: str, said: Iterable[Any]) -> list[Any]:
-    """What was said as a list; a text is not the list of its letters.
+def as_list(name: str, given: Iterable[Any]) -> list[Any]:
+    """The value of an option as a list; a text is not the list of its letters.
 
-    >>> listed("files", ["a.csv"])
+    >>> as_list("files", ["a.csv"])
     ['a.csv']
     """
-    if isinstance(said, str | bytes | os.PathLike) or not isinstance(said, Iterable):
-        raise TypeError(f"{name}= takes a list: {name}=[{said!r}]")
-    return list(said)
+    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
+        raise TypeError(f"{name}= takes a list: {name}=[{given!r}]")
+    return list(given)
 
 
 def content_of(path: str | os.PathLike[str]) -> str | None:
-    """What stands for the content of a file or directory; None if there is none.
+    """The digest of the content of a file or directory; None if there is none.
 
     >>> content_of("no such file") is None
     True
@@ -116,12 +116,12 @@ def content_of(path: str | os.PathLike[str]) -> str | None:
     known = _known.get(place)
     if known is not None and known[0] == state:
         return known[1]
-    begun = time.time_ns()
+    start = time.time_ns()
     try:
         digest = hash_hex(Path(place).read_bytes())
     except OSError:
         return None
-    if begun - max(status.st_mtime_ns, status.st_ctime_ns) > _TICK:
+    if start - max(status.st_mtime_ns, status.st_ctime_ns) > _TICK:
         if len(_known) >= _KEPT:
             _known.clear()
         _known[place] = state, digest
@@ -136,30 +136,30 @@ def _directory(root: Path) -> str:
     pending = [(str(root), "", frozenset((os.path.realpath(root),)))]
     while pending:
         place, name, above = pending.pop()
-        for held in _entries(place):
-            below = f"{name}{held.name}"
-            if not held.is_dir():
-                rows.append([below, content_of(held.path) if held.is_file() else None])
-            elif (real := os.path.realpath(held.path)) in above:
+        for item in _entries(place):
+            below = f"{name}{item.name}"
+            if not item.is_dir():
+                rows.append([below, content_of(item.path) if item.is_file() else None])
+            elif (real := os.path.realpath(item.path)) in above:
                 rows.append([below, "a circle"])
             else:
                 rows.append([f"{below}/", None])
-                pending.append((held.path, f"{below}/", above | {real}))
+                pending.append((item.path, f"{below}/", above | {real}))
     return hash_hex(marshalled(sorted(rows, key=lambda row: str(row[0]))))
 
 
 def _entries(place: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(place) as found:
-            return list(found)
-    except OSError:  # nobody can read it, the function neither
+        with os.scandir(place) as entries:
+            return list(entries)
+    except OSError:  # the function cannot read it either
         return []
 
 
-def variables_of(environment: Mapping[str, str | None] | Iterable[str]) -> Any:
+def variable_pairs(environment: Mapping[str, str | None] | Iterable[str]) -> Any:
     """Declared variables as pairs of names and defaults.
 
-    >>> variables_of(["A"]), variables_of({"B": "2"})
+    >>> variable_pairs(["A"]), variable_pairs({"B": "2"})
     ((('A', None),), (('B', '2'),))
     """
     if isinstance(environment, str):

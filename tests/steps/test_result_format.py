@@ -23,7 +23,13 @@ import whorl.testing
 from tests.steps.programs import ran
 from whorl.artifacts import Entry, Label
 from whorl.fingerprint.digest import StableDigest
-from whorl.steps.values import NotKept, NotRestored, decoded, encoded, is_constant
+from whorl.steps.result_format import (
+    CannotRestore,
+    CannotStore,
+    decode_result,
+    encode_result,
+    is_constant,
+)
 from whorl.store import Cache
 
 
@@ -85,12 +91,12 @@ class Plain:
 
 def through_an_entry(value: object, **options: Any) -> tuple[str, Any]:
     """How a value is written, and what comes back after it was bytes."""
-    written = encoded(value)
+    written = encode_result(value)
     label = Label("result", StableDigest("0" * 32))
     entry = Entry.checked(
         Entry.made(label, written.payloads, written.record).data, StableDigest("0" * 32)
     )
-    return entry.record[0], decoded(entry.record, entry.payload, {}, **options)
+    return entry.record[0], decode_result(entry.record, entry.payload, {}, **options)
 
 
 PLAIN_VALUES: list[Any] = [
@@ -162,14 +168,14 @@ def test_a_nan_comes_back_with_its_bits() -> None:
 
 def test_an_array_is_not_copied_unless_asked_for() -> None:
     value = np.arange(100_000)
-    written = encoded(value)
+    written = encode_result(value)
     entry = Entry.made(Label("result", StableDigest("0" * 32)), written.payloads, written.record)
-    back = decoded(entry.record, entry.payload, {})
+    back = decode_result(entry.record, entry.payload, {})
     assert np.shares_memory(back, np.frombuffer(entry.data, np.uint8))
     assert back.__array_interface__["data"][0] % 8 == 0
-    copy = decoded(entry.record, entry.payload, {}, writable=True)
+    copy = decode_result(entry.record, entry.payload, {}, writable=True)
     copy[0] = 7
-    assert decoded(entry.record, entry.payload, {})[0] == 0
+    assert decode_result(entry.record, entry.payload, {})[0] == 0
 
 
 SHARED: list[int] = [1]
@@ -207,8 +213,8 @@ def test_a_circle_comes_back_as_a_circle() -> None:
 
 
 def test_what_cannot_be_written_says_so() -> None:
-    with pytest.raises(NotKept, match="neither plain data nor can it be pickled"):
-        encoded(lambda: 1)
+    with pytest.raises(CannotStore, match="neither plain data nor can it be pickled"):
+        encode_result(lambda: 1)
 
 
 @pytest.mark.parametrize(
@@ -218,14 +224,14 @@ def test_what_cannot_be_written_says_so() -> None:
     ids=repr,
 )  # fmt: skip
 def test_what_nobody_can_change_is_known(value: object, constant: bool) -> None:
-    assert is_constant(encoded(value).record) is constant
+    assert is_constant(encode_result(value).record) is constant
 
 
 # -- reading what others may have written ---------------------------------------------------
 
 
 def read(record: object, payloads: Mapping[str, bytes] | None = None) -> Any:
-    return decoded(record, lambda name: memoryview((payloads or {})[name]), {})
+    return decode_result(record, lambda name: memoryview((payloads or {})[name]), {})
 
 
 @pytest.mark.parametrize(
@@ -247,14 +253,14 @@ def read(record: object, payloads: Mapping[str, bytes] | None = None) -> Any:
     ids=str,
 )  # fmt: skip
 def test_a_record_that_makes_no_sense_is_not_restored(record: object) -> None:
-    with pytest.raises(NotRestored):
+    with pytest.raises(CannotRestore):
         read(record, {"arrays": bytes(8), "pickle": b"", "data": b"1"})
 
 
 def test_reading_imports_nothing() -> None:
     sys.modules.pop("antigravity", None)
     before = set(sys.modules)
-    with pytest.raises(NotRestored, match="antigravity has not been loaded"):
+    with pytest.raises(CannotRestore, match="antigravity has not been loaded"):
         read(["plain", {"o": ["antigravity", "Point", ["x"], [1]]}, False])
     assert set(sys.modules) == before
 
@@ -266,7 +272,7 @@ def test_a_module_that_is_loaded_when_it_is_used_is_not_loaded() -> None:
 
     sys.modules["lazy_of_this_test"] = Lazy("lazy_of_this_test")
     try:
-        with pytest.raises(NotRestored):
+        with pytest.raises(CannotRestore):
             read(["plain", {"o": ["lazy_of_this_test", "Point", ["x"], [1]]}, False])
     finally:
         del sys.modules["lazy_of_this_test"]
@@ -275,14 +281,14 @@ def test_a_module_that_is_loaded_when_it_is_used_is_not_loaded() -> None:
 def test_a_member_whose_value_became_something_else_is_not_restored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written = encoded(Colour.RED)
+    written = encode_result(Colour.RED)
 
     class Other(enum.Enum):
         RED = object()
 
     Other.__qualname__ = "Colour"
     monkeypatch.setattr(sys.modules[__name__], "Colour", Other)
-    with pytest.raises(NotRestored):
+    with pytest.raises(CannotRestore):
         read(written.record)
 
 
@@ -291,7 +297,7 @@ def test_where_no_key_can_be_kept_there_is_one_for_this_process(tmp_path: Path) 
     whorl.configure(cache_dir=tmp_path / "file" / "cache")
     make = whorl.cached(lambda x: Plain(x))  # noqa: PLW0108  # a class alone is no function
     assert make(1) == make(1) == Plain(1)
-    written = encoded(Plain(1))
+    written = encode_result(Plain(1))
     assert read(written.record, {n: bytes(p) for n, p in written.payloads.items()}) == Plain(1)
 
 
@@ -305,18 +311,18 @@ class Exploit:
 def test_a_pickle_that_is_not_signed_with_our_key_is_never_read() -> None:
     data = pickle.dumps(Exploit())
     for signature in ("", "0" * 64, "é"):
-        with pytest.raises(NotRestored, match="not signed with our key"):
+        with pytest.raises(CannotRestore, match="not signed with our key"):
             read(["pickle", "main", signature], {"pickle": data})
     assert Exploit.ran == []
 
 
 def test_a_pickle_that_another_team_signed_is_not_read() -> None:
     whorl.configure(signing_key="the key of another team")
-    theirs = encoded(Plain(1))
+    theirs = encode_result(Plain(1))
     whorl.configure(signing_key="the key of our own team")
-    ours = encoded(Plain(1))
+    ours = encode_result(Plain(1))
     payloads = {name: bytes(held) for name, held in theirs.payloads.items()}
-    with pytest.raises(NotRestored, match="not signed"):
+    with pytest.raises(CannotRestore, match="not signed"):
         read(theirs.record, payloads)
     assert read(ours.record, {n: bytes(p) for n, p in ours.payloads.items()}) == Plain(1)
 
@@ -330,7 +336,7 @@ def test_a_key_that_is_too_short_is_refused_and_not_shown() -> None:
 
 
 def test_a_dataclass_with_other_fields_is_not_restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = encoded(Point(1.0))
+    written = encode_result(Point(1.0))
 
     @dataclass
     class Other:
@@ -338,34 +344,39 @@ def test_a_dataclass_with_other_fields_is_not_restored(monkeypatch: pytest.Monke
 
     Other.__qualname__ = "Point"
     monkeypatch.setattr(sys.modules[__name__], "Point", Other)
-    with pytest.raises(NotRestored, match="other fields"):
+    with pytest.raises(CannotRestore, match="other fields"):
         read(written.record)
 
 
 def test_a_member_with_another_value_is_not_restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = encoded(Colour.RED)
+    written = encode_result(Colour.RED)
 
     class Other(enum.Enum):
         RED = True
 
     Other.__qualname__ = "Colour"
     monkeypatch.setattr(sys.modules[__name__], "Colour", Other)
-    with pytest.raises(NotRestored):
+    with pytest.raises(CannotRestore):
         read(written.record)
 
 
 def test_a_serializer_writes_bytes_or_text() -> None:
     for serializer in (json, pickle):
-        written = encoded({"a": 1}, serializer)
+        written = encode_result({"a": 1}, serializer)
         payloads = {name: bytes(held) for name, held in written.payloads.items()}
-        back = decoded(written.record, lambda name: memoryview(payloads[name]), {}, serializer)  # noqa: B023
+        back = decode_result(
+            written.record,
+            lambda name: memoryview(payloads[name]),  # noqa: B023
+            {},
+            serializer,
+        )
         assert back == {"a": 1}
 
 
 def test_a_serializer_that_writes_something_else_says_so() -> None:
     odd = types.SimpleNamespace(dumps=lambda value: 5, loads=lambda data: data)
-    with pytest.raises(NotKept, match="not bytes"):
-        encoded(1, odd)
+    with pytest.raises(CannotStore, match="not bytes"):
+        encode_result(1, odd)
 
 
 @pytest.mark.parametrize(
@@ -374,8 +385,8 @@ def test_a_serializer_that_writes_something_else_says_so() -> None:
     ids=str,
 )
 def test_an_array_that_is_not_as_long_as_it_says_is_not_made(array: list[object]) -> None:
-    with pytest.raises(NotRestored, match="not as long as it says"):
-        decoded(["plain", {"a": array}, False], lambda name: memoryview(bytes(16)), {})
+    with pytest.raises(CannotRestore, match="not as long as it says"):
+        decode_result(["plain", {"a": array}, False], lambda name: memoryview(bytes(16)), {})
 
 
 def test_a_result_whose_class_has_changed_is_made_again(tmp_path: Path) -> None:
@@ -408,7 +419,7 @@ def kept(value: Any) -> Any:
     """What comes back of a result that is read from the store."""
     make = whorl.cached(exclude=["value"])(lambda value: value)
     make(value)
-    make._results.begin_again()
+    make._results.reset()
     found = make("something else")
     assert ran(make) == 1
     return found

@@ -1,8 +1,8 @@
-"""A value in, words for people out: as it is written, by its parts, or by its digest.
+"""Values as texts for people: as literals, part by part, or by digest.
 
-What a key is made of is kept in words beside it, so that a miss can say what differs. A large
-value by its digest would only say that something in it does; so its items and attributes are
-spelled out one by one, each with its path, as far as they are few.
+The parts of a key are stored as texts beside it, so that a miss can say what differs. The digest
+of a large value would only say that something in it differs; so its items and attributes are
+written one by one, each with its path, as long as they are few.
 """
 
 from __future__ import annotations
@@ -27,45 +27,43 @@ from whorl.fingerprint.rules.builtin import short
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import is_flat, is_leaf
 
-__all__ = ["spelled", "words"]
+__all__ = ["text_rows", "value_text"]
 
 _MOST_PARTS: Final = 48
 _DEPTH: Final = 6
 _HEAP_CLASS: Final = 1 << 9  # made by a class statement
 
 
-def spelled(
+def text_rows(
     path: str, value: object, digest: str = "", *, in_order: bool = False
 ) -> list[tuple[str, str]]:
-    """The path and the words of a value, or those of its parts where these say more.
+    """The path and the text of a value, or those of its parts where these say more.
 
     `in_order`: the order of dicts counts, since code reads them.
 
     A value that counts by another `digest` than its fingerprint has parts that do not count;
-    which ones is not known here, so it is not spelled out.
+    which ones is not known here, so its parts are not shown.
 
-    >>> spelled("CONFIG", {"tile": 8})
+    >>> text_rows("CONFIG", {"tile": 8})
     [('CONFIG', "{'tile': 8}")]
-    >>> spelled("CONFIG", {"grid": {"n": [1, 2]}, "tile": 8})
+    >>> text_rows("CONFIG", {"grid": {"n": [1, 2]}, "tile": 8})
     [("CONFIG['grid']['n']", '[1, 2]'), ("CONFIG['tile']", '8')]
-    >>> spelled("CONFIG", {"tile": [8], "grid": {}}, in_order=True)[-1]
+    >>> text_rows("CONFIG", {"tile": [8], "grid": {}}, in_order=True)[-1]
     ('CONFIG.keys()', "['tile', 'grid']")
     """
-    if digest and not words(value).endswith(f" {digest[:12]}>"):
-        return [(path, words(value))]
-    found: list[tuple[str, str]] = []
-    for row in _spelled(path, value, _DEPTH, in_order):
-        if row is None or len(found) == _MOST_PARTS:
-            return [(path, words(value, in_order=in_order))]
-        found.append(row)
-    return found
+    if digest and not value_text(value).endswith(f" {digest[:12]}>"):
+        return [(path, value_text(value))]
+    rows: list[tuple[str, str]] = []
+    for row in _rows(path, value, _DEPTH, in_order):
+        if row is None or len(rows) == _MOST_PARTS:
+            return [(path, value_text(value, in_order=in_order))]
+        rows.append(row)
+    return rows
 
 
-def _spelled(
-    path: str, value: object, depth: int, in_order: bool
-) -> Iterator[tuple[str, str] | None]:
-    """The rows of a value; None where it is too deep to be spelled out."""
-    text = words(value, in_order=in_order)
+def _rows(path: str, value: object, depth: int, in_order: bool) -> Iterator[tuple[str, str] | None]:
+    """The rows of a value; None where it is too deep."""
+    text = value_text(value, in_order=in_order)
     parts = list(_parts(value)) if text.startswith("<") else []
     if not parts:
         yield path, text
@@ -73,19 +71,19 @@ def _spelled(
         yield None
     else:
         for name, part in parts:
-            yield from _spelled(f"{path}{name}", part, depth - 1, in_order)
+            yield from _rows(f"{path}{name}", part, depth - 1, in_order)
         if in_order and type(value) is dict and len(value) > 1:
-            yield f"{path}.keys()", words([*value])
+            yield f"{path}.keys()", value_text([*value])
 
 
 def _parts(value: object) -> Iterator[tuple[str, object]]:
     """The items or attributes of a value, if they are all there is to it and not many."""
     kind = type(value)
     if kind is dict:
-        held = cast("dict[Any, object]", value)
-        if len(held) <= _MOST_PARTS and all(type(key) in (str, int) for key in held):
-            rows = ((f"[{key!r}]", item) for key, item in held.items())
-            yield from sorted(rows, key=lambda row: row[0])  # the order is said beside
+        table = cast("dict[Any, object]", value)
+        if len(table) <= _MOST_PARTS and all(type(key) in (str, int) for key in table):
+            rows = ((f"[{key!r}]", item) for key, item in table.items())
+            yield from sorted(rows, key=lambda row: row[0])  # the order has a row of its own
     elif kind is list or kind is tuple:
         items = cast("list[object]", value)
         if len(items) <= _MOST_PARTS:
@@ -112,8 +110,8 @@ def _is_all_attributes(cls: type) -> bool:
     )
 
 
-def words(value: object, *, in_order: bool = False) -> str:
-    """A value for people: as it is written if it is short, by its digest otherwise."""
+def value_text(value: object, *, in_order: bool = False) -> str:
+    """A value as its literal if that is short, by its digest otherwise."""
     ordered = value.value if type(value) is InOrder else None
     if type(ordered) is dict and (text := _short_dict(ordered, in_order=True)):
         return text
@@ -126,17 +124,17 @@ def words(value: object, *, in_order: bool = False) -> str:
         return repr(value)
     if kind is dict and (text := _short_dict(cast("dict[Any, Any]", value), in_order=in_order)):
         return text
-    # A wrapper of whorl's own around an argument: where its class lives says nothing to people.
+    # Of whorl's own wrapper around an argument, the module says nothing to people.
     is_ours = str(module_name(kind)).startswith("whorl.steps.")
     name = kind.__name__ if is_ours else type_name(kind)
     try:
         return f"<{name} {fingerprint(value)[:12]}>"
-    except Exception:  # words are for people: they never stop a call
+    except Exception:  # an explanation must never stop a call
         return f"<{name}>"
 
 
 def _short_dict(value: dict[Any, Any], *, in_order: bool) -> str:
-    """A small dict with plain items, sorted where the order does not count; or nothing."""
+    """A small dict with plain items, sorted where the order does not count; or an empty text."""
     if len(value) > 8 or not all(type(key) is str for key in value):
         return ""
     if not all(is_leaf(type(item)) for item in value.values()):

@@ -1,0 +1,81 @@
+"""The journal's entry about a miss, from the miss's explanation."""
+
+from __future__ import annotations
+
+import re
+import types
+from typing import Final
+
+from whorl.fingerprint.source import code_digest, place_of_code
+from whorl.store.journal import Miss
+
+from .explanation import Explanation
+
+__all__ = ["ARCHITECTURE", "EDITED", "FIRST_CALL", "FOLLOWED", "function_miss", "kernel_miss"]
+
+ARCHITECTURE: Final = "target:architecture"
+FOLLOWED: Final = ', and on_drift is "recompile"'
+EDITED: Final = "its code was edited"
+ANOTHER: Final = "the program is another"
+FIRST_COMPILE: Final = "first compile"
+FIRST_CALL: Final = "nothing is kept of it yet"
+_GONE: Final = "not kept any more"
+_DEFINITION: Final = re.compile(r"(async\s+)?def\s")
+_CODE: Final = "code"  # the part of a program that is the function's own
+
+
+def kernel_miss(name: str, why: Explanation | None, code: types.CodeType) -> Miss:
+    """The entry for a miss of a kernel with this name and code.
+
+    >>> why = Explanation("solver.step", "miss", "first compile")
+    >>> kernel_miss("solver.step", why, kernel_miss.__code__).cause
+    'first compile'
+    """
+    if why is None:
+        return Miss(name, "unknown", "unknown")
+    changes = tuple(each._replace(line=each.line or _line(each.path, code)) for each in why.changes)
+    reason = why.reason.removesuffix(FOLLOWED)  # the journal tells that it was compiled
+    return Miss(name, _kernel_cause(why), reason, changes)
+
+
+def _line(path: str, code: types.CodeType) -> str:
+    """The line below its decorators where a function begins whose code was edited."""
+    if path != _CODE:
+        return ""
+    written = [line.strip() for line in code_digest(code).written]
+    below = next((i for i, text in enumerate(written) if _DEFINITION.match(text)), 0)
+    text = written[below] if written else ""
+    file, line = place_of_code(code)
+    return f"{file}:{line + below}: `{text}`"
+
+
+def _kernel_cause(why: Explanation) -> str:
+    paths = {change.path for change in why.changes}
+    if not paths:
+        return FIRST_COMPILE if why.reason == FIRST_COMPILE else _GONE
+    if why.reason in (EDITED, ANOTHER):
+        if _CODE in paths:
+            return EDITED
+        return "another toolchain" if "toolchain" in paths else "another program"
+    return "another target" if paths == {ARCHITECTURE} else "a read differs"
+
+
+def function_miss(name: str, why: Explanation | None) -> Miss:
+    """The entry for a miss of a cached function or step of this name.
+
+    >>> function_miss("report.table", Explanation("report.table", "miss", FIRST_CALL)).cause
+    'first call'
+    """
+    if why is None:
+        return Miss(name, "unknown", "unknown")
+    return Miss(name, _function_cause(why), why.reason, why.changes)
+
+
+def _function_cause(why: Explanation) -> str:
+    paths = [change.path for change in why.changes]
+    if not paths:
+        return "first call" if why.reason == FIRST_CALL else _GONE
+    if any(path.startswith("code:") for path in paths):
+        return EDITED
+    is_argument = all(path.startswith("arg:") for path in paths)
+    return "another argument" if is_argument else "a read differs"

@@ -1,0 +1,282 @@
+"""Keeps the results of a function by key: encoded in a store, or alive in the process.
+
+A result that comes out of a store is decoded anew for every caller, so that none can change what
+another gets; what cannot be changed is shared. Arrays lie over the bytes of the entry and are
+read-only, unless copies were asked for (`writable`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import time
+import types
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from whorl.artifacts import Damaged, Entry, Label, Part
+from whorl.fast_dataclasses import dataclass
+from whorl.fingerprint.digest import Digest, StableDigest
+from whorl.fingerprint.names import known_module_name
+from whorl.store import Cache, DirectoryStore, Ending, Found, Stored, default_cache
+from whorl.store.outcome import check_key
+
+from .process_store import ProcessStore
+from .result_format import CannotRestore, Serializer, decode_result, encode_result, is_constant
+
+__all__ = ["LABELS_READ", "LiveResults", "Result", "RunOutcome", "StoredResults", "result_store"]
+
+log = logging.getLogger("whorl.steps")
+
+LABELS_READ: Final = 64
+
+
+class Result:
+    """A result in hand. `constant` is its value if `is_constant`: nobody can change it."""
+
+    __slots__ = ("_decode", "_first", "constant", "is_constant", "is_shared", "is_stored", "size")
+
+    def __init__(
+        self,
+        value: Any,
+        *,
+        decode: Callable[[], Any] | None = None,
+        size: int = 0,
+        is_shared: bool = True,
+    ) -> None:
+        self.is_constant = decode is None
+        self.constant = value if decode is None else None
+        self._decode = decode
+        self._first = [] if decode is None else [value]  # for the first caller only
+        self.size = size
+        self.is_shared = is_shared  # or good for the call that made it only
+        self.is_stored = is_shared  # or the store could not take it
+
+    def value(self) -> Any:
+        """The result, anew where it could be changed."""
+        if self._decode is None:
+            return self.constant
+        try:
+            return self._first.pop()
+        except IndexError:
+            return self._decode()
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What a run has returned, and how."""
+
+    value: Any
+    seconds: float
+    parts: tuple[Part, ...]
+    refusal: str  # why it must not be kept; empty if it may
+
+
+class StoredResults:
+    """Results encoded in a store, in the group of their function."""
+
+    def __init__(
+        self,
+        name: str,
+        group: StableDigest,
+        cache: Cache | None,
+        home: Mapping[str, Any],
+        serializer: Serializer | None = None,
+        *,
+        writable: bool = False,
+    ) -> None:
+        self._name = name
+        self._group = group
+        self._own = cache
+        self._home = home
+        self._serializer = serializer
+        self._writable = writable
+        self._logged: set[str] = set()
+
+    @property
+    def flights(self) -> Cache:
+        """The cache, which has leases for other processes too."""
+        return default_cache() if self._own is None else self._own
+
+    @property
+    def is_off(self) -> bool:
+        """Whether `WHORL_CACHE` is off."""
+        return self.flights.store.is_off
+
+    def check(self, key: Digest) -> None:
+        """Refuse a key of this process: it means nothing in a store."""
+        check_key(key)
+
+    def find(self, key: Digest, *, count: bool) -> Result | None:
+        """What is stored under a key, if it can be a result of this program."""
+        check_key(key)
+        assert isinstance(key, StableDigest)
+        cache = self.flights
+        got = cache.store.get(key, self._group)
+        result = self._read(got.entry) if isinstance(got, Found) else None
+        if count:
+            cache.count(got, "" if result is None else self._name)
+        return result
+
+    def _read(self, entry: Entry) -> Result | None:
+        try:
+            return self._decoded(entry)
+        except (Damaged, CannotRestore) as error:
+            self._log(f"what is kept of {self._name} is not used: {error}", logging.INFO)
+            return None
+
+    def keep(self, key: Digest, outcome: RunOutcome) -> Result:
+        """Store a result, and return it as a later call will get it."""
+        check_key(key)
+        assert isinstance(key, StableDigest)
+        if outcome.refusal:
+            return self._not_kept(outcome, outcome.refusal)
+        try:
+            encoded = encode_result(outcome.value, self._serializer, place=f"{self._group}/{key}")
+            label = Label(
+                "result", key, self._group, outcome.parts,
+                made=time.time(), seconds=outcome.seconds,
+            )  # fmt: skip
+            entry = Entry.made(label, encoded.payloads, encoded.record)
+            result = self._decoded(entry)
+        except Exception as error:  # whatever it is, the result is there and is returned
+            return self._not_kept(outcome, str(error) or type(error).__name__)
+        result.is_stored = isinstance(self.flights.put(entry), Stored)
+        return result
+
+    def _not_kept(self, outcome: RunOutcome, why: str) -> Result:
+        self._log(f"a result of {self._name} is not kept: {why}", logging.WARNING)
+        return Result(outcome.value, is_shared=False)
+
+    def _decoded(self, entry: Entry) -> Result:
+        record, scope, place = entry.record, self._scope(), f"{entry.under}/{entry.key}"
+
+        def decode() -> Any:
+            try:
+                return decode_result(
+                    record, entry.payload, scope, self._serializer,
+                    writable=self._writable, place=place,
+                )  # fmt: skip
+            except KeyError as error:
+                raise CannotRestore(f"it has no payload {error}") from error
+
+        value = decode()
+        constant = self._serializer is None and is_constant(record)
+        return Result(value, decode=None if constant else decode, size=len(entry.data))
+
+    def _scope(self) -> dict[str, Mapping[str, Any]]:
+        """The function's own module, by the name it has in every process."""
+        name = self._home.get("__name__")
+        return {known_module_name(name): self._home} if type(name) is str else {}
+
+    def forget(self, key: Digest) -> bool:
+        """Remove an entry; whether there was one."""
+        check_key(key)
+        assert isinstance(key, StableDigest)
+        return isinstance(self.flights.store.remove(key, self._group), Stored)
+
+    def forget_all(self) -> int:
+        """Remove the group; how many entries it had."""
+        return sum(self.forget(key) for key in list(self.flights.store.iterate(self._group)))
+
+    def labels(self, most: int) -> Iterator[Label]:
+        """The labels of so many entries of the group, the last first."""
+        store = self.flights.store
+        keys = islice(store.iterate(self._group), most)
+        labels = [label for key in keys if (label := store.label(key, self._group)) is not None]
+        return iter(sorted(labels, key=lambda label: label.made, reverse=True))
+
+    def _log(self, message: str, level: int) -> None:
+        """Log what has not been logged yet; the address of an object makes no difference."""
+        text = re.sub(" at 0x[0-9a-fA-F]+", "", message)
+        if text not in self._logged:
+            self._logged.add(text)
+            log.log(level, "%s", message)
+
+
+class LiveResults:
+    """Results in a `ProcessStore`, and labels beside them."""
+
+    is_off: Final = False  # `WHORL_CACHE` is about another cache
+
+    def __init__(self, name: str, store: ProcessStore) -> None:
+        self._name = name
+        self._store = store
+        self._labels: dict[Digest, Label] = {}
+
+    @property
+    def flights(self) -> Cache:
+        """What lets one thread make it while others wait."""
+        return self._store.flights
+
+    def check(self, key: Digest) -> None:
+        """Every digest will do."""
+
+    def find(self, key: Digest, *, count: bool) -> Result | None:
+        """The very result."""
+        row = self._store.get(key)
+        if row is None:
+            return None
+        if count:
+            self.flights.statistics.count(Ending.HIT)
+        return Result(row[0])
+
+    def keep(self, key: Digest, outcome: RunOutcome) -> Result:
+        """Keep the very result."""
+        if outcome.refusal:
+            log.warning("a result of %s is not kept: %s", self._name, outcome.refusal)
+            return Result(outcome.value, is_shared=False)
+        self._store.put(key, outcome.value)
+        if len(self._labels) >= LABELS_READ:
+            self._labels.pop(next(iter(self._labels)), None)
+        name = StableDigest(str(key))  # of a label that stays here
+        self._labels[key] = Label("result", name, None, outcome.parts, made=time.time(),
+                                  seconds=outcome.seconds)  # fmt: skip
+        return Result(outcome.value)
+
+    def forget(self, key: Digest) -> bool:
+        """Drop a result; whether there was one."""
+        self._labels.pop(key, None)
+        return self._store.remove(key)
+
+    def forget_all(self) -> int:
+        """Drop the results of this function that are known; how many."""
+        return sum(self.forget(key) for key in list(self._labels))
+
+    def labels(self, most: int) -> Iterator[Label]:
+        """The labels of the last results."""
+        return iter(sorted(self._labels.values(), key=lambda label: label.made, reverse=True))
+
+
+def result_store(
+    name: str,
+    group: StableDigest,
+    store: object,
+    home: Mapping[str, Any],
+    serializer: Serializer | None,
+    *,
+    writable: bool,
+) -> StoredResults | LiveResults:
+    """Where results go for a value of `store=`.
+
+    >>> result_store("f", StableDigest("0" * 32), "process", {}, None, writable=False).is_off
+    False
+    """
+    if store == "process":
+        store = ProcessStore()
+    if isinstance(store, ProcessStore):
+        if serializer is not None or writable:
+            raise TypeError("serializer= and writable= are for results that are written down")
+        return LiveResults(name, store)
+    if isinstance(store, str | os.PathLike):
+        store = Cache(DirectoryStore(store))
+    elif store is not None and not isinstance(store, Cache):
+        if not callable(getattr(store, "get", None)) or isinstance(store, types.ModuleType | dict):
+            raise TypeError(
+                "store= is a directory, a whorl.store.Cache or Store, a whorl.ProcessStore or "
+                f"'process', not {type(store).__name__}"
+            )
+        store = Cache(store)  # type: ignore[arg-type]  # a Store of the user's own make
+    return StoredResults(name, group, store, home, serializer, writable=writable)
