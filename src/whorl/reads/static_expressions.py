@@ -213,7 +213,7 @@ def defaults_of(
 def written_defaults(arguments: ast.arguments) -> dict[str, ast.expr]:
     """The defaults of parameters as they are written.
 
-    >>> defaults = written_defaults(syntax_tree("lambda a, b=1, *, c=2, d: 0", "eval").body.args)
+    >>> defaults = written_defaults(ast.parse("lambda a, b=1, *, c=2, d: 0", mode="eval").body.args)
     >>> {name: ast.unparse(value) for name, value in defaults.items()}
     {'b': '1', 'c': '2'}
     """
