@@ -1,4 +1,4 @@
-"""The reads of a specialization in, the table that makes them again natively out.
+"""Makes the table of a specialization: its reads, as operations of the native launcher.
 
 Each path is walked into a register, shared parts once (`table_paths`); each read becomes a check
 (`table_checks`); the operations are put in order, and simplified (`table_simplification`).

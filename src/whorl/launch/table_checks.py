@@ -1,4 +1,4 @@
-"""The reads of a specialization in, the checks of its table out.
+"""The checks of a table: one per read of the specialization.
 
 Every check is at least as strict as the fact it stands for: what a table lets pass, the plain
 replay would have found to be the same. What the kernel is launched with goes into the record on
