@@ -10,7 +10,7 @@ import pytest
 
 from tests.jit.compilers import Make, as_in_a_new_process, compiles
 from whorl.calls.binding import Binding
-from whorl.jit import lookup as module
+from whorl.jit import kernel_lookup as module
 from whorl.reads import Inputs
 
 

@@ -11,7 +11,7 @@ import pytest
 import whorl
 from tests.jit.compilers import Looking, Make, as_in_a_new_process, compiles, program_kernel
 from whorl import settings
-from whorl.jit import lookup as module
+from whorl.jit import kernel_lookup as module
 from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs
 from whorl.store import Cache, default_cache

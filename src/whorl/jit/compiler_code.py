@@ -43,7 +43,7 @@ from whorl.reads.compiler_settings import PROTOCOL, declared_settings, setting_r
 
 from .compiler import NOT_COUNTED, CompilerCode, declared_ignores
 
-__all__ = ["code_of", "spelled"]
+__all__ = ["code_of", "snapshot"]
 
 CODES_KEPT: Final = 64
 _UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'
@@ -51,7 +51,7 @@ _UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'
 
 def code_of(compiler: object) -> CompilerCode:
     """The code of a compiler as it is now."""
-    beside = (*_held(compiler), *_classes_of_settings(compiler))
+    beside = (*_own_compile(compiler), *_classes_of_settings(compiler))
     installed = "" if beside else _installed_as(compiler)
     if installed:
         return CompilerCode(installed, NOT_COUNTED.holds)
@@ -65,7 +65,7 @@ def code_of(compiler: object) -> CompilerCode:
         _CODES.clear()
     load: Any = getattr(compiler, "load")  # noqa: B009  # it has one: it was checked
     load = getattr(load, "__func__", load)
-    code = _walked(type(compiler), roots, ignores)._replace(load=load)
+    code = _walk_code(type(compiler), roots, ignores)._replace(load=load)
     _CODES[place] = roots, code
     return code
 
@@ -77,7 +77,7 @@ def _installed_as(compiler: object) -> str:
     return "" if home.kind == "user" else f"{home.name} {home.version}"
 
 
-def _walked(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) -> CompilerCode:
+def _walk_code(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) -> CompilerCode:
     name = class_name(cls)
     try:
         # Nothing stands first, where others have a function: paths begin with names of classes.
@@ -109,7 +109,7 @@ class _Survey(Survey):
         return f"`ignores = ({name!r},)` in class {self.name}, or {_UNREADABLE}"
 
 
-def _held(compiler: object) -> tuple[object, ...]:
+def _own_compile(compiler: object) -> tuple[object, ...]:
     """What the instance itself has in the place of the method."""
     compile = (instance_dict(compiler) or {}).get("compile")
     return () if compile is None else (compile,)
@@ -136,12 +136,12 @@ def _classes_of_settings(compiler: object) -> tuple[type, ...]:
         return ()
 
 
-def spelled(code: CompilerCode) -> dict[str, object]:
+def snapshot(code: CompilerCode) -> dict[str, object]:
     """What was met and can change, by path, as it is now; for comparisons."""
-    return {path: _spelled(value) for path, value in code.met.items()}
+    return {path: _snapshot_of(value) for path, value in code.met.items()}
 
 
-def _spelled(value: object) -> object:
+def _snapshot_of(value: object) -> object:
     if type(value) is types.FunctionType:
         return id(value.__code__)
     if derives(type(value), type):

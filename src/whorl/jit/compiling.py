@@ -30,10 +30,10 @@ from whorl.store import Ending
 from whorl.store.miss_recording import record_miss
 
 from .compiler import CompilerCode, Program, see_settings
-from .compiler_code import spelled
+from .compiler_code import snapshot
 from .explain_call import explain_miss
+from .kernel_lookup import KernelLookup, LookupRequest
 from .key import ProgramKey, artifact_key, flight_name, function_group, shape_key
-from .lookup import Lookup, Request
 from .specialization import Specialization
 from .target import Properties, Target
 
@@ -42,7 +42,7 @@ __all__ = ["compile_once"]
 log = logger("whorl.jit")
 
 
-def compile_once(lookup: Lookup, request: Request) -> Specialization:
+def compile_once(lookup: KernelLookup, request: LookupRequest) -> Specialization:
     """Compile for a call, or wait for whoever does; the miss is explained, counted, noted."""
     cache = request.cache
     journal = None if lookup.choices.cache == "process" else cache.journal
@@ -54,7 +54,9 @@ def compile_once(lookup: Lookup, request: Request) -> Specialization:
         return specialization
 
 
-def _in_one_flight(lookup: Lookup, request: Request) -> tuple[Specialization, Ending | None]:
+def _in_one_flight(
+    lookup: KernelLookup, request: LookupRequest
+) -> tuple[Specialization, Ending | None]:
     """By one thread of one process, and how it came about."""
     if lookup.choices.cache == "process":
         return _compile(lookup, request), None
@@ -79,10 +81,10 @@ def _coarse(world: World) -> list[Plain]:
     ]
 
 
-def _compile(lookup: Lookup, request: Request) -> Specialization:
+def _compile(lookup: KernelLookup, request: LookupRequest) -> Specialization:
     recorder = Recorder(request.world, by_identity=lookup.choices.cache != "disk")
     code = request.start.compiler
-    before = spelled(code) if code.met else {}
+    before = snapshot(code) if code.met else {}
     artifact, seconds = _artifact(lookup, request, recorder)
     if code.refused is not None:
         recorder.only_here.append(f"{code.refused.path}: {code.refused.reason}")
@@ -134,13 +136,13 @@ def _compile(lookup: Lookup, request: Request) -> Specialization:
 
 
 def _changes_of_compiler(
-    lookup: Lookup, code: CompilerCode, before: Mapping[str, object]
+    lookup: KernelLookup, code: CompilerCode, before: Mapping[str, object]
 ) -> list[str]:
     """What of its own code, or of what that reads, a compiler has changed while it compiled."""
     now = lookup.compiler_code(None)
     if now.digest == code.digest:
         return []
-    after = spelled(now)
+    after = snapshot(now)
     paths = [path for path in {**before, **after} if before.get(path) != after.get(path)]
     what = min(paths, key=lambda path: not path.startswith("global:"), default="its code")
     name = what.rpartition(".")[2]
@@ -149,7 +151,9 @@ def _changes_of_compiler(
     return [f"{what} of the compiler{leave if what.startswith('global:') else ''}"]
 
 
-def _artifact(lookup: Lookup, request: Request, recorder: Recorder) -> tuple[Artifact, float]:
+def _artifact(
+    lookup: KernelLookup, request: LookupRequest, recorder: Recorder
+) -> tuple[Artifact, float]:
     """What the compiler makes, and how long that takes."""
     before_compile = getattr(lookup.compiler, "before_compile", None)
     if before_compile is not None:
@@ -173,8 +177,8 @@ def _artifact(lookup: Lookup, request: Request, recorder: Recorder) -> tuple[Art
 
 
 def _stored(
-    lookup: Lookup,
-    request: Request,
+    lookup: KernelLookup,
+    request: LookupRequest,
     specialization: Specialization,
     name: StableDigest,
     seconds: float,

@@ -24,8 +24,8 @@ from whorl.store import Found
 
 from .drift import Drift, drift_of
 from .explain import Compiled, explain
+from .kernel_lookup import KernelLookup, LookupRequest
 from .key import artifact_key, function_group
-from .lookup import Lookup, Request
 from .specialization import Specialization
 from .target import Target
 
@@ -37,7 +37,7 @@ why = logger("whorl.why")
 # -- Drift -------------------------------------------------------------------------------------
 
 
-def used_despite_drift(lookup: Lookup, request: Request) -> Specialization | None:
+def used_despite_drift(lookup: KernelLookup, request: LookupRequest) -> Specialization | None:
     """What to do about globals, cells and variables that have changed since a compile."""
     drift = _drift(lookup, request)
     if drift is None:
@@ -53,7 +53,7 @@ def used_despite_drift(lookup: Lookup, request: Request) -> Specialization | Non
     return drift.nearest if drift.is_all else None
 
 
-def _drift(lookup: Lookup, request: Request) -> Drift | None:
+def _drift(lookup: KernelLookup, request: LookupRequest) -> Drift | None:
     known = lookup.table.all()
     return drift_of(known, request.world, request.target.architecture) if known else None
 
@@ -61,7 +61,9 @@ def _drift(lookup: Lookup, request: Request) -> Drift | None:
 # -- Explanations ------------------------------------------------------------------------------
 
 
-def explain_miss(lookup: Lookup, request: Request, *, is_journaled: bool) -> Explanation | None:
+def explain_miss(
+    lookup: KernelLookup, request: LookupRequest, *, is_journaled: bool
+) -> Explanation | None:
     """Why a call missed, if anybody wants to know; the journal alone is content with less."""
     lookup.counts["missed"] += 1
     return explanation.explain_miss(
@@ -71,7 +73,7 @@ def explain_miss(lookup: Lookup, request: Request, *, is_journaled: bool) -> Exp
     )
 
 
-def _explanation(lookup: Lookup, request: Request, compared: int | None) -> Explanation:
+def _explanation(lookup: KernelLookup, request: LookupRequest, compared: int | None) -> Explanation:
     """Compare with all compiles that are known, or with so many."""
     known = lookup.table.all()
     return explain(
@@ -90,7 +92,7 @@ def _explanation(lookup: Lookup, request: Request, compared: int | None) -> Expl
     )
 
 
-def explain_call(lookup: Lookup, values: tuple[Any, ...], target: Target) -> Explanation:
+def explain_call(lookup: KernelLookup, values: tuple[Any, ...], target: Target) -> Explanation:
     """The outcome that a call would have, found in the same order, without storing anything."""
     if lookup.table.recall(values, target) is not None:
         return Explanation(lookup.name, "hit", "its specialization is in memory")
@@ -100,7 +102,7 @@ def explain_call(lookup: Lookup, values: tuple[Any, ...], target: Target) -> Exp
         return _explained(lookup, lookup.request(values, target, cache, sources))
 
 
-def _explained(lookup: Lookup, request: Request) -> Explanation:
+def _explained(lookup: KernelLookup, request: LookupRequest) -> Explanation:
     name, choices = lookup.name, lookup.choices
     keys = list(_keys(lookup, request, in_memory=True))
     if any(lookup.table.of_key(key) is not None for key in keys):
@@ -116,7 +118,9 @@ def _explained(lookup: Lookup, request: Request) -> Explanation:
     return _explanation(lookup, request, None)
 
 
-def _keys(lookup: Lookup, request: Request, *, in_memory: bool = False) -> Iterator[StableDigest]:
+def _keys(
+    lookup: KernelLookup, request: LookupRequest, *, in_memory: bool = False
+) -> Iterator[StableDigest]:
     """The keys under which an artifact for a call may be found."""
     if lookup.choices.cache == "process":
         return

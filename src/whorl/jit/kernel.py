@@ -7,8 +7,8 @@
     load       once per device
     launch
 
-A kernel is thin: `specialization` has the table that calls are recalled from, `lookup` finds what
-is not in it, and `compiling` makes what is nowhere.
+A kernel is thin: `specialization` has the table that calls are recalled from, `kernel_lookup`
+finds what is not in it, and `compiling` compiles what is nowhere.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from whorl.fingerprint.static_lookup import uncounted
 from whorl.frames import show_users_frames
 from whorl.lazy import lazy_module
 from whorl.locks import ForkSafeLock
-from whorl.reads.world import Declared
+from whorl.reads.world import DeclaredVariables
 from whorl.settings import Settings, on_change
 from whorl.store import Cache
 from whorl.store.default import prepare
 
 from .choices import Choices, copied_options
 from .compiler import Compiler, declared_environment, target_of
+from .kernel_lookup import KernelLookup, LookupRequest, Setup
 from .key import function_name
-from .lookup import Lookup, Request, Setup
 from .specialization import Specialization
 from .target import Target
 
@@ -88,7 +88,7 @@ class Kernel:
         self.compiler = compiler
         self.choices = choices
         self.own_cache = cache
-        environment = Declared(declared_environment(compiler))
+        environment = DeclaredVariables(declared_environment(compiler))
         name, counts = function_name(function), defaultdict[str, int](int)
         self._setup = Setup(name, function, compiler, choices, cache, environment, counts)
         self._lock = ForkSafeLock()  # reentrant: a finalizer or a signal handler may call it
@@ -127,7 +127,7 @@ class Kernel:
 
     def _renew(self) -> None:
         """Begin with an empty table: the function's code, its module or its compiler is another."""
-        self.lookup = Lookup(self._setup)
+        self.lookup = KernelLookup(self._setup)
 
     def _callable(self, specialization: Specialization, target: Target) -> Any:
         """Make an artifact callable."""
@@ -182,7 +182,7 @@ class Kernel:
             emit("launched", lookup.name, device=target.device)
         return launch, values, specialization, target
 
-    def _current_lookup(self) -> Lookup:
+    def _current_lookup(self) -> KernelLookup:
         """The lookup for the function and the compiler as they are now."""
         with self._lock:  # somebody else may have renewed it by now
             if not self.lookup.is_current() and not self.lookup.is_equivalent():
@@ -231,7 +231,7 @@ class Kernel:
         return self._with_choices(replace(self.choices, options=merged))
 
 
-def obtain(lookup: Lookup, values: tuple[Any, ...], target: Target) -> Specialization:
+def obtain(lookup: KernelLookup, values: tuple[Any, ...], target: Target) -> Specialization:
     """A specialization that is not in memory under the facts of this call.
 
     Errors about the kernel's own text say where in it: the frames of the compiler, some twenty,
@@ -253,7 +253,7 @@ def obtain(lookup: Lookup, values: tuple[Any, ...], target: Target) -> Specializ
         raise error.with_traceback(None) from (None if is_own else cause)
 
 
-def _find_unless_drifted(lookup: Lookup, request: Request) -> Specialization | None:
+def _find_unless_drifted(lookup: KernelLookup, request: LookupRequest) -> Specialization | None:
     """What fits in memory is right; a drift is noticed before the store is asked."""
     return (
         lookup.find(request, count=True, in_memory=True)

@@ -21,7 +21,7 @@ from .target import Target
 
 __all__ = [
     "COMPILER_CODE",
-    "Outside",
+    "ProgramContext",
     "ProgramKey",
     "artifact_key",
     "flight_name",
@@ -40,20 +40,20 @@ Pair = tuple[str, str]
 class ProgramKey(NamedTuple):
     """What stands for a program: the function's own code, the compiler, its code and toolchain."""
 
-    outside: Outside
+    context: ProgramContext
     code: str  # its digest, and what that was taken from
     digest: StableDigest
 
     @classmethod
-    def of(cls, outside: Outside, code: types.CodeType, digest: CodeDigest) -> ProgramKey:
+    def of(cls, context: ProgramContext, code: types.CodeType, digest: CodeDigest) -> ProgramKey:
         """The key of a function's own code, and of all else that counts."""
         text = f"{digest.hex} ({origin_of(code, digest)})"
-        return make(cls, (outside, text, digest_of("program", outside.counting, text)))
+        return make(cls, (context, text, digest_of("program", context.counting, text)))
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts of the key, in words."""
-        return tuple(Part(*pair) for pair in (*self.outside.pairs, ("code", self.code)))
+        return tuple(Part(*pair) for pair in (*self.context.pairs, ("code", self.code)))
 
     @property
     def manifests(self) -> StableDigest:
@@ -61,14 +61,14 @@ class ProgramKey(NamedTuple):
         return digest_of("manifests", str(self.digest))
 
 
-class Outside(NamedTuple):
+class ProgramContext(NamedTuple):
     """What counts of a program beside the function's own code."""
 
     lasting: tuple[Pair, ...]  # the same for every call of a kernel; the name is for people alone
     counting: tuple[str, ...]  # for digests: that of `lasting`, names, versions
 
     @classmethod
-    def of(cls, name: str, own: str | None, compiler: Compiler) -> Outside:
+    def of(cls, name: str, own: str | None, compiler: Compiler) -> ProgramContext:
         """What is the same for every call of a kernel; `own` is the module of the function."""
         pairs = (
             ("module", own or "apart"),
@@ -77,7 +77,7 @@ class Outside(NamedTuple):
         )
         return cls((("function", name), *pairs), (str(digest_of(pairs)),))
 
-    def now(self, name: str, identity: Identity, toolchain: str, code: str) -> Outside:
+    def now(self, name: str, identity: Identity, toolchain: str, code: str) -> ProgramContext:
         """This, with the name of the function and the identity of the compiler now.
 
         `code` is the digest of the compiler's code, empty if that does not count.
@@ -85,7 +85,7 @@ class Outside(NamedTuple):
         lasting, (digest, *_) = self
         compiler, version, *_ = identity
         counting = (digest, name, f"{compiler} {version}", toolchain)
-        return make(Outside, (lasting, (*counting, code) if code else counting))
+        return make(ProgramContext, (lasting, (*counting, code) if code else counting))
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -106,9 +106,9 @@ COMPILER_CODE: Final = "compiler code"
 _RECORD_FORMAT: Final = f"{FORMAT}.{TOKENS}"
 
 
-def lead_of(outside: Outside, source: StableDigest) -> StableDigest:
+def lead_of(context: ProgramContext, source: StableDigest) -> StableDigest:
     """What leads to a program in a hint: its code is remembered under a key of its own."""
-    return digest_of("lead", str(source), outside.counting)
+    return digest_of("lead", str(source), context.counting)
 
 
 def function_name(function: types.FunctionType) -> str:

@@ -92,7 +92,7 @@ class KnownShape:
             self.replay = self._plain
         return self.replay(args, target)
 
-    def emptied(self) -> KnownShape:
+    def without_facts(self) -> KnownShape:
         """The same shape, for the next generation."""
         fresh = KnownShape(self.key, self.shape, self._setup)
         if self.replay != self._warm_up:
@@ -202,7 +202,7 @@ class SpecializationTable:
             self._older, self._by_key = self._by_key, {}
             shapes, mine = self.young.setdefault(architecture, []), None
         if mine is None:
-            mine = known.emptied() if known.by_facts else known
+            mine = known.without_facts() if known.by_facts else known
             shapes.append(mine)
         mine.key = mine.key or known.key
         by_facts = mine.by_facts

@@ -23,7 +23,7 @@ else:
         "whorl.fingerprint.layout", globals()
     )  # not for those that declare settings
 
-__all__ = ["PROTOCOL", "declared_settings", "names_held", "setting_reads"]
+__all__ = ["PROTOCOL", "attribute_names", "declared_settings", "setting_reads"]
 
 PROTOCOL: Final = frozenset(
     (
@@ -62,11 +62,11 @@ def setting_reads(compiler: object) -> tuple[Read, ...]:
         return (Read(Path("compiler", ""), Aspect.VALUE),)
     layout = layouts.layout_of(type(compiler))
     slots = tuple(name for name, _ in layout.slots if type(name) is str)
-    names = sorted({*slots, *names_held(compiler)} - PROTOCOL)
+    names = sorted({*slots, *attribute_names(compiler)} - PROTOCOL)
     return (*map(_setting, names), *_none_other(layout))
 
 
-def names_held(compiler: object) -> tuple[str, ...]:
+def attribute_names(compiler: object) -> tuple[str, ...]:
     """The names of the attributes that an instance holds and that count."""
     state = layouts.state_of(layouts.layout_of(type(compiler)), compiler)
     return tuple(sorted(name for name in state if type(name) is str))

@@ -23,7 +23,7 @@ from whorl.fingerprint.syntax import syntax_tree
 
 from .static_calls import evaluate_call
 from .static_expressions import EXPRESSIONS, written_defaults
-from .static_functions import known
+from .static_functions import value_of
 from .static_scope import Evaluation, Nodes, Scope
 from .static_statements import execute_statement
 from .view import CodeView
@@ -53,7 +53,7 @@ class Evaluator:
 
     def value(self, expression: str | ast.expr) -> Any:
         """The value of an expression, read."""
-        result = known(self.find(expression))
+        result = value_of(self.find(expression))
         return list(result) if isinstance(result, types.GeneratorType) else result
 
     def find(self, expression: str | ast.expr) -> Any:

@@ -71,12 +71,12 @@ def durable(aspect: Aspect, *values: Any) -> Plain:
     >>> durable(Aspect.VALUE, 64), durable(Aspect.TYPE, 64), durable(Aspect.LEN, [1, 2, 3])
     (64, ('int',), 3)
     """
-    return _taken(FACTS[aspect].durable, values)
+    return _take(FACTS[aspect].durable, values)
 
 
 def live(aspect: Aspect, *values: Any) -> Any:
     """The same for this process."""
-    return _taken(FACTS[aspect].live, values)
+    return _take(FACTS[aspect].live, values)
 
 
 def pair(aspect: Aspect, *values: Any) -> Pair:
@@ -85,7 +85,7 @@ def pair(aspect: Aspect, *values: Any) -> Pair:
     >>> pair(Aspect.LEN, {"a": 1})
     Pair(live=(<class 'dict'>, 1), durable=('dict', 1), referents=())
     """
-    return _taken(FACTS[aspect].pair, values)  # type: ignore[no-any-return]  # of that column
+    return _take(FACTS[aspect].pair, values)  # type: ignore[no-any-return]  # of that column
 
 
 def _twice(durable: Take, live: Take) -> Callable[..., Pair]:
@@ -99,7 +99,7 @@ def _twice(durable: Take, live: Take) -> Callable[..., Pair]:
     return pair
 
 
-def _taken(take: Take, values: tuple[Any, ...]) -> Any:
+def _take(take: Take, values: tuple[Any, ...]) -> Any:
     """A fact; what taking it raises means that there is none."""
     try:
         return take(*values)

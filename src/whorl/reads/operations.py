@@ -16,7 +16,7 @@ from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.static_lookup import bound, derives, find
 from whorl.lazy import importing, load
 
-from .compiler_settings import names_held
+from .compiler_settings import attribute_names
 from .item import key_of
 from .signals import is_of_signal_handler
 from .trace import Step
@@ -178,7 +178,7 @@ OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "keyed": _keyed_item,
     "key": lambda value, place: list(value)[place],
     "member": lambda value, place: _digests().in_order(value)[place],
-    "settings": lambda compiler, name: names_held(compiler),
+    "settings": lambda compiler, name: attribute_names(compiler),
     "written": _written,
     "with code": lambda value, name: _digests().digest_with_code(value),
     "evaluated": _evaluated,

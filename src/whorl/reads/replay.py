@@ -24,7 +24,7 @@ from .value_fact import (
     exact,
     hashable,
     is_constant,
-    refused,
+    refusal_fact,
 )
 from .world import World, file_state, other_modules, own_module, scope_of, variable_now
 
@@ -107,7 +107,7 @@ def fact_pair(read: Read, world: World, by_identity: bool) -> Pair:
     try:
         return pair(read.aspect, *values)
     except NotRecorded as error:
-        return _refused(values[0], error, by_identity)
+        return _without_fact(values[0], error, by_identity)
 
 
 def _durable(read: Read, world: World, by_identity: bool) -> Plain:
@@ -117,7 +117,7 @@ def _durable(read: Read, world: World, by_identity: bool) -> Plain:
     try:
         return durable(read.aspect, *values)
     except NotRecorded as error:
-        return _refused(values[0], error, by_identity).durable
+        return _without_fact(values[0], error, by_identity).durable
 
 
 def _live(read: Read, world: World, by_identity: bool) -> Any:
@@ -130,7 +130,7 @@ def _live(read: Read, world: World, by_identity: bool) -> Any:
     try:
         return live(read.aspect, *values)
     except NotRecorded as error:
-        return _refused(values[0], error, by_identity).live
+        return _without_fact(values[0], error, by_identity).live
 
 
 def _values(read: Read, world: World) -> list[Any] | None:
@@ -143,11 +143,11 @@ def _absent(read: Read) -> tuple[Any, Plain]:
     return (False, False) if read.aspect is Aspect.PRESENT else (ABSENT, ABSENT_FACT)
 
 
-def _refused(value: Any, error: NotRecorded, by_identity: bool) -> Pair:
+def _without_fact(value: Any, error: NotRecorded, by_identity: bool) -> Pair:
     if by_identity:
         known = known_here(value)
         return Pair(known, OnlyHere(("identity", known)))
-    fact = refused(value, error)
+    fact = refusal_fact(value, error)
     return Pair(hashable(fact), fact)
 
 

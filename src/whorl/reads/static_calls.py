@@ -25,12 +25,12 @@ from .static_functions import (
     argument,
     is_of_numpy,
     is_pure,
-    known,
     member,
     parts_of,
     uses_of,
+    value_of,
 )
-from .static_scope import Evaluation, Function, Return, Scope
+from .static_scope import Evaluation, FollowedFunction, Return, Scope
 from .view import AbsentRead, View
 
 __all__ = ["evaluate_call"]
@@ -52,12 +52,12 @@ def evaluate_call(run: Evaluation, node: ast.Call, scope: Scope) -> Any:
     named: dict[str, Any] = {}
     for keyword in node.keywords:
         value = run.evaluate(keyword.value, scope)
-        more = mapping(known(value)) if keyword.arg is None else {keyword.arg: value}
+        more = mapping(value_of(value)) if keyword.arg is None else {keyword.arg: value}
         for name in more:
             if name in named:
                 raise TypeError(f"{ast.unparse(node.func)} got {name!r} twice")
         named.update(more)
-    return _called(run, callee, positional, named, (node, scope))
+    return _call(run, callee, positional, named, (node, scope))
 
 
 def _part(run: Evaluation, node: ast.Attribute, holder: Any, scope: Scope) -> Any:
@@ -69,12 +69,12 @@ def _part(run: Evaluation, node: ast.Attribute, holder: Any, scope: Scope) -> An
         run.refuse(node, scope, f"it raises {type(error).__name__}: {error}", error)
 
 
-def _called(
+def _call(
     run: Evaluation, callee: Any, positional: list[Any], named: dict[str, Any], at: _At
 ) -> Any:
     """What a call comes to, whatever is called."""
     node, scope = at
-    if isinstance(callee, Function):
+    if isinstance(callee, FollowedFunction):
         return _follow(run, callee.node, callee.scope, positional, named, callee.defaults)
     if isinstance(callee, View):
         return _call_view(run, callee, positional, named, at)
@@ -82,24 +82,24 @@ def _called(
     if special is not None:
         return special(_caller(run, at), *positional, **named)
     if is_pure(callee):
-        return _pure(run, callee, positional, named, at)
+        return _call_pure(run, callee, positional, named, at)
     return run.refuse(node, scope, f"{ast.unparse(node.func)} is not a pure function")
 
 
 def _caller(run: Evaluation, at: _At) -> Callable[..., Any]:
     """What calls a function that is handed to another one, as `map` does."""
-    return lambda function, *items: _called(run, function, [*items], {}, at)
+    return lambda function, *items: _call(run, function, [*items], {}, at)
 
 
-def _pure(
+def _call_pure(
     run: Evaluation, callee: Any, positional: list[Any], named: dict[str, Any], at: _At
 ) -> Any:
     owner = getattr(callee, "__self__", None)
     if type(owner) in (list, tuple):  # a method of a display, in which views may be
-        callee = getattr(known(owner), callee.__name__)
+        callee = getattr(value_of(owner), callee.__name__)
     uses = uses_of(callee) if isinstance(callee, Hashable) else uses_of(None)
     if not isinstance(owner, types.ModuleType | None):
-        checked(known(owner), *uses)
+        checked(value_of(owner), *uses)
         if isinstance(owner, str) and callee.__name__ in ("format", "format_map"):
             _check_fields(owner)
     arguments = [argument(value, uses) for value in positional]
@@ -120,23 +120,23 @@ def _call_view(
     if isinstance(value, type) or not callable(value) or is_numpys:
         if is_numpys or is_pure(value):
             callee.value()
-            return _pure(run, value, positional, named, at)
+            return _call_pure(run, value, positional, named, at)
         if isinstance(value, type) and value in SPECIAL:
             callee.value()
-            return _called(run, value, positional, named, at)
+            return _call(run, value, positional, named, at)
         return run.refuse(node, scope, "classes are not made at compile time")
     behind = function_behind(value)
     if not isinstance(behind, types.FunctionType):
         if isinstance(behind, types.BuiltinFunctionType) and behind in SPECIAL:
             callee.value()
-            return _called(run, behind, positional, named, at)
+            return _call(run, behind, positional, named, at)
         if is_pure(behind):
             owner = getattr(behind, "__self__", None)
             if owner is None or isinstance(owner, types.ModuleType):
                 callee.value()
             else:
                 callee.attr("__self__").value()  # what a method of it says depends on
-            return _pure(run, behind, positional, named, at)
+            return _call_pure(run, behind, positional, named, at)
         if is_callable_object(value):
             return _call_view(run, callee.attr("__call__"), positional, named, at)
         return run.refuse(node, scope, f"{ast.unparse(node.func)} has no source to follow")
@@ -145,7 +145,7 @@ def _call_view(
     while inner is not behind:  # what each wrapper adds, from the outside in
         if isinstance(inner, functools.partial):
             positional = [*parts_of(layer.attr("args")), *positional]
-            named = {**known(layer.attr("keywords")), **named}
+            named = {**value_of(layer.attr("keywords")), **named}
             layer, inner = layer.attr("func"), inner.func
         elif isinstance(inner, types.MethodType):
             positional = [layer.attr("__self__"), *positional]
@@ -169,7 +169,7 @@ def _follow(
 ) -> Any:
     """Run a function's body over its arguments; `defaults` are those of a nested one."""
     default = scope.code.default if defaults is None else defaults.__getitem__
-    local = _bound(node.args, positional, named, default)
+    local = _bind(node.args, positional, named, default)
     inner = Scope(scope.code, local, scope, scope.shift, names=_bound_in(node))
     run.step(node, inner)
     if isinstance(node, ast.Lambda):
@@ -198,7 +198,7 @@ def _is_plain_dict(holder: Any, name: str) -> bool:
 
 def _parts_of_dict(holder: View, name: str) -> list[Any]:
     """The values of a dict, which are views, or its keys with them."""
-    keys = [known(each) for each in parts_of(holder)]
+    keys = [value_of(each) for each in parts_of(holder)]
     values = [holder.item(each) for each in keys]
     return Pairs(zip(keys, values, strict=True)) if name == "items" else values
 
@@ -231,7 +231,7 @@ def _bound_in(function: ast.Lambda | ast.FunctionDef) -> frozenset[str]:
     return frozenset(names)
 
 
-def _bound(
+def _bind(
     arguments: ast.arguments,
     positional: list[Any],
     named: dict[str, Any],

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from .implicit_calls import CONVERTED, HASHED, TESTED, WRITTEN, checked, is_pythons, own_items
-from .static_functions import key, known, member, operand, parts_of, text
-from .static_scope import Evaluation, Function, Scope
+from .static_functions import key, member, operand, parts_of, text, value_of
+from .static_scope import Evaluation, FollowedFunction, Scope
 from .view import View
 
 __all__ = [
@@ -76,12 +76,13 @@ def _subscript(run: Evaluation, node: ast.Subscript, scope: Scope) -> Any:
     if isinstance(node.slice, ast.Slice):
         parts = (node.slice.lower, node.slice.upper, node.slice.step)
         bounds = [
-            None if p is None else checked(known(run.evaluate(p, scope)), CONVERTED) for p in parts
+            None if p is None else checked(value_of(run.evaluate(p, scope)), CONVERTED)
+            for p in parts
         ]
         if isinstance(holder, View) and type(holder.peek()) in (list, tuple):
             return type(holder.peek())([*parts_of(holder)][slice(*bounds)])
-        return own_items(known(holder))[slice(*bounds)]
-    at = checked(known(run.evaluate(node.slice, scope)), CONVERTED, HASHED)
+        return own_items(value_of(holder))[slice(*bounds)]
+    at = checked(value_of(run.evaluate(node.slice, scope)), CONVERTED, HASHED)
     return holder.item(at) if isinstance(holder, View) else own_items(holder)[at]
 
 
@@ -124,7 +125,7 @@ def _compare(run: Evaluation, node: ast.Compare, scope: Scope) -> Any:
 def _identity(run: Evaluation, left: Any, right: Any, is_not: bool) -> bool:
     if isinstance(left, View) and right is None:
         return left.is_none() is not is_not  # the type says that, the value is not needed
-    sides = known(left), known(right)
+    sides = value_of(left), value_of(right)
     plain = (bool, enum.Enum, type(None), type(...))
     if not any(isinstance(side, plain) for side in sides):
         raise TypeError("whether two values are the same object is not a fact")
@@ -152,9 +153,9 @@ def _dict(run: Evaluation, node: ast.Dict, scope: Scope) -> Any:
     result: dict[Any, Any] = {}
     for name, value in zip(node.keys, node.values, strict=True):
         if name is None:
-            result.update(mapping(known(run.evaluate(value, scope))))
+            result.update(mapping(value_of(run.evaluate(value, scope))))
         else:
-            result[key(run.evaluate(name, scope))] = known(run.evaluate(value, scope))
+            result[key(run.evaluate(name, scope))] = value_of(run.evaluate(value, scope))
     return result
 
 
@@ -172,7 +173,7 @@ def _joinedstr(run: Evaluation, node: ast.JoinedStr, scope: Scope) -> str:
 
 
 def _formattedvalue(run: Evaluation, node: ast.FormattedValue, scope: Scope) -> str:
-    value = checked(known(run.evaluate(node.value, scope)), WRITTEN)
+    value = checked(value_of(run.evaluate(node.value, scope)), WRITTEN)
     convert = _CONVERSIONS.get(node.conversion)
     value = value if convert is None else convert(value)
     spec = "" if node.format_spec is None else run.evaluate(node.format_spec, scope)
@@ -180,7 +181,7 @@ def _formattedvalue(run: Evaluation, node: ast.FormattedValue, scope: Scope) -> 
 
 
 def _lambda(run: Evaluation, node: ast.Lambda, scope: Scope) -> Any:
-    return Function(node, scope, defaults_of(run, node, scope))
+    return FollowedFunction(node, scope, defaults_of(run, node, scope))
 
 
 def _namedexpr(run: Evaluation, node: ast.NamedExpr, scope: Scope) -> Any:
@@ -198,7 +199,7 @@ def binary(operation: ast.operator, left: Any, right: Any) -> Any:
 
 def is_true(run: Evaluation, node: ast.expr, scope: Scope) -> bool:
     """Whether a condition holds."""
-    return bool(checked(known(run.evaluate(node, scope)), TESTED))
+    return bool(checked(value_of(run.evaluate(node, scope)), TESTED))
 
 
 def defaults_of(
@@ -248,7 +249,7 @@ def _generatorexp(run: Evaluation, node: ast.GeneratorExp, scope: Scope) -> Any:
 
 def _dictcomp(run: Evaluation, node: ast.DictComp, scope: Scope) -> Any:
     return {
-        key(run.evaluate(node.key, inner)): known(run.evaluate(node.value, inner))
+        key(run.evaluate(node.key, inner)): value_of(run.evaluate(node.value, inner))
         for inner in _loops(run, node.generators, scope)
     }
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "SPECIAL", "UNORDERED", "Pairs", "argument", "is_of_numpy", "is_pure", "key", "known", "member",
-    "operand", "parts_of", "text", "uses_of",
+    "SPECIAL", "UNORDERED", "Pairs", "argument", "is_of_numpy", "is_pure", "key", "member",
+    "operand", "parts_of", "text", "uses_of", "value_of",
 ]  # fmt: skip
 
 Call = Callable[..., Any]
@@ -81,16 +81,16 @@ _CHANGING: Final = frozenset(
 # -- views as values -----------------------------------------------------------------------------
 
 
-def known(result: Any) -> Any:
+def value_of(result: Any) -> Any:
     """A value: what is behind a view is read."""
     if isinstance(result, View):
         return result.value()
     if type(result) in (list, tuple):
-        return type(result)(map(known, result))
+        return type(result)(map(value_of, result))
     if type(result) is Pairs:
-        return {name: known(value) for name, value in result}.items()
+        return {name: value_of(value) for name, value in result}.items()
     if isinstance(result, types.GeneratorType):
-        return (known(item) for item in result)
+        return (value_of(item) for item in result)
     return result
 
 
@@ -101,15 +101,15 @@ class Pairs(list[tuple[Any, Any]]):
 def argument(result: Any, uses: Sequence[implicit_calls.Use]) -> Any:
     """A value that can be used in these ways; one item after the other where Python asks so."""
     if isinstance(result, types.GeneratorType):
-        return (checked(known(item), *uses) for item in result)
-    return checked(known(result), *uses)
+        return (checked(value_of(item), *uses) for item in result)
+    return checked(value_of(result), *uses)
 
 
 def operand(result: Any) -> Any:
     """A value whose operators are not the user's: those would run without being read."""
     if isinstance(result, types.GeneratorType):
         result = list(result)
-    value = checked(known(result), OPERATED)
+    value = checked(value_of(result), OPERATED)
     for part in value if type(value) in (list, tuple, set, frozenset) else (value,):
         cls = type(part)
         if cls.__module__ not in _READ_MODULES and not isinstance(part, enum.Enum):
@@ -119,12 +119,12 @@ def operand(result: Any) -> Any:
 
 def key(result: Any) -> Any:
     """What a set or a dict is asked for."""
-    return checked(known(result), HASHED)
+    return checked(value_of(result), HASHED)
 
 
 def text(result: Any) -> str:
     """What is written for a value."""
-    return str(checked(known(result), WRITTEN))
+    return str(checked(value_of(result), WRITTEN))
 
 
 def parts_of(holder: Any) -> Iterator[Any]:
@@ -206,7 +206,7 @@ def _len(call: Call, value: Any) -> int:
 
 
 def _isinstance(call: Call, value: Any, classes: Any) -> bool:
-    wanted = implicit_calls.classes(known(classes))
+    wanted = implicit_calls.classes(value_of(classes))
     if isinstance(value, View):
         return value.is_instance(wanted)
     if not implicit_calls.is_versioned(type(value).__module__):
@@ -216,17 +216,17 @@ def _isinstance(call: Call, value: Any, classes: Any) -> bool:
 
 def _getattr(call: Call, value: Any, name: Any, *default: Any) -> Any:
     if not default:
-        return member(value, known(name))
+        return member(value, value_of(name))
     if isinstance(value, View):
-        result = value.attr_if_any(known(name))
+        result = value.attr_if_any(value_of(name))
         return default[0] if result is None else result
-    return getattr(_of_python(value), known(name), *default)
+    return getattr(_of_python(value), value_of(name), *default)
 
 
 def _hasattr(call: Call, value: Any, name: Any) -> bool:
     if isinstance(value, View):
-        return value.attr_if_any(known(name)) is not None
-    return hasattr(_of_python(value), known(name))
+        return value.attr_if_any(value_of(name)) is not None
+    return hasattr(_of_python(value), value_of(name))
 
 
 def _type(call: Call, value: Any) -> Any:
@@ -245,16 +245,16 @@ def _map(call: Call, function: Any, *holders: Any) -> Iterator[Any]:
 
 def _filter(call: Call, function: Any, holder: Any) -> Iterator[Any]:
     for item in parts_of(holder):
-        if checked(known(item if function is None else call(function, item)), TESTED):
+        if checked(value_of(item if function is None else call(function, item)), TESTED):
             yield item
 
 
 def _enumerate(call: Call, holder: Any, start: Any = 0) -> Iterator[Any]:
-    return (pair for pair in enumerate(parts_of(holder), known(start)))
+    return (pair for pair in enumerate(parts_of(holder), value_of(start)))
 
 
 def _zip(call: Call, *holders: Any, strict: Any = False) -> Iterator[Any]:
-    return (items for items in zip(*map(parts_of, holders), strict=known(strict)))
+    return (items for items in zip(*map(parts_of, holders), strict=value_of(strict)))
 
 
 def _reversed(call: Call, holder: Any) -> Iterator[Any]:
@@ -266,7 +266,7 @@ def _reversed(call: Call, holder: Any) -> Iterator[Any]:
 
 def _sorted(call: Call, holder: Any, key: Any = None, reverse: Any = False) -> list[Any]:
     ranked = _ranked(call, [*parts_of(holder)], key)
-    ranked.sort(key=lambda pair: pair[0], reverse=bool(checked(known(reverse), TESTED)))
+    ranked.sort(key=lambda pair: pair[0], reverse=bool(checked(value_of(reverse), TESTED)))
     return [item for _, item in ranked]
 
 
@@ -282,7 +282,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
 
 def _ranked(call: Call, items: list[Any], key: Any) -> list[tuple[Any, Any]]:
     """Items, which may be views, after what they are put in order by."""
-    is_own = key is None or (not isinstance(key, View) and known(key) is None)
+    is_own = key is None or (not isinstance(key, View) and value_of(key) is None)
     return [(operand(item if is_own else call(key, item)), item) for item in items]
 
 

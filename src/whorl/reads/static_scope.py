@@ -12,7 +12,7 @@ from whorl.fingerprint.source import place_of_code
 
 from .view import AbsentRead, CodeView
 
-__all__ = ["Break", "Continue", "Evaluation", "Function", "Nodes", "Return", "Scope"]
+__all__ = ["Break", "Continue", "Evaluation", "FollowedFunction", "Nodes", "Return", "Scope"]
 
 STEPS: Final = 100_000  # statements and iterations before a loop counts as endless
 
@@ -33,7 +33,7 @@ class Continue(Exception):
     """A loop goes on with its next iteration."""
 
 
-class Function:
+class FollowedFunction:
     """A lambda or a nested function, with what it closes over."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any
 
 from .static_expressions import assign, binary, defaults_of, is_true
 from .static_functions import operand, parts_of
-from .static_scope import Break, Continue, Evaluation, Function, Return, Scope
+from .static_scope import Break, Continue, Evaluation, FollowedFunction, Return, Scope
 
 __all__ = ["execute_statement"]
 
@@ -45,7 +45,7 @@ def execute_statement(run: Evaluation, node: ast.stmt, scope: Scope) -> None:
         case ast.Continue():
             raise Continue
         case ast.FunctionDef(name=name) if not node.decorator_list:
-            scope.local[name] = Function(node, scope, defaults_of(run, node, scope))
+            scope.local[name] = FollowedFunction(node, scope, defaults_of(run, node, scope))
         case ast.Assert(test):
             if not is_true(run, test, scope):
                 run.refuse(node, scope, "the assertion does not hold")

@@ -24,7 +24,7 @@ from .trace import Plain
 
 __all__ = [
     "ABSENT_FACT", "SIMPLE", "NotRecorded", "OnlyHere", "asking_raises", "exact", "hashable",
-    "is_constant", "is_only_here", "live_value", "refused", "same_fact",
+    "is_constant", "is_only_here", "live_value", "refusal_fact", "same_fact",
 ]  # fmt: skip
 
 ABSENT_FACT: Final[Plain] = {"absent": True}  # no value has this fact
@@ -51,7 +51,7 @@ class OnlyHere(tuple[Any, ...]):
     __slots__ = ()
 
 
-def refused(value: Any, error: Exception) -> Plain:
+def refusal_fact(value: Any, error: Exception) -> Plain:
     """In place of a fact where a value has none: all that a compile which goes on knows of it."""
     reason = error.reason if isinstance(error, NotRecorded) else asking_raises(error)
     return {"refused": (type_name(type(value)), reason)}  # no value has this fact
@@ -84,18 +84,18 @@ def exact(value: Any) -> Plain:
     if type(cls) is type and cls in SIMPLE and not (cls in _TEXTS and len(value) > _LONG):
         return value
     if _is_holder(value) and not is_large(value):
-        return _written(value)
+        return _spell(value)
     return _by_digest(value)
 
 
-def _written(value: Any) -> Plain:
+def _spell(value: Any) -> Plain:
     cls = type(value)
     if cls is tuple:
-        return tuple([_written(item) for item in value])
+        return tuple([_spell(item) for item in value])
     if cls is list:
-        return ["list", *(_written(item) for item in value)]
+        return ["list", *(_spell(item) for item in value)]
     if cls is dict:  # whoever has the value can see the order
-        return ["dict", *((_written(key), _written(item)) for key, item in value.items())]
+        return ["dict", *((_spell(key), _spell(item)) for key, item in value.items())]
     return exact(value)
 
 

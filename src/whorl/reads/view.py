@@ -28,7 +28,7 @@ from .facts import durable, is_array
 from .item import NoKey, is_plain_key, key_code
 from .operations import ABSENT, function_behind, walk, walk_or_error
 from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
-from .value_fact import SIMPLE, NotRecorded, OnlyHere, is_only_here, refused
+from .value_fact import SIMPLE, NotRecorded, OnlyHere, is_only_here, refusal_fact
 from .world import World, global_path, own_module
 
 __all__ = ["AbsentRead", "CodeView", "Inputs", "Recorder", "View"]
@@ -109,7 +109,7 @@ class Recorder:
             fact = durable(read.aspect, value, *beside)
         except NotRecorded as error:
             if not self._by_identity:
-                self._refused[read] = Seen(read, refused(value, error), line)
+                self._refused[read] = Seen(read, refusal_fact(value, error), line)
                 path, culprit, remedy = read.path, value, ""
                 if read.aspect is Aspect.ALIAS:
                     remedy = "Look whether both are arrays before asking which memory they share."

@@ -23,7 +23,7 @@ from .trace import Path, Shape, Step
 
 __all__ = [
     "ABSENT",
-    "Declared",
+    "DeclaredVariables",
     "Variables",
     "World",
     "bound",
@@ -209,10 +209,10 @@ def _environment(world: World, name: str) -> Any:
 Variables = tuple[bytes | str | None, ...]
 
 
-class Declared(dict[str, str | None]):
+class DeclaredVariables(dict[str, str | None]):
     """Variables with their defaults; `names` are those of the system.
 
-    >>> Declared({"CC": "cc", "CFLAGS": None}).names
+    >>> DeclaredVariables({"CC": "cc", "CFLAGS": None}).names
     [b'CC', b'CFLAGS']
     """
 

@@ -30,7 +30,7 @@ from whorl.lazy import lazy_module
 from whorl.reads.first_replay import first_facts
 from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
-from whorl.reads.world import Declared, Variables, World, own_module, place_of
+from whorl.reads.world import DeclaredVariables, Variables, World, own_module, place_of
 from whorl.store import Cache, Found, default_cache
 
 from .choices import Choices
@@ -46,7 +46,7 @@ from .compiler import (
     toolchain_of,
 )
 from .hint import FileHint, Rows, file_hint, prefetched_hint
-from .key import Outside, ProgramKey, artifact_key, lead_of, shape_key
+from .key import ProgramContext, ProgramKey, artifact_key, lead_of, shape_key
 from .specialization import Specialization, SpecializationTable
 from .stored import records
 from .target import Target
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 else:
     compiler_code = lazy_module("whorl.jit.compiler_code", globals())  # whorl's own need none
 
-__all__ = ["Lookup", "Request", "Setup", "Start"]
+__all__ = ["KernelLookup", "LookupRequest", "Setup", "Start"]
 
 PROGRAMS_KEPT: Final = 64  # one for each state of the declared variables
 
@@ -73,7 +73,7 @@ class Setup(NamedTuple):
     compiler: Compiler
     choices: Choices
     own_cache: Cache | None  # None: the default one
-    environment: Declared
+    environment: DeclaredVariables
     counts: dict[str, int]
 
 
@@ -95,7 +95,7 @@ class Start(NamedTuple):
         return function.__code__ is self.code and function.__name__ == self.name
 
 
-class Request(NamedTuple):
+class LookupRequest(NamedTuple):
     """One call that nothing in memory was for: its world, its target, and where to look."""
 
     world: World
@@ -110,7 +110,7 @@ class Request(NamedTuple):
         return self.start.program
 
 
-class Lookup:
+class KernelLookup:
     """The lookups of one function, with the code that it has now, and their table.
 
     A kernel makes a new one when the function gets other code, its module is replaced, or its
@@ -135,7 +135,7 @@ class Lookup:
         self._home = known_module_name(str(function.__globals__.get("__name__")))
         self._module = _loaded(self._home)
         self._code_in_text = _code_in_text(self.code, self.definition)
-        self._outside = Outside.of(name, own_module(function), compiler)
+        self._context = ProgramContext.of(name, own_module(function), compiler)
         self._is_own_compiler = is_own_compiler(compiler)
         self._identity: Identity = ()  # of the compiler, since the first lookup
         self._compiler_codes: tuple[CompilerCode, ...] = ()
@@ -208,10 +208,10 @@ class Lookup:
 
     def request(
         self, values: tuple[Any, ...], target: Target, cache: Cache, sources: StoredSources
-    ) -> Request:
+    ) -> LookupRequest:
         """What is looked up for a call."""
         start = self.start(cache, sources)
-        return make(Request, (self.world(values, target), target, start, cache, sources))
+        return make(LookupRequest, (self.world(values, target), target, start, cache, sources))
 
     def world(self, values: tuple[Any, ...], target: Target) -> World:
         """Everything that a compile for these arguments may look at."""
@@ -245,18 +245,18 @@ class Lookup:
     ) -> Start:
         identity, name = place[1], self.function.__name__
         toolchain = toolchain_of(self.compiler) if identity[2] is None else identity[2]
-        outside = self._outside.now(name, identity, toolchain, by.digest)
+        context = self._context.now(name, identity, toolchain, by.digest)
         cache.uses(toolchain)
         lead, of_file, digest = None, None, None
         shapes: Mapping[StableDigest, Rows] = {}
         _, source, text = self._in_text(sources)
         if source is not None and self.choices.cache != "process":
-            lead, of_file = lead_of(outside, source), self._hint_of_file(text, cache.store)
+            lead, of_file = lead_of(context, source), self._hint_of_file(text, cache.store)
             hint = of_file.about(lead)
             shapes = hint.shapes(lead)
             sources.hinted = hint.rows
             digest = digest_in(hint.rows.get(source))
-        program = ProgramKey.of(outside, self.code, digest or code_digest(self.code))
+        program = ProgramKey.of(context, self.code, digest or code_digest(self.code))
         return make(Start, (program, place, toolchain, by, lead, of_file, shapes, self.code, name))
 
     def _hint_of_file(self, text: Text, store: BaseStore) -> FileHint:
@@ -277,7 +277,7 @@ class Lookup:
     # -- shapes, facts, keys ------------------------------------------------------------
 
     def find(
-        self, request: Request, *, count: bool, in_memory: bool = False
+        self, request: LookupRequest, *, count: bool, in_memory: bool = False
     ) -> Specialization | None:
         """By the durable facts of every known shape: in memory, then in the store."""
         if self.choices.cache == "process":
@@ -304,7 +304,7 @@ class Lookup:
         return None
 
     def known_shapes(
-        self, request: Request, *, in_memory: bool
+        self, request: LookupRequest, *, in_memory: bool
     ) -> Iterator[tuple[StableDigest, Rows | Shape]]:
         """Those met in this process, those that a hint names, then all of the manifest."""
         shapes: Mapping[StableDigest, Rows | Shape] = {} if in_memory else request.start.shapes
@@ -314,7 +314,7 @@ class Lookup:
         return chain(shapes.items(), () if in_memory else _manifest_shapes(request, shapes))
 
     def _from_store(
-        self, key: StableDigest, request: Request, facts: tuple[Plain, ...], *, count: bool
+        self, key: StableDigest, request: LookupRequest, facts: tuple[Plain, ...], *, count: bool
     ) -> Specialization | None:
         cache = request.cache
         got = cache.store.get(key, request.start.program.digest)
@@ -336,7 +336,7 @@ class Lookup:
             cache.count(got)
         return None
 
-    def add_hint(self, request: Request, name: StableDigest, shape: Shape) -> None:
+    def add_hint(self, request: LookupRequest, name: StableDigest, shape: Shape) -> None:
         """Let other processes find a shape sooner, unless the hint names it already."""
         start = self.starts.get(request.start.place, request.start)
         lead, hint, sources = start.lead, start.hint, request.sources.used
@@ -350,7 +350,7 @@ class Lookup:
 
 
 def _manifest_shapes(
-    request: Request, known: Container[StableDigest]
+    request: LookupRequest, known: Container[StableDigest]
 ) -> Iterator[tuple[StableDigest, Shape]]:
     """The shapes of a program's manifest that are not known yet."""
     for _, record in records(request.cache.store, request.program.manifests, but=known):
