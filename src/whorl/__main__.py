@@ -1,4 +1,4 @@
-"""`python -m whorl` in, the same as `whorl` out."""
+"""`python -m whorl` runs the command `whorl`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An error that goes to the user in, the same without whorl's own frames out."""
+"""Removes whorl's own frames from the traceback of an error that goes to the user."""
 
 from __future__ import annotations
 

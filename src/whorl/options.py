@@ -1,4 +1,4 @@
-"""A text of the environment or an argument in, the value of an option out; or what it should be."""
+"""Parses the values of options, and says what a wrong one should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the system lets this process use in, a number of threads out.
+"""How many threads this process may use: affinity, control groups, settings.
 
 A container may see all processors of a machine and be allowed the time of one. Threads beyond that
 are stopped in the middle of a loop, and the others wait for them.

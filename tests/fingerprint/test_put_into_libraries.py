@@ -20,10 +20,10 @@ import pytest
 
 import whorl
 from whorl.fingerprint.describe import Describer
-from whorl.fingerprint.lookup import ABSENT
 from whorl.fingerprint.modes import Mode
 from whorl.fingerprint.policy import Policy
 from whorl.fingerprint.rules.libraries import put, put_into_class
+from whorl.fingerprint.static_lookup import ABSENT
 
 
 def root(x: float) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import whorl
-from whorl.kernels.compiler import KernelCompiler, _installed
+from whorl.kernels.kernel_compiler import KernelCompiler, _installed
 
 
 def installed(home: Path, record: str | None) -> str:

@@ -98,7 +98,7 @@ def test_code_that_this_machine_cannot_run_is_neither_found_nor_made(tmp_path: P
         import whorl.launch.level as level
         host, asked = level.host_level(), sys.argv[1]
         level.host_level = lambda: asked
-        import whorl.kernels.compiler as compiler
+        import whorl.kernels.kernel_compiler as compiler
         compiler.host_level = level.host_level
         import program
         program.main()

@@ -32,13 +32,13 @@ WARM = """
     whorl whorl.frames whorl.fast_dataclasses whorl.lazy whorl.locks whorl.settings whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
     whorl.errors whorl.fingerprint whorl.fingerprint.bytecode
-    whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.lookup
+    whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.static_lookup
     whorl.fingerprint.names whorl.fingerprint.notebooks whorl.fingerprint.refusal
     whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
     whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
     whorl.jit whorl.jit.choices whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
     whorl.jit.kernel_lookup whorl.jit.specialization whorl.jit.stored whorl.jit.target
-    whorl.kernels whorl.kernels.compiler whorl.kernels.language whorl.kernels.numeric_kernel
+    whorl.kernels whorl.kernels.kernel_compiler whorl.kernels.language whorl.kernels.numeric_kernel
     whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
     whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors
     whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level

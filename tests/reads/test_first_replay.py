@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from whorl.fingerprint.lookup import ClassTable
+from whorl.fingerprint.static_lookup import ClassTable
 from whorl.reads import Aspect, Path, Read, Shape, World, signature
 from whorl.reads.facts import durable
 from whorl.reads.first_replay import first_facts

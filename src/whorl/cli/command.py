@@ -23,7 +23,7 @@ import click
 from whorl.errors import BadSetting, UnsafeDirectory
 
 from .failures import CommandFailure, UsageFailure
-from .parameters import PathParameter
+from .parameter_types import PathParameter
 
 __all__ = ["COMMANDS", "main", "whorl"]
 

@@ -19,7 +19,7 @@ from .cache_directory import open_store
 from .destination import Destination
 from .failures import CommandFailure, UsageFailure
 from .output import common_options, print_json, progress, silence_logger
-from .parameters import NAME, PathParameter
+from .parameter_types import NAME, PathParameter
 from .selection import KeyPrefix, Selection, selection_options, unknown_key
 
 __all__ = ["command"]

@@ -13,7 +13,7 @@ from whorl.store.bundle import BadBundle, Imported, contents, unpack
 from .cache_directory import open_store
 from .failures import CommandFailure, UsageFailure
 from .output import common_options, print_json, print_line, progress, silence_logger
-from .parameters import PathParameter
+from .parameter_types import PathParameter
 from .units import entries, printable
 
 __all__ = ["command"]

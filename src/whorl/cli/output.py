@@ -16,7 +16,7 @@ import click
 
 from whorl.fast_dataclasses import dataclass
 
-from .parameters import PathParameter
+from .parameter_types import PathParameter
 from .units import printable
 
 if TYPE_CHECKING:

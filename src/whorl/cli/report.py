@@ -23,7 +23,7 @@ from .cache_directory import open_store
 from .chart import Bar, area, bars, ranking
 from .destination import Destination
 from .output import common_options, print_json
-from .parameters import PathParameter
+from .parameter_types import PathParameter
 from .stats import Summary, summary_of_rows
 
 __all__ = ["command", "page"]

@@ -17,7 +17,7 @@ from whorl.store import DirectoryStore, Found
 from whorl.store.catalogue import Listed, Name, listed_file, names
 
 from .failures import CommandFailure, UsageFailure
-from .parameters import NAME
+from .parameter_types import NAME
 from .units import age, ago, byte_count, size
 
 __all__ = [

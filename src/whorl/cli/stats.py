@@ -23,7 +23,7 @@ from .output import (
     print_line,
     print_table,
 )
-from .parameters import NAME
+from .parameter_types import NAME
 from .selection import matches_program
 
 __all__ = ["Summary", "command", "summary_of_rows"]

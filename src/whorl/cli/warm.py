@@ -23,7 +23,7 @@ from . import units
 from .cache_directory import cache_root
 from .failures import UsageFailure
 from .output import Column, common_options, print_json, print_line, print_table, progress
-from .parameters import PathParameter
+from .parameter_types import PathParameter
 
 __all__ = ["command"]
 

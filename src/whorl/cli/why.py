@@ -12,7 +12,7 @@ from whorl.store.journal import Journal, Miss
 from . import units
 from .cache_directory import open_store, report_missing_cache
 from .output import common_options, print_json, print_line
-from .parameters import NAME
+from .parameter_types import NAME
 from .selection import matches_program
 from .units import age
 

@@ -25,7 +25,7 @@ from typing import Any, Final, cast
 from .boundary import DEFAULT_BOUNDARY
 from .bytecode import nested_codes
 from .digest import LEAVES
-from .lookup import (
+from .static_lookup import (
     ABSENT,
     captured,
     class_vars,

@@ -13,9 +13,9 @@ from whorl.fast_dataclasses import NamedTuple
 
 from .describe import Describer
 from .layout import Layout, state_of
-from .lookup import module_name, qualname
 from .markers import Marker
 from .names import known_module_name
+from .static_lookup import module_name, qualname
 from .tokens import LEAVES, Node
 from .walk import walk
 

@@ -24,7 +24,7 @@ from whorl.locks import ForkSafeLock
 
 from .bytecode import nested_codes
 from .digest import hash_bytes
-from .lookup import module_vars
+from .static_lookup import module_vars
 
 __all__ = ["Definition", "Text", "definition_of", "text_at_definition"]
 

@@ -37,16 +37,6 @@ from .boundary import USER
 from .digest import hash_hex
 from .introspection import introspection_in
 from .layout import Layout, Name, has_hidden_state, layout_of, state_of
-from .lookup import (
-    ClassTable,
-    class_name,
-    class_vars,
-    dict_place,
-    find,
-    module_name,
-    mro,
-    type_name,
-)
 from .markers import (
     FieldRule,
     Marker,
@@ -65,6 +55,16 @@ from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, RULES, WHOLE, join_lib
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
 from .rules.rule import Rule, RuleContext
+from .static_lookup import (
+    ClassTable,
+    class_name,
+    class_vars,
+    dict_place,
+    find,
+    module_name,
+    mro,
+    type_name,
+)
 from .tokens import Node, marshalled, tag_of, unlabelled
 from .value_graph import Graph
 from .walk import walk

@@ -18,11 +18,11 @@ from whorl.fast_dataclasses import NamedTuple, dataclass
 
 from .annotations import Unevaluated, annotations_of
 from .describe import Describer
-from .lookup import ABSENT, derives, module_name, qualname
 from .modes import Mode
 from .names import known_by_name
 from .rules.builtin import short, shortened
 from .source import code_digest, source_of
+from .static_lookup import ABSENT, derives, module_name, qualname
 from .tokens import Node, bytes_tokens, is_flat, is_leaf, marshalled
 from .value_graph import Graph
 

@@ -29,10 +29,10 @@ from .containers import container_emitters, write_items
 from .describe import WRAPPERS, Describer, shape_tag
 from .emitter_factory import EmitterFactory, forget_sources
 from .layout import Layout
-from .lookup import find, type_name
 from .names import known_by_name
 from .plan import field_hints, plan_of
 from .run import Emit, EmitRun, Learn, Overrun, Table, collapse
+from .static_lookup import find, type_name
 from .tokens import CHUNK, LEAVES, Node, dumps
 
 __all__ = ["Emitters", "Overrun"]

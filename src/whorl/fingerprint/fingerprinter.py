@@ -10,10 +10,10 @@ from .describe import Describer
 from .difference import Difference, differences
 from .digest import Digest, ProcessDigest, StableDigest, hash_hex
 from .emit import Emitters
-from .lookup import type_name
 from .markers import FieldDecorator, FieldRule, Marker, ordered
 from .modes import ByIdentity, ByType
 from .policy import ClassRule, Policy
+from .static_lookup import type_name
 from .tokens import FORMAT, LEAVES, marshalled
 from .walk import walk
 

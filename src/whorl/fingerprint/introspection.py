@@ -13,8 +13,8 @@ import types
 from typing import Final
 
 from .bytecode import nested_codes, once_per_code, reads_of, strings_in
-from .lookup import ABSENT, captured, module_vars, reified
 from .modes import Introspection
+from .static_lookup import ABSENT, captured, module_vars, reified
 from .value_graph import Graph
 
 __all__ = ["introspection_in"]

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from whorl.fast_dataclasses import dataclass
 
-from .lookup import (
+from .markers import Marker, declared_markers, exclude
+from .static_lookup import (
     ABSENT,
     class_name,
     class_vars,
@@ -28,7 +29,6 @@ from .lookup import (
     mro,
     reads_plainly,
 )
-from .markers import Marker, declared_markers, exclude
 from .tokens import Node
 
 __all__ = ["Layout", "Name", "has_hidden_state", "layout_of", "state_of"]

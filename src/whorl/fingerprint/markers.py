@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar, cast
 from whorl.fast_dataclasses import dataclass
 
 from .annotations import Unevaluated, annotations_of
-from .lookup import (
+from .static_lookup import (
     ABSENT,
     FIELDS,
     add_markers,

@@ -13,7 +13,7 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .lookup import (
+from .static_lookup import (
     ABSENT,
     class_vars,
     derives,

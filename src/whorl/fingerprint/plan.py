@@ -51,8 +51,8 @@ from typing import Any, Final, Literal, TypeGuard
 from whorl.fast_dataclasses import NamedTuple
 
 from .layout import Layout, Name, state_of
-from .lookup import ABSENT, find
 from .markers import Marker
+from .static_lookup import ABSENT, find
 from .tokens import CHUNK, FLAT, LEAVES, is_flat
 
 __all__ = [

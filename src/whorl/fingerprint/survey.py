@@ -20,7 +20,12 @@ from .bytecode import reads_of
 from .describe import Describer
 from .digest import StableDigest, hash_hex
 from .introspection import introspection_in
-from .lookup import (
+from .modes import Introspection, Mode
+from .names import known_module_name
+from .policy import Policy
+from .refusal import DEFAULT_REMEDY, Refused
+from .rules.builtin import dict_node
+from .static_lookup import (
     class_name,
     derives,
     instance_dict,
@@ -28,11 +33,6 @@ from .lookup import (
     qualname,
     type_name,
 )
-from .modes import Introspection, Mode
-from .names import known_module_name
-from .policy import Policy
-from .refusal import DEFAULT_REMEDY, Refused
-from .rules.builtin import dict_node
 from .tokens import FORMAT, Node, is_flat, marshalled
 from .value_graph import Graph
 from .walk import walk

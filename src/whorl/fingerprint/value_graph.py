@@ -26,9 +26,9 @@ from typing import Final, cast
 from whorl.fast_dataclasses import NamedTuple
 
 from .digest import hash_bytes
-from .lookup import derives
 from .refinement import refine
 from .refusal import Refused
+from .static_lookup import derives
 from .tokens import (
     CHUNK,
     Chunker,

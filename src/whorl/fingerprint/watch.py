@@ -36,7 +36,11 @@ from .bytecode import writes_globals
 from .describe import Describer
 from .fingerprinter import fingerprint
 from .layout import state_of
-from .lookup import (
+from .modes import Introspection
+from .names import is_heap_class, known_by_name, resolve
+from .rules.assigned_names import NAMES
+from .rules.references import References
+from .static_lookup import (
     ABSENT,
     cell_content,
     class_name,
@@ -50,10 +54,6 @@ from .lookup import (
     mro,
     qualname,
 )
-from .modes import Introspection
-from .names import is_heap_class, known_by_name, resolve
-from .rules.assigned_names import NAMES
-from .rules.references import References
 from .tokens import LEAVES
 
 __all__ = ["Check", "Place", "Watch", "function_scope"]

@@ -25,7 +25,11 @@ from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
 from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.lookup import (
+from whorl.fingerprint.modes import Introspection
+from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.policy import Policy
+from whorl.fingerprint.refusal import Refused
+from whorl.fingerprint.static_lookup import (
     class_name,
     class_vars,
     derives,
@@ -34,10 +38,6 @@ from whorl.fingerprint.lookup import (
     mro,
     qualname,
 )
-from whorl.fingerprint.modes import Introspection
-from whorl.fingerprint.names import known_module_name
-from whorl.fingerprint.policy import Policy
-from whorl.fingerprint.refusal import Refused
 from whorl.fingerprint.survey import Survey, survey_code
 from whorl.reads.compiler_settings import PROTOCOL, declared_settings, setting_reads
 

@@ -26,7 +26,7 @@ from whorl.calls.events import audits, emit, listeners
 from whorl.calls.sources import StoredSources
 from whorl.errors import CompilerFailed, KernelError, RequiredHit
 from whorl.fast_dataclasses import replace
-from whorl.fingerprint.lookup import uncounted
+from whorl.fingerprint.static_lookup import uncounted
 from whorl.frames import show_users_frames
 from whorl.lazy import lazy_module
 from whorl.locks import ForkSafeLock

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.fast_dataclasses import dataclass, field
-from whorl.fingerprint.lookup import ABSENT, find, module_attribute
+from whorl.fingerprint.static_lookup import ABSENT, find, module_attribute
 from whorl.reads.world import bound
 
 from . import graph_names as graph

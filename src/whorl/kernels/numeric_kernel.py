@@ -18,7 +18,7 @@ from whorl.launch.parts import unpacked
 from whorl.lazy import importing
 from whorl.store import Cache
 
-from .compiler import KernelCompiler
+from .kernel_compiler import KernelCompiler
 
 __all__ = ["NumericKernel", "kernel"]
 

@@ -1,4 +1,4 @@
-"""A layout in, nothing out if objects of known content are read right by it; `NotKnown` if not.
+"""Checks a discovered layout against objects of known content before it is used.
 
 The launcher reads memory by a layout, and an interpreter that nobody has seen yet may keep things
 elsewhere. So before a layout is used, other objects than those it was found in are read by it, as

@@ -1,4 +1,4 @@
-"""The memory of a class in, offsets out: what is needed before kernels can be called natively.
+"""Finds the offsets in a class that a natively called object needs.
 
 The rest, which is for the launches themselves, is for later: see `layout`.
 """

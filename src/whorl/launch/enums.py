@@ -1,4 +1,4 @@
-"""A member of an enum in, the dicts out in which its class and it are looked up.
+"""Finds the dicts in which an enum class and its members are looked up.
 
 As attributes they are slow to ask for: `Stage.SIM` is a call of Python's on Python 3.11. But an
 enum keeps its members in a dict, which is the same one as long as the class has its version; and

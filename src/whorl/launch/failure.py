@@ -1,4 +1,4 @@
-"""A step of the native set-up that failed in, the reason out: recorded, and warned about once.
+"""Records why a step of the native set-up failed, and warns once.
 
 A call never fails because it could not be launched natively. Whatever is raised while layouts,
 routines, classes and tables are made ends here: it turns native launches off, for a kernel or for

@@ -1,4 +1,4 @@
-"""An instance in, the places of its attributes out: in a dict, or in the instance itself.
+"""Finds where an instance keeps its attributes: in a dict, or in the instance itself.
 
 CPython keeps the attributes of an instance in one of three ways, and changes from one to another
 as it likes:

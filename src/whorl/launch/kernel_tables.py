@@ -1,4 +1,4 @@
-"""A loaded kernel and the facts of a call in, the table that launches calls like it out.
+"""Makes the native table for calls like a given one of a loaded kernel.
 
 Everything here is for kernels that are called more than a few times, and imported when the first
 one is: a process that calls each kernel once or twice needs none of it.

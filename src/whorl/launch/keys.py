@@ -1,4 +1,4 @@
-"""A dict and a number in, the address of the pair at that number out, and how to see that it stays.
+"""Finds the entry of a dict by its number, and the words that show that it stays there.
 
 As long as a dict has the same keys, of the same size and kind, a number has the same place.
 """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.calls.events import audits, listeners
-from whorl.fingerprint.lookup import uncounted
+from whorl.fingerprint.static_lookup import uncounted
 from whorl.jit import Kernel, Target
 from whorl.jit.compiler import target_of
 from whorl.jit.key import function_name

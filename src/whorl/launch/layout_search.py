@@ -1,4 +1,4 @@
-"""The memory of known objects in, offsets out: where CPython and NumPy keep what a launch reads.
+"""Finds out where CPython and NumPy keep what a launch reads, from objects of known content.
 
 Every offset is looked for in objects whose content is known, never taken from a header. What is
 not found where it should be turns native launches off, with the reason; calls are then launched in

@@ -1,4 +1,4 @@
-"""An object file in, a flat image out.
+"""Links an object file into a flat image, which runs wherever it is mapped.
 
 A compiler leaves a relocatable object: sections, symbols, and places to be filled in when it is
 known where everything is. Here the sections are laid out one after the other and the places

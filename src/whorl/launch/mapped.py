@@ -1,4 +1,4 @@
-"""An image in, its functions' addresses out: memory that can be run, and no longer written.
+"""Maps an image into memory that can be executed and no longer written.
 
 Most systems let memory that was written to become executable. Where one does not (`prctl` with
 PR_SET_MDWE, `MemoryDenyWriteExecute=` of systemd, SELinux), the code goes into a memory file, which

@@ -1,4 +1,4 @@
-"""A module and a name in, the dict out in which the launcher finds what the module has under it."""
+"""Finds the dict in which the launcher looks up a name of a module."""
 
 from __future__ import annotations
 

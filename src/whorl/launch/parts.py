@@ -1,4 +1,4 @@
-"""An artifact in, the parts of a loaded kernel out: its code, its slots, its results."""
+"""The parts of a loaded kernel: its code, its slots, its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plain launch: a loaded kernel in, a callable out that packs its record in Python.
+"""The plain launch, which packs the launch record in Python: the reference for native launches.
 
 This is the reference for the native launch, and launches the calls that are not native. What does
 not change from call to call is worked out once: the order of the arguments, and how each slot is

@@ -1,4 +1,4 @@
-"""What `kernel.resume` is: the arguments of a launch and a label in, the rest of the launch out.
+"""`kernel.resume`: launches a kernel from a checkpoint on.
 
 It is called as kernels are: in Python at first, natively after some calls. The label is one more
 parameter, by keyword alone; a native table is made for one label.

@@ -1,4 +1,4 @@
-"""The reads of a specialization in, the table that makes them again natively out.
+"""Makes the table of a specialization: its reads, as operations of the native launcher.
 
 Each path is walked into a register, shared parts once (`table_paths`); each read becomes a check
 (`table_checks`); the operations are put in order, and simplified (`table_simplification`).
@@ -21,7 +21,7 @@ from .selector import MOST_PARAMETERS, Marks, Parameters
 from .table_checks import check_defaults, check_label, check_read, check_surroundings
 from .table_paths import plan_paths
 from .table_simplification import Row, simplify
-from .table_state import NotNative, Run, SlotWords, TableState
+from .table_state import ArrayRun, NotNative, SlotWords, TableState
 
 __all__ = [
     "Choice", "Launch", "NotNative", "SlotWords", "Table", "result_words", "table_of",
@@ -179,7 +179,7 @@ def _ordered(state: TableState, memories: dict[int, bytes]) -> list[int]:
     return [word for operation in (*state.before, *order) for word in operation]
 
 
-def _registers_of_runs(runs: Mapping[Run, list[bytes]]) -> set[int]:
+def _registers_of_runs(runs: Mapping[ArrayRun, list[bytes]]) -> set[int]:
     """The registers that runs of arrays look into."""
     arrays = {
         struct.unpack_from("<I", entry)[0] // 8
@@ -206,7 +206,7 @@ def _words(state: TableState, memories: dict[int, bytes]) -> Row:
     return [KINDS["WORDS"], 0, len(rows), _memory(state, memories, joined, joined), 0, 0, 0, 0]
 
 
-def _run(state: TableState, memories: dict[int, bytes], run: Run, entries: list[bytes]) -> Row:
+def _run(state: TableState, memories: dict[int, bytes], run: ArrayRun, entries: list[bytes]) -> Row:
     """The operation that checks arrays of one kind, one after the other."""
     joined = b"".join(entries)
     place = _memory(state, memories, joined, joined)

@@ -1,4 +1,4 @@
-"""The reads of a specialization in, the checks of its table out.
+"""The checks of a table: one per read of the specialization.
 
 Every check is at least as strict as the fact it stands for: what a table lets pass, the plain
 replay would have found to be the same. What the kernel is launched with goes into the record on
@@ -28,7 +28,7 @@ from .layout_search import object_layout
 from .member_places import signed_word, version_of
 from .selector import IDENTITY, INT, META, array_mark
 from .table_paths import BESIDE, global_row, register_of, register_of_holder, same_module
-from .table_state import NotNative, Run, TableState, row
+from .table_state import ArrayRun, NotNative, TableState, row
 
 __all__ = ["check_defaults", "check_label", "check_read", "check_surroundings"]
 
@@ -153,17 +153,17 @@ def _check_array(table: TableState, path: Path, value: Any) -> None:
         register = register_of(table, path)
         table.mark(register, META, array_mark(value))
         is_about = register < len(table.parameters.names)
-        run = Run("ARRAYS", 0, is_about, *checks)
+        run = ArrayRun("ARRAYS", 0, is_about, *checks)
         entry = struct.pack("<2I", 8 * register, slot.word)
     else:
         before = owner_of(path)
         owner = register_of(table, before)
         place = register_of_holder(table, before, owner, member, is_early=False)
         if member.offset is not None:
-            run = Run("SLOTTED", place, False, *checks)
+            run = ArrayRun("SLOTTED", place, False, *checks)
             entry = struct.pack("<2I", member.offset, slot.word)
         else:
-            run = Run("KEYED", place, False, *checks)
+            run = ArrayRun("KEYED", place, False, *checks)
             name = table.address(member.name)
             entry = struct.pack("<Q4I", name, slot.word, member.shared, member.own, 0)
     table.runs.setdefault(run, []).append(entry)

@@ -1,4 +1,4 @@
-"""The paths of a specialization's reads in, registers of its table out: how each is walked."""
+"""How a table walks to what a specialization reads: each path leads to a register."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simplification of a table: its operations in, the same checks out with less to load.
+"""Simplifies a table: the same checks, with less to load.
 
 A global that has to be the very object it was needs no register: it is enough to see that its name
 still leads there. What else is checked of such an object is checked where it lies, and all such

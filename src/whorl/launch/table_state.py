@@ -14,7 +14,7 @@ from .native import KINDS, OP_WORDS
 from .selector import ATTRIBUTE, SLOT, Mark, Parameters, mark_of
 from .table_simplification import Fixed, Row
 
-__all__ = ["NotNative", "Run", "SlotWords", "TableState"]
+__all__ = ["ArrayRun", "NotNative", "SlotWords", "TableState"]
 
 
 class NotNative(Exception):
@@ -30,7 +30,7 @@ class SlotWords:
     extents: int = 0  # of an array: `members.EXTENTS`, `STRIDES` or `BARE`
 
 
-class Run(NamedTuple):
+class ArrayRun(NamedTuple):
     """What arrays have in common that are checked in one loop."""
 
     kind: str
@@ -68,7 +68,7 @@ class TableState:
         self.before: list[Row] = []
         self.first: list[Row] = []
         self.then: list[Row] = []
-        self.runs: dict[Run, list[bytes]] = {}
+        self.runs: dict[ArrayRun, list[bytes]] = {}
         self.fixed: Fixed = {}
         self.registers: dict[Path, int] = {}
         self.places: dict[tuple[Path, bool], int] = {}

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from whorl.fingerprint.lookup import ABSENT, derives, find, type_name
 from whorl.fingerprint.names import known_by_name
+from whorl.fingerprint.static_lookup import ABSENT, derives, find, type_name
 from whorl.lazy import lazy_module
 
 from .value_fact import SIMPLE, is_constant, live_value

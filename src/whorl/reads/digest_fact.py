@@ -12,10 +12,10 @@ from whorl.errors import UnsupportedValue
 from whorl.fingerprint.describe import Describer
 from whorl.fingerprint.digest import ProcessDigest
 from whorl.fingerprint.fingerprinter import fingerprint, key_orders
-from whorl.fingerprint.lookup import derives, module_name, qualname
 from whorl.fingerprint.modes import Mode
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.policy import Policy
+from whorl.fingerprint.static_lookup import derives, module_name, qualname
 
 from .trace import Plain
 from .value_fact import NotRecorded, OnlyHere

@@ -20,8 +20,8 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.fast_dataclasses import NamedTuple, make
-from whorl.fingerprint.lookup import derives, type_name
 from whorl.fingerprint.source import CodeDigest, code_digest
+from whorl.fingerprint.static_lookup import derives, type_name
 
 from .array_flags import LAYOUT_FLAGS
 from .operations import function_behind

@@ -29,7 +29,7 @@ from itertools import count
 from keyword import iskeyword
 from typing import Any, Final, cast
 
-from whorl.fingerprint.lookup import LAZY_IMPORT
+from whorl.fingerprint.static_lookup import LAZY_IMPORT
 from whorl.settings import raw_environment
 
 from .facts import FACTS, SOURCE_NAMES

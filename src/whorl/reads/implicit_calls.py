@@ -13,7 +13,7 @@ import sys
 import types
 from typing import Any, Final
 
-from whorl.fingerprint.lookup import class_vars, find, mro
+from whorl.fingerprint.static_lookup import class_vars, find, mro
 
 __all__ = [
     "CONVERTED", "HASHED", "ITERATED", "OPERATED", "TESTED", "WRITTEN", "Use", "checked",

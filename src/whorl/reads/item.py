@@ -19,8 +19,8 @@ import math
 from collections.abc import Hashable
 from typing import Any, Final, cast
 
-from whorl.fingerprint.lookup import ABSENT, derives, module_name, qualname
 from whorl.fingerprint.names import known_module_name, resolve
+from whorl.fingerprint.static_lookup import ABSENT, derives, module_name, qualname
 
 __all__ = ["NoKey", "is_plain_key", "key_code", "key_of", "key_words"]
 

@@ -21,8 +21,8 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from whorl.fingerprint.lookup import derives, module_vars
 from whorl.fingerprint.names import resolve
+from whorl.fingerprint.static_lookup import derives, module_vars
 from whorl.version import __version__
 
 from .trace import Plain

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from whorl.fingerprint.lookup import bound, derives, find
 from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.static_lookup import bound, derives, find
 from whorl.lazy import importing, load
 
 from .compiler_settings import attribute_names

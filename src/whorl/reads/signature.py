@@ -28,8 +28,8 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
-from whorl.fingerprint.lookup import ABSENT, ClassTable, derives, find, mro
 from whorl.fingerprint.names import class_label, dtype_text, known_module_name
+from whorl.fingerprint.static_lookup import ABSENT, ClassTable, derives, find, mro
 
 from .array_flags import ALIGNED, C_ORDER, F_ORDER, LAYOUT_FLAGS, WRITEABLE
 from .trace import Plain

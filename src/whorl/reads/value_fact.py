@@ -16,7 +16,7 @@ import struct
 import types
 from typing import Any, Final, cast
 
-from whorl.fingerprint.lookup import type_name
+from whorl.fingerprint.static_lookup import type_name
 from whorl.lazy import importing
 
 from .library import library_name

@@ -19,9 +19,9 @@ import numpy as np
 
 from whorl.errors import UnsupportedRead
 from whorl.fingerprint.bytecode import reads_of
-from whorl.fingerprint.lookup import qualname, type_name
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.static_lookup import qualname, type_name
 
 from .contents import known_here
 from .facts import durable, is_array

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from whorl.fast_dataclasses import dataclass
-from whorl.fingerprint.lookup import bound, module_vars
 from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.static_lookup import bound, module_vars
 from whorl.settings import decoded, encoded, raw_environment
 
 from .operations import ABSENT, walk

@@ -18,9 +18,9 @@ from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.class_finder import ClassFinder
 from whorl.fingerprint.digest import hash_bytes
 from whorl.fingerprint.fingerprinter import emitters_of
-from whorl.fingerprint.lookup import derives, module_name, mro, qualname
 from whorl.fingerprint.markers import FieldRule, Marker
 from whorl.fingerprint.run import EmitRun, Overrun
+from whorl.fingerprint.static_lookup import derives, module_name, mro, qualname
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
 

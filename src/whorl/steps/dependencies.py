@@ -23,7 +23,9 @@ from whorl.fingerprint.bytecode import reads_of, strings_in
 from whorl.fingerprint.dataflow import SCOPE
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.lookup import (
+from whorl.fingerprint.modes import Introspection
+from whorl.fingerprint.rules.references import References
+from whorl.fingerprint.static_lookup import (
     ABSENT,
     class_vars,
     derives,
@@ -31,8 +33,6 @@ from whorl.fingerprint.lookup import (
     module_name,
     module_vars,
 )
-from whorl.fingerprint.modes import Introspection
-from whorl.fingerprint.rules.references import References
 from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, survey_code
 from whorl.fingerprint.tokens import Node, marshalled, unlabelled
 from whorl.fingerprint.value_graph import Graph

@@ -35,7 +35,7 @@ from whorl.fingerprint.bytecode import (
     reads_of,
     strings_in,
 )
-from whorl.fingerprint.lookup import (
+from whorl.fingerprint.static_lookup import (
     ABSENT,
     class_vars,
     derives,

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from whorl.fingerprint.lookup import ABSENT, class_vars, derives, module_vars, qualname
+from whorl.fingerprint.static_lookup import ABSENT, class_vars, derives, module_vars, qualname
 from whorl.fingerprint.tokens import LEAVES
 
 from .plain_writer import PlainWriter, dtype_of, plain_fields

@@ -13,8 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from whorl.fingerprint.layout import has_hidden_state
-from whorl.fingerprint.lookup import class_vars, find, instance_dict, module_name, mro, qualname
 from whorl.fingerprint.names import known_module_name, resolve
+from whorl.fingerprint.static_lookup import (
+    class_vars,
+    find,
+    instance_dict,
+    module_name,
+    mro,
+    qualname,
+)
 from whorl.fingerprint.tokens import LEAVES
 
 __all__ = ["NotPlainData", "PlainWriter", "dtype_of", "plain_fields"]

@@ -20,8 +20,8 @@ from whorl.errors import Drifted, UnsupportedValue
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint import Digest, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
-from whorl.fingerprint.lookup import class_name, module_name
 from whorl.fingerprint.refusal import DEFAULT_REMEDY
+from whorl.fingerprint.static_lookup import class_name, module_name
 from whorl.fingerprint.tokens import marshalled
 
 from .arguments import Arguments

@@ -41,8 +41,8 @@ from functools import reduce
 from typing import Any, Final, Protocol, runtime_checkable
 
 from whorl.fast_dataclasses import dataclass
-from whorl.fingerprint.lookup import module_name, qualname
 from whorl.fingerprint.names import is_started, known_module_name
+from whorl.fingerprint.static_lookup import module_name, qualname
 
 from .plain_reader import CannotRestore, PlainReader
 from .plain_writer import NotPlainData, PlainWriter

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overlo
 
 from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
-from whorl.fingerprint.lookup import find
 from whorl.fingerprint.markers import exclude
+from whorl.fingerprint.static_lookup import find
 from whorl.frames import show_users_frames
 from whorl.store import Cache, Store
 

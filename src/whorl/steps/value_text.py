@@ -13,7 +13,11 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from whorl.fingerprint.fingerprinter import fingerprint
-from whorl.fingerprint.lookup import (
+from whorl.fingerprint.markers import declared_markers
+from whorl.fingerprint.modes import InOrder
+from whorl.fingerprint.rules.builtin import short
+from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.static_lookup import (
     class_vars,
     find,
     instance_dict,
@@ -21,10 +25,6 @@ from whorl.fingerprint.lookup import (
     mro,
     type_name,
 )
-from whorl.fingerprint.markers import declared_markers
-from whorl.fingerprint.modes import InOrder
-from whorl.fingerprint.rules.builtin import short
-from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.tokens import is_flat, is_leaf
 
 __all__ = ["text_rows", "value_text"]

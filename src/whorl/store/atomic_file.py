@@ -1,4 +1,4 @@
-"""Bytes in, a file that is there whole or not at all out; and the small files beside the entries.
+"""Writes files that are there whole or not at all, and the small files beside the entries.
 
 What is made here is for this user alone. The mode of a file is set when it was just made, never
 that of one that was there: it may be a device, or somebody's own file. Links are not followed.

@@ -15,7 +15,7 @@ from typing import Final
 
 from whorl.lazy import load
 
-from ..lookup import ClassTable
+from ..static_lookup import ClassTable
 from . import builtin, callables, classes, dataframes, generics, reduction, refused, standard
 from .rule import Kind, Rule
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..annotations import Unevaluated, annotations_of
 from ..bytecode import reads_of
-from ..lookup import ABSENT, class_vars, derives, find, module_name, module_vars, mro
+from ..static_lookup import ABSENT, class_vars, derives, find, module_name, module_vars, mro
 from ..syntax import syntax_tree
 from .rule import RuleContext
 

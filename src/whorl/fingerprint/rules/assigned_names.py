@@ -15,9 +15,9 @@ from __future__ import annotations
 import types
 from typing import Any, Final
 
-from ..lookup import class_name, derives, instance_dict, module_name, qualname
 from ..modes import Introspection
 from ..names import defines, importable, known_module_name
+from ..static_lookup import class_name, derives, instance_dict, module_name, qualname
 from ..tokens import Node, unlabelled
 from .rule import RuleContext
 

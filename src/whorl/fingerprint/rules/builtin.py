@@ -12,9 +12,9 @@ from typing import Any, Final, cast
 
 from ..bytecode import bytecode_digest
 from ..digest import hash_bytes
-from ..lookup import ABSENT, ClassTable, class_vars, derives, mro, type_name
 from ..modes import ByIdentity, ByType, InOrder, Mode
 from ..refusal import Refused
+from ..static_lookup import ABSENT, ClassTable, class_vars, derives, mro, type_name
 from ..tokens import Node, is_leaf, is_shape, marshalled, unlabelled
 from ..walk import identity_of
 from .rule import Rule, RuleContext

@@ -19,7 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..annotations import annotations_of
-from ..lookup import (
+from ..modes import Introspection, Mode
+from ..names import known_module_name, resolve
+from ..refusal import Refused
+from ..source import code_digest
+from ..static_lookup import (
     captured,
     class_vars,
     derives,
@@ -28,10 +32,6 @@ from ..lookup import (
     module_vars,
     qualname,
 )
-from ..modes import Introspection, Mode
-from ..names import known_module_name, resolve
-from ..refusal import Refused
-from ..source import code_digest
 from ..tokens import Node, unlabelled
 from .annotated_classes import named_classes
 from .assigned_names import assigned_to, with_names

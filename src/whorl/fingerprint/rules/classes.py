@@ -16,7 +16,10 @@ from typing import Any, Final
 
 from ..boundary import Home
 from ..layout import layout_of, state_of
-from ..lookup import (
+from ..modes import Introspection, Mode
+from ..names import importable, known_by_name, known_module_name
+from ..refusal import Refused
+from ..static_lookup import (
     class_vars,
     derives,
     instance_dict,
@@ -26,9 +29,6 @@ from ..lookup import (
     qualname,
     reified,
 )
-from ..modes import Introspection, Mode
-from ..names import importable, known_by_name, known_module_name
-from ..refusal import Refused
 from ..tokens import Node, tag_of, unlabelled
 from .annotated_classes import classes_in, home_scope, named_classes
 from .assigned_names import class_names

@@ -8,10 +8,10 @@ import typing
 from typing import Any, Final
 
 from ..annotations import Unevaluated
-from ..lookup import class_vars, derives, instance_dict, type_name
 from ..modes import Mode
 from ..names import known_module_name
 from ..source import code_digest
+from ..static_lookup import class_vars, derives, instance_dict, type_name
 from ..tokens import Node
 from .rule import Rule, RuleContext
 

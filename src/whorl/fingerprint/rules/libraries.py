@@ -16,7 +16,8 @@ from typing import Any, Final, cast
 
 from ..boundary import USER, Home
 from ..bytecode import ImportRead, reads_of
-from ..lookup import (
+from ..names import is_heap_class, known_module_name
+from ..static_lookup import (
     ABSENT,
     class_name,
     class_vars,
@@ -29,7 +30,6 @@ from ..lookup import (
     qualname,
     reified,
 )
-from ..names import is_heap_class, known_module_name
 from ..tokens import Node, is_leaf, unlabelled
 from .rule import RuleContext
 

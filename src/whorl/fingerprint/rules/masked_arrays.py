@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.ma
 
-from ..lookup import instance_dict
+from ..static_lookup import instance_dict
 from ..tokens import Node
 from .rule import Rule, RuleContext
 

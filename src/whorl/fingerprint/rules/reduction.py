@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..layout import layout_of, state_of
-from ..lookup import class_vars, derives, find, instance_dict, module_name, type_name
 from ..names import resolve
 from ..refusal import Refused
+from ..static_lookup import class_vars, derives, find, instance_dict, module_name, type_name
 from ..tokens import Node, unlabelled
 from .callables import named_extension
 from .rule import Kind, RuleContext

@@ -23,7 +23,9 @@ from whorl.fast_dataclasses import NamedTuple
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
 from ..dataflow import METHODS, SCOPE, Root, Use, UseStep, uses_of
-from ..lookup import (
+from ..names import known_module_name
+from ..refusal import Refused
+from ..static_lookup import (
     ABSENT,
     bound,
     derives,
@@ -33,15 +35,13 @@ from ..lookup import (
     module_vars,
     reified,
 )
-from ..names import known_module_name
-from ..refusal import Refused
 from .libraries import in_library, named_node, put_into, taken_from, unloaded_home
 from .rule import RuleContext
 
-__all__ = ["Lookup", "References"]
+__all__ = ["ReferenceLookup", "References"]
 
 
-class Lookup(NamedTuple):
+class ReferenceLookup(NamedTuple):
     """A name that was looked up in a dictionary, and the value there; `path` is the path so far."""
 
     path: str
@@ -82,7 +82,7 @@ class _Resolver:
 
     def __init__(self, function: types.FunctionType, context: RuleContext) -> None:
         self.globals: dict[str, object] = {}  # by path; also imports
-        self.lookups: list[Lookup] = []
+        self.lookups: list[ReferenceLookup] = []
         self.modules: dict[str, types.ModuleType] = {}  # from which names were taken, by path
         self._context = context
         self._scope = function.__globals__
@@ -111,7 +111,7 @@ class _Resolver:
         value = self._looked_up(name, self._scope, name)
         if name not in self._scope:
             value = self._builtins.get(name, ABSENT)
-            self.lookups.append(Lookup(name, self._builtins, name, value))
+            self.lookups.append(ReferenceLookup(name, self._builtins, name, value))
         if name == "__name__" and type(value) is str:
             return known_module_name(value)
         return value
@@ -125,7 +125,7 @@ class _Resolver:
             raise
         except Exception as error:
             raise _failed(path, error) from error
-        self.lookups.append(Lookup(path, stored, name, stored.get(name, ABSENT)))
+        self.lookups.append(ReferenceLookup(path, stored, name, stored.get(name, ABSENT)))
         return value
 
     def _place_of(self, target: _Object) -> _Place:
@@ -210,7 +210,7 @@ class _Resolver:
             return _Namespace(place.path, stored, value)
         path = f"{place.path}.{name}"
         if name not in stored and lazy_submodule(stored, name) is ABSENT:
-            self.lookups.append(Lookup(path, stored, name, ABSENT))
+            self.lookups.append(ReferenceLookup(path, stored, name, ABSENT))
             if "__getattr__" in stored or find(types.ModuleType, name) is not ABSENT:
                 return place
         return self._place_of(_Object(path, self._looked_up(path, stored, name)))
@@ -272,7 +272,7 @@ class _Resolver:
         self.globals[f"import {name}"] = named_node(home, name, "")
         self.globals.update(put_into(name, read, function, self._context))
         module = sys.modules.get(name, ABSENT)
-        self.lookups.append(Lookup(f"import {name}", sys.modules, name, module))
+        self.lookups.append(ReferenceLookup(f"import {name}", sys.modules, name, module))
         if type(module) is types.ModuleType:
             self._may_take(f"import {name}", module, read.names or self._reads.attributes)
 
@@ -296,7 +296,7 @@ class _Resolver:
         except Exception as error:
             raise _failed(name, error) from error
         self._loaded[name] = module
-        self.lookups.append(Lookup(f"import {name}", sys.modules, name, module))
+        self.lookups.append(ReferenceLookup(f"import {name}", sys.modules, name, module))
         return module
 
     def _import(self, root: Root) -> _Place | None:
@@ -328,7 +328,7 @@ class _Resolver:
             module: object = importlib.import_module(name)
         except ImportError:
             module = ABSENT
-        self.lookups.append(Lookup(name, sys.modules, name, module))
+        self.lookups.append(ReferenceLookup(name, sys.modules, name, module))
         return module
 
 

@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from ..lookup import derives
 from ..refusal import Refused
+from ..static_lookup import derives
 from .rule import Kind, Rule, RuleContext, derives_from
 
 __all__ = ["KINDS", "RULES"]

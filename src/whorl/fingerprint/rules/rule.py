@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..boundary import USER, Home
-from ..lookup import derives, module_name, module_vars, qualname
 from ..modes import Introspection, Mode
 from ..names import import_name, is_started, known_by_name, known_module_name
 from ..policy import Policy
+from ..static_lookup import derives, module_name, module_vars, qualname
 from ..tokens import Node, unlabelled
 
 __all__ = ["Kind", "Rule", "RuleContext", "derives_from"]

@@ -16,9 +16,9 @@ import uuid
 import zoneinfo
 from typing import Any, Final
 
-from ..lookup import ClassTable, class_vars, derives, instance_dict, qualname
 from ..names import known_module_name, resolve
 from ..refusal import Refused
+from ..static_lookup import ClassTable, class_vars, derives, instance_dict, qualname
 from ..tokens import Node
 from .rule import Rule, RuleContext
 
