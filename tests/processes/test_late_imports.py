@@ -44,7 +44,7 @@ def late_imports() -> list[tuple[str, ast.Import | ast.ImportFrom, bool]]:
 
 def test_a_fork_waits_for_every_import_that_a_function_makes() -> None:
     found = late_imports()
-    assert len(found) > 50
+    assert len(found) > 20  # or they are not found by this test
     alone = [
         f"{place} {ast.unparse(node)}"
         for place, node, is_waited_for in found
