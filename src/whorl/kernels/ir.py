@@ -9,6 +9,7 @@ has been looked up, every call has been followed, and every conversion is writte
     expressions         Const Get SlotUse Extent Stride Op Both Element Component
     statements          Set SetElement SetComponent Atomic Update If For While Region Leave Next
                         Parallel Raise Print SubroutineCall Checkpoint Yield
+                        ForeignCall Reserve, of the systems dialect alone
     Function            the whole: slots it is launched with, body, results
 """
 
@@ -37,6 +38,7 @@ __all__ = [
     "Expr",
     "Extent",
     "For",
+    "ForeignCall",
     "Function",
     "Get",
     "If",
@@ -49,6 +51,7 @@ __all__ = [
     "Raise",
     "Reduction",
     "Region",
+    "Reserve",
     "Result",
     "Set",
     "SetComponent",
@@ -391,6 +394,7 @@ class Subroutine:
     params: tuple[Local, ...]
     body: Block
     results: tuple[Local, ...]
+    inlining: str = ""  # of the systems dialect: "auto", "always" or "never"
 
 
 @dataclass(slots=True, eq=False)
@@ -400,6 +404,24 @@ class SubroutineCall:
     callee: Subroutine
     args: tuple[Expr, ...]
     results: tuple[Local, ...]
+
+
+@dataclass(slots=True, eq=False)
+class ForeignCall:
+    """Call a function of C at an address."""
+
+    name: str  # for people
+    address: Expr
+    args: tuple[Expr, ...]
+    result: Local | None
+
+
+@dataclass(slots=True, eq=False)
+class Reserve:
+    """Take so many words from the stack; the variable gets their address."""
+
+    local: Local
+    words: Expr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -432,6 +454,7 @@ class Yield:
 Stmt: TypeAlias = (
     Set | SetElement | SetComponent | Atomic | Update | If | For | While | Region | Leave | Next
     | Parallel | Raise | Print | SubroutineCall | Checkpoint | Yield
+    | ForeignCall | Reserve
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 

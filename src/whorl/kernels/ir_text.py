@@ -152,6 +152,12 @@ def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
             given = ", ".join(_expr(arg, names) for arg in args)
             into = f"{', '.join(map(names, results))} = " if results else ""
             yield f"{into}{callee.name}({given})"
+        case ir.ForeignCall(name, address, args, result):
+            given = ", ".join(_expr(arg, names) for arg in args)
+            into = f"{names(result)}: {result.type} = " if result is not None else ""
+            yield f"{into}{name}@{_expr(address, names)}({given})"
+        case ir.Reserve(local, words):
+            yield f"{names(local)}: {local.type} = stack({_expr(words, names)})"
         case ir.Checkpoint(label, body):
             yield f"checkpoint {label.words}:"
             yield from _indented(body, names)

@@ -72,6 +72,10 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return values
         case ir.Yield(_, flag):
             return (flag,)
+        case ir.ForeignCall(_, address, args):
+            return address, *args
+        case ir.Reserve(_, words):
+            return (words,)
     return ()
 
 
@@ -127,6 +131,8 @@ def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
             return (old,)
         case ir.SubroutineCall(results=results):
             return results
+        case ir.ForeignCall(result=ir.Local() as local) | ir.Reserve(local):
+            return (local,)
     return ()
 
 

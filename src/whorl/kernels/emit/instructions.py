@@ -402,6 +402,7 @@ _OPERATIONS: Final[dict[str, Callable[..., str]]] = {
     "not": lambda writer, op, value: writer.let(f"xor i1 {value}, true"),
     "offset": _offset,
     "or": _instruction("or"),
+    "pointer": lambda writer, op, address: writer.let(f"inttoptr i64 {address} to ptr"),
     "select": _select,
     "shl": _shift("shl"),
     "shr": _shift("shr"),

@@ -24,10 +24,11 @@ class FunctionWriter:
 
     def __init__(
         self, module: Module, name: str, arguments: str, *,
-        linkage: str = "internal ", atomic: bool = True, attributes: str = INLINED,
+        linkage: str = "internal ", result: str = "void", atomic: bool = True,
+        attributes: str = INLINED,
     ) -> None:  # fmt: skip
         self.module = module
-        self._head = f"define {linkage}void @{name}({arguments}) {attributes} {{"
+        self._head = f"define {linkage}{result} @{name}({arguments}) {attributes} {{"
         self.atomic = atomic  # whether other threads may run the same code
         self.targets: dict[
             str, tuple[str, str]

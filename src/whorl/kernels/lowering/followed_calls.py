@@ -47,7 +47,7 @@ from .operands import (
 from .statements import block
 from .subroutines import outlined
 
-__all__ = ["call"]
+__all__ = ["arguments_of", "call", "run_body"]
 
 DEEPEST: Final = 60  # calls in calls
 _RESULT: Final = "return"  # no name that a program can have
@@ -330,7 +330,7 @@ def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     inner = Frame(frame.lowering, outer.code, source, {}, frame, outer, path)
     names = _bound(frame, node, callee.node, positional, named, callee.defaults)
     inner.names.update(_annotated(inner, callee.node, names))
-    return _run(frame, node, inner)
+    return run_body(frame, node, inner)
 
 
 def inline(
@@ -349,11 +349,11 @@ def inline(
     inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
     names = _bound(frame, node, source.tree, positional, named, code)
     names = _annotated(inner, source.tree, names)
-    result = outlined(frame, inner, names, lambda: _run(frame, node, inner))
+    result = outlined(frame, inner, names, lambda: run_body(frame, node, inner))
     if result is not None:
         return result
     inner = Frame(frame.lowering, code, source, names, frame, None, inner.path_of_call)
-    return _run(frame, node, inner)
+    return run_body(frame, node, inner)
 
 
 def _annotated(
@@ -380,7 +380,7 @@ def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
         frame.refuse(node, f"more than {DEEPEST} calls inside of each other")
 
 
-def _run(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
+def run_body(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
     """Lower a function's body, and bring its returns together."""
     lowering, tree = frame.lowering, inner.source.tree
     note_checkpoints(inner)

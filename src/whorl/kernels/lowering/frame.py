@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -128,6 +129,10 @@ class Lowering:
         local = ir.Local(name, expr.type)
         self.emit(ir.Set(local, expr))
         return ir.Get(local)
+
+    def inlining(self, function: types.FunctionType) -> str:
+        """How a function that is always a subroutine is inlined; "" for all others."""
+        return ""
 
     def label(self, name: str) -> str:
         """A label that no other scope has."""

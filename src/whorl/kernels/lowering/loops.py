@@ -41,7 +41,7 @@ from .sharing import copied, vectors_in
 from .statements import assign, block
 from .subscripts import array_part, fail_unless
 
-__all__ = ["for_loop", "while_loop"]
+__all__ = ["count_up", "for_loop", "while_loop"]
 
 
 @dataclass(slots=True)
@@ -100,10 +100,10 @@ def _counted(frame: Frame, node: ast.For, *, is_parallel: bool) -> bool:
     bounds = _range(frame, node.iter)
     if is_parallel and frame.lowering.parallel_depth == 0:
         return _parallel(frame, node, bounds)
-    return _count(frame, node, bounds, Value)
+    return count_up(frame, node, bounds, Value)
 
 
-def _count(
+def count_up(
     frame: Frame,
     node: ast.For,
     bounds: tuple[ir.Expr, ir.Expr, ir.Expr],
@@ -147,7 +147,7 @@ def _over_arrays(
             items.append(snapshot(frame, part))
         return item(items, count)
 
-    return _count(frame, node, (ir.ZERO, frame.lowering.keep(stop), ir.ONE), made)
+    return count_up(frame, node, (ir.ZERO, frame.lowering.keep(stop), ir.ONE), made)
 
 
 def _enumerated(frame: Frame, node: ast.For) -> bool:

@@ -50,7 +50,8 @@ def outlined(
 ) -> Operand | None:
     """What a call of a large function returns; None if it has to be followed in place."""
     lowering, tree = frame.lowering, inner.source.tree
-    if sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) <= LARGE:
+    is_large = sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) > LARGE
+    if not is_large and not lowering.inlining(inner.code.function):
         return None
     args: list[ir.Expr] = []
     params: list[ir.Local] = []
@@ -104,7 +105,8 @@ def _made(
         lowering.outside = outside
     if any(isinstance(each, ir.Checkpoint) for each in statements_in(body)):
         return None  # a launch is resumed in the kernel's own function
-    subroutine = ir.Subroutine(name, tuple(params), body, tuple(results))
+    inlining = lowering.inlining(inner.code.function)
+    subroutine = ir.Subroutine(name, tuple(params), body, tuple(results), inlining)
     lowering.function.subroutines.append(subroutine)
     return Outlined(subroutine, returned)
 

@@ -6,11 +6,15 @@ compiler itself.
 
 from __future__ import annotations
 
+from typing import Final
+
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import blocks_of, every_expression, statements_of
 from whorl.kernels.types import ArrayType, Scalar
 
 __all__ = ["BrokenProgram", "verify"]
+
+_ADDRESS: Final = Scalar("u", 64)
 
 
 class BrokenProgram(AssertionError):
@@ -46,6 +50,10 @@ def verify(function: ir.Function, after: str) -> None:
                     [each.type for each in callee.results],
                 )
                 check(given == taken, f"a call of {callee.name}")
+            case ir.ForeignCall(name, address) if address.type != _ADDRESS:
+                check(False, f"{name} is called at an address of type {address.type}")
+            case ir.Reserve(local, words):
+                check(local.type == words.type == _ADDRESS, "words of the stack")
             case ir.If(test=test) | ir.While(test=test):
                 check(_is_bool(test), f"a test of type {test.type}")
     for expr in (expr for block in function.blocks for expr in every_expression(block)):
