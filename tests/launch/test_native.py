@@ -18,8 +18,10 @@ from whorl.launch import link, map_image
 from whorl.launch.layout_search import object_layout
 from whorl.launch.level import host_level
 from whorl.launch.machine import machine_code
-from whorl.launch.native import ENTRY, KINDS, OP_WORDS, SPECIAL_WORDS, routine_text
-from whorl.launch.routine import api_table
+from whorl.launch.c_api import api_table
+from whorl.launch.native import ENTRY, SPECIAL_WORDS
+from whorl.launch.operations import KINDS, OP_WORDS
+from whorl.launch.routine import launcher_text
 from whorl.launch.selector import Marks, header_of
 
 pytestmark = pytest.mark.skipif(
@@ -44,7 +46,7 @@ define void @kernel(ptr %r) {
 
 @pytest.fixture(scope="module")
 def addresses() -> Any:
-    launcher = map_image(link(machine_code(routine_text(object_layout()), host_level())))
+    launcher = map_image(link(machine_code(launcher_text(object_layout()), host_level())))
     kernel = map_image(link(machine_code(KERNEL, host_level())))
     return launcher, kernel
 
@@ -61,7 +63,7 @@ class Made:
         self.kept: list[Any] = []
 
     def words(self, *values: int) -> int:
-        memory = (ctypes.c_int64 * len(values))(*values)
+        memory = (ctypes.c_uint64 * len(values))(*(value % 2**64 for value in values))
         self.kept.append(memory)
         return ctypes.addressof(memory)
 

@@ -17,12 +17,13 @@ from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
 from whorl.reads.signals import is_of_signal_handler
 
+from .c_api import api_table
 from .graph_status import ENDED, GraphStatus
 from .labels import labels_of
 from .launch_record import CHECKPOINT, offsets
 from .level import host_level
 from .members import BARE
-from .routine import api_table, launcher_at
+from .routine import launcher_at
 from .runtime import parallel_address, thread_count
 from .selector import NO_PARAMETERS, Marks, Parameters, header_of
 from .slot_types import ArrayType, Scalar

@@ -1,4 +1,4 @@
-"""The launcher's text in, its address out: compiled once per layout, then mapped from the store."""
+"""The address of the launcher: compiled once per layout, then mapped from the store."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import ctypes
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fast_dataclasses import NamedTuple
 from whorl.fingerprint.digest import StableDigest, hash_hex
-from whorl.lazy import importing, lazy_module, logger
+from whorl.lazy import importing, lazy_module, load, logger
 from whorl.locks import RLock
 from whorl.store import Cache
 
@@ -20,14 +18,17 @@ from .image import Image
 from .layout_search import object_layout
 from .linking import Unlinkable, link
 from .mapped import Unmappable, map_image
-from .native import API, ENTRY, routine_text
+from .native import ENTRY, whorl_launch
+from .object_layout import ObjectLayout
+from .object_reads import at, constants_of
+from .toolchain import toolchain
 
 if TYPE_CHECKING:
     from . import failure
 else:
     failure = lazy_module("whorl.launch.failure", globals())  # for what goes wrong
 
-__all__ = ["NativeLaunch", "api_table", "launcher_at", "status"]
+__all__ = ["NativeLaunch", "launcher_at", "launcher_text", "status"]
 
 log = logger("whorl.launch")
 
@@ -82,16 +83,24 @@ def launcher_at(cache: Cache, level: str) -> int | None:
 
 
 def _obtain(cache: Cache, level: str) -> int:
-    known = object_layout()
-    address, code = _load(_compile(cache, level, known.name, routine_text(known)), level)
+    address, code = _load(_compile(cache, level, object_layout()), level)
     # Kernels that outlive this module at the end of the process still enter it.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     return address
 
 
-def _compile(cache: Cache, level: str, name: str, text: str) -> Artifact:
-    """What is in the store for a text, compiled if no process has done so yet."""
-    key = StableDigest(hash_hex(repr(("launcher 2", name, level, text)).encode()))
+def launcher_text(layout: ObjectLayout) -> str:
+    """The launcher for a layout, as LLVM's text. This is the one place that needs the compiler of
+    kernels, which stands above this package, and only where no process has compiled it yet."""
+    with importing, at.as_given(constants_of(layout)):
+        text: str = load("whorl.kernels.systems_compiler").llvm_text(whorl_launch)
+    return text
+
+
+def _compile(cache: Cache, level: str, layout: ObjectLayout) -> Artifact:
+    """What is in the store for a layout, compiled if no process has done so yet."""
+    parts = ("launcher 3", layout.name, level, toolchain())
+    key = StableDigest(hash_hex(repr(parts).encode()))
 
     def produce() -> Entry:
         with importing:
@@ -99,7 +108,7 @@ def _compile(cache: Cache, level: str, name: str, text: str) -> Artifact:
 
         if is_hit_required():
             raise NotPrepared("the launcher is not in the cache, and nothing may be compiled")
-        code = machine.machine_code(text, level, effort=2)  # as quick, made sooner
+        code = machine.machine_code(launcher_text(layout), level, effort=2)  # as quick, made sooner
         payloads, described = {"object": code}, {}
         try:
             image = link(code)
@@ -107,7 +116,7 @@ def _compile(cache: Cache, level: str, name: str, text: str) -> Artifact:
             pass
         else:
             payloads["text"], described["image"] = image.text, image.plain
-        label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{name} {level}")
+        label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{layout.name} {level}")
         return encode(Artifact(payloads, described), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
@@ -135,17 +144,3 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
-
-def api_table() -> Any:
-    """The addresses that the launcher needs: objects, and functions of CPython's C API."""
-    objects = {
-        "ndarray": np.ndarray, "int": int, "float": float, "true": True, "false": False,
-        "none": None, "exception": Exception, "recursion": RecursionError,
-    }  # fmt: skip
-    addresses = [
-        id(objects[name])
-        if name in objects
-        else ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-        for name in API
-    ]
-    return (ctypes.c_int64 * len(addresses))(*addresses)

@@ -29,8 +29,8 @@ from whorl.fast_dataclasses import NamedTuple
 from whorl.reads.array_flags import ALIGNED, C_ORDER, F_ORDER, WRITEABLE
 
 __all__ = [
-    "ARRAY_FLAGS", "ATTRIBUTE", "BY_NAME", "FACTORS", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT",
-    "META", "MOST_PARAMETERS", "NO_PARAMETERS", "SELECT", "SLOT", "Header", "Mark", "Marks",
+    "ATTRIBUTE", "BY_NAME", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT",
+    "META", "MOST_PARAMETERS", "NO_PARAMETERS", "SLOT", "Header", "Mark", "Marks",
     "Parameters", "array_mark", "header_of", "mark_of",
 ]  # fmt: skip
 
@@ -39,17 +39,12 @@ HEADER_WORDS: Final = 13
 INSIDE: Final = 2  # the word that counts the calls which are using a header
 MOST_MARKS: Final = 4
 
-FACTORS: Final = {
-    "by_ndim": 0x2545F4914F6CDD1D,
-    "by_flags": 0x369DEA0F31A53F85,
-    "by_order": 0x5851F42D4C957F2D,
-    "by_place": 0x1E3779B97F4A7C15,
-}
-ARRAY_FLAGS: Final = {
-    "flag_c": C_ORDER,
-    "flags_if_c": C_ORDER | ALIGNED | WRITEABLE,
-    "flags_if_not": F_ORDER | ALIGNED | WRITEABLE,
-}
+BY_NDIM: Final = 0x2545F4914F6CDD1D  # what the parts of a mark, and marks, are mixed by
+BY_FLAGS: Final = 0x369DEA0F31A53F85
+BY_ORDER: Final = 0x5851F42D4C957F2D
+BY_PLACE: Final = 0x1E3779B97F4A7C15
+FLAGS_OF_C_ORDER: Final = C_ORDER | ALIGNED | WRITEABLE
+FLAGS_OF_OTHERS: Final = F_ORDER | ALIGNED | WRITEABLE
 _WORD: Final = (1 << 64) - 1
 
 
@@ -111,9 +106,8 @@ class Header(NamedTuple):
 def array_mark(array: np.ndarray[Any, Any]) -> int:
     """The META mark of a plain array."""
     flags = array.flags.num
-    flags &= ARRAY_FLAGS["flags_if_c" if flags & C_ORDER else "flags_if_not"]
-    by_ndim, by_flags = FACTORS["by_ndim"], FACTORS["by_flags"]
-    return id(array.dtype) ^ array.ndim * by_ndim & _WORD ^ flags * by_flags & _WORD
+    flags &= FLAGS_OF_C_ORDER if flags & C_ORDER else FLAGS_OF_OTHERS
+    return id(array.dtype) ^ array.ndim * BY_NDIM & _WORD ^ flags * BY_FLAGS & _WORD
 
 
 def mark_of(value: object) -> int:
@@ -192,7 +186,7 @@ def _chosen(tables: Sequence[Mapping[Mark, int]]) -> list[Mark]:
 def _key(marks: Sequence[int]) -> int:
     key = 0
     for mark in marks:
-        key = key * FACTORS["by_order"] + mark & _WORD
+        key = key * BY_ORDER + mark & _WORD
     return key
 
 
@@ -200,7 +194,7 @@ def _places(lists: Mapping[int, int], size: int) -> list[int]:
     """A table of (key, tables) pairs, each where its key leads to or behind."""
     places = [0] * (2 * size)
     for key, address in lists.items():
-        at = (key * FACTORS["by_place"] & _WORD) >> 32 & size - 1
+        at = (key * BY_PLACE & _WORD) >> 32 & size - 1
         while places[2 * at + 1]:
             at = at + 1 & size - 1
         places[2 * at : 2 * at + 2] = key, address
@@ -209,145 +203,3 @@ def _places(lists: Mapping[int, int], size: int) -> list[int]:
 
 def _signed(word: int) -> int:
     return (word & _WORD) - (1 << 64) if word & (1 << 63) else word & _WORD
-
-
-SELECT: Final = """
-define internal i64 @meta(ptr %api, ptr %object) alwaysinline {{
-entry:
-  %class = call ptr @class_of(ptr %object)
-  %ndarray = call ptr @api(ptr %api, i64 {api_ndarray})
-  %is_array = icmp eq ptr %class, %ndarray
-  br i1 %is_array, label %array, label %any
-any:
-  %class_place = call ptr @at(ptr %object, i64 {type})
-  %class_word = load i64, ptr %class_place
-  ret i64 %class_word
-array:
-  %dtype_place = call ptr @at(ptr %object, i64 {dtype})
-  %dtype = load i64, ptr %dtype_place
-  %ndim_place = call ptr @at(ptr %object, i64 {ndim})
-  %ndim_half = load i32, ptr %ndim_place
-  %ndim = zext i32 %ndim_half to i64
-  %by_ndim = mul i64 %ndim, {by_ndim}
-  %flags_place = call ptr @at(ptr %object, i64 {flags})
-  %flags_half = load i32, ptr %flags_place
-  %flags = zext i32 %flags_half to i64
-  %if_c = and i64 %flags, {flag_c}
-  %is_not_c = icmp eq i64 %if_c, 0
-  %mask = select i1 %is_not_c, i64 {flags_if_not}, i64 {flags_if_c}
-  %masked = and i64 %flags, %mask
-  %by_flags = mul i64 %masked, {by_flags}
-  %two = xor i64 %dtype, %by_ndim
-  %three = xor i64 %two, %by_flags
-  ret i64 %three
-}}
-
-; The member of an object that a mark is about; null if there is none.
-define internal ptr @marked(ptr %api, ptr %object, ptr %look, i64 %kind) noinline {{
-entry:
-  %held = alloca i64, i64 {held_words}
-  %class = call ptr @class_of(ptr %object)
-  %wanted = call ptr @api(ptr %look, i64 2)
-  %where = call i64 @word(ptr %look, i64 3)
-  %is_class = icmp eq ptr %class, %wanted
-  br i1 %is_class, label %look_in, label %no
-look_in:
-  %is_slot = icmp eq i64 %kind, 3
-  br i1 %is_slot, label %slot, label %attribute
-slot:
-  %place = call ptr @at(ptr %object, i64 %where)
-  %member = load ptr, ptr %place
-  ret ptr %member
-attribute:
-  %inline = call i64 @word(ptr %look, i64 4)
-  %is_held = call i1 @hold(ptr %object, ptr %class, i64 %where, i64 %inline, ptr %held)
-  br i1 %is_held, label %find, label %no
-find:
-  %name = call ptr @api(ptr %look, i64 5)
-  %numbers = call i64 @word(ptr %look, i64 6)
-  %found = call ptr @member(ptr %api, ptr %held, ptr %name, i64 %numbers)
-  ret ptr %found
-no:
-  ret ptr null
-}}
-
-define internal i64 @mark(ptr %api, ptr %place, ptr %look) {{
-entry:
-  %number = alloca i64
-  %object = load ptr, ptr %place
-  %identity = load i64, ptr %place
-  %kind = call i64 @word(ptr %look, i64 1)
-  switch i64 %kind, label %inside [ i64 0, label %meta i64 1, label %int i64 2, label %same ]
-same:
-  ret i64 %identity
-int:
-  store i64 0, ptr %number
-  %is_int = call i1 @int_of(ptr %api, ptr %object, ptr %number)
-  %value = load i64, ptr %number
-  ret i64 %value
-inside:
-  %member = call ptr @marked(ptr %api, ptr %object, ptr %look, i64 %kind)
-  %is_nothing = icmp eq ptr %member, null
-  br i1 %is_nothing, label %nothing, label %meta
-nothing:
-  ret i64 0
-meta:
-  %looked_at = phi ptr [ %object, %entry ], [ %member, %inside ]
-  %found = call i64 @meta(ptr %api, ptr %looked_at)
-  ret i64 %found
-}}
-
-; The tables that a call is to be tried with: a list that ends with null.
-define internal ptr @tables_for(ptr %header, ptr %api, ptr %args, i64 %count) {{
-entry:
-  %every = call ptr @api(ptr %header, i64 3)
-  %marks = call i64 @word(ptr %header, i64 5)
-  %is_one = icmp eq i64 %marks, 0
-  br i1 %is_one, label %all, label %look
-all:
-  ret ptr %every
-look:
-  %wanted = call i64 @word(ptr %header, i64 8)
-  %fits = icmp eq i64 %wanted, %count
-  br i1 %fits, label %begin, label %all
-begin:
-  %looks = call ptr @api(ptr %header, i64 4)
-  br label %round
-round:
-  %i = phi i64 [ 0, %begin ], [ %i_next, %round ]
-  %key = phi i64 [ 0, %begin ], [ %key_next, %round ]
-  %first = shl i64 %i, 3
-  %look_at = getelementptr inbounds i64, ptr %looks, i64 %first
-  %argument = load i64, ptr %look_at
-  %place = getelementptr inbounds ptr, ptr %args, i64 %argument
-  %mark = call i64 @mark(ptr %api, ptr %place, ptr %look_at)
-  %turned = mul i64 %key, {by_order}
-  %key_next = add i64 %turned, %mark
-  %i_next = add i64 %i, 1
-  %is_last = icmp eq i64 %i_next, %marks
-  br i1 %is_last, label %find, label %round
-find:
-  %places = call ptr @api(ptr %header, i64 6)
-  %mask = call i64 @word(ptr %header, i64 7)
-  %spread = mul i64 %key_next, {by_place}
-  %high = lshr i64 %spread, 32
-  br label %probe
-probe:
-  %number = phi i64 [ %high, %find ], [ %after, %other ]
-  %at = and i64 %number, %mask
-  %double = shl i64 %at, 1
-  %here = getelementptr inbounds i64, ptr %places, i64 %double
-  %list = call ptr @api(ptr %here, i64 1)
-  %is_free = icmp eq ptr %list, null
-  br i1 %is_free, label %all, label %compare
-compare:
-  %found = load i64, ptr %here
-  %is_found = icmp eq i64 %found, %key_next
-  br i1 %is_found, label %end, label %other
-other:
-  %after = add i64 %at, 1
-  br label %probe
-end:
-  ret ptr %list
-}}
-"""

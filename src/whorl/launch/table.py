@@ -16,7 +16,9 @@ from whorl.reads import Path, Shape, World
 from whorl.reads.once import Once
 
 from .keys import pair_of
-from .native import KINDS, OP_WORDS, SPECIAL_WORDS
+from .native import SPECIAL_WORDS
+from .operations import KINDS, OP_WORDS, OPERATIONS
+from .results import CHOICE, NOTHING, NUMBERS, ONE
 from .selector import MOST_PARAMETERS, Marks, Parameters
 from .table_checks import check_defaults, check_label, check_read, check_surroundings
 from .table_paths import plan_paths
@@ -27,11 +29,7 @@ __all__ = [
     "Choice", "Launch", "NotNative", "SlotWords", "Table", "result_words", "table_of",
 ]  # fmt: skip
 
-_RESULTS: Final = {
-    ("f", 64): 0, ("f", 32): 1, ("b", 8): 2, ("i", 8): 3, ("i", 16): 4, ("i", 32): 5,
-    ("i", 64): 6, ("u", 8): 7, ("u", 16): 8, ("u", 32): 9, ("u", 64): 10,
-}  # fmt: skip
-_RUNS_CODE: Final = frozenset(KINDS[name] for name in ("ATTR", "ITEM"))
+_RUNS_CODE: Final = frozenset(KINDS[row.name] for row in OPERATIONS if row.runs_code)
 _ABOUT: Final = frozenset(KINDS[name] for name in ("INT", "FLOAT", "BOOL", "SCALAR"))
 
 
@@ -225,14 +223,14 @@ def _memory(state: TableState, memories: dict[int, bytes], entries: bytes, form:
 def result_words(results: Any) -> Any:
     """What is made of the results in a record, as words for the launcher."""
     if results is None:
-        words = [-1]
+        words = [NOTHING]
     elif isinstance(results, Choice):
-        words = [-3, results.word, *map(id, results.objects)]
+        words = [CHOICE, results.word, *map(id, results.objects)]
     elif isinstance(results[0], str):
         kind, bits, word = results
-        words = [-2, _RESULTS[kind, bits], word]
+        words = [ONE, NUMBERS[kind, bits], word]
     else:
         words = [len(results)]
         for kind, bits, word in results:
-            words += [_RESULTS[kind, bits], word]
-    return (ctypes.c_int64 * len(words))(*words)
+            words += [NUMBERS[kind, bits], word]
+    return (ctypes.c_uint64 * len(words))(*words)

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final, TypeAlias
 
 from .layout_search import object_layout
-from .native import KINDS, OP_WORDS
+from .operations import KINDS, OP_WORDS
 
 __all__ = ["ALL_BITS", "Fixed", "Row", "simplify"]
 

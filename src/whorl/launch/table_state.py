@@ -10,7 +10,7 @@ from whorl.reads import Path, World
 from whorl.reads.once import Once
 
 from .member_places import Member, attribute_places
-from .native import KINDS, OP_WORDS
+from .operations import KINDS, OP_WORDS
 from .selector import ATTRIBUTE, SLOT, Mark, Parameters, mark_of
 from .table_simplification import Fixed, Row
 

@@ -257,6 +257,14 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     return EXPRESSIONS[ast.Attribute](frame, node)
 
 
+def _name(frame: Frame, node: ast.Name) -> Operand:
+    operand = frame.find(node)
+    value = operand.view.peek() if isinstance(operand, ViewOperand) else None
+    if type(value) in TYPES:
+        return Known(TYPES[type(value)].dtype.type(value))
+    return operand
+
+
 def _for(frame: Frame, node: ast.For) -> bool:
     if not isinstance(node.iter, ast.Call) or _value(expression(frame, node.iter.func)) is not upto:
         return for_loop(frame, node)
@@ -272,6 +280,7 @@ _SYNTAX: Final = Syntax(
         ast.BinOp: _binop,
         ast.Call: _call,
         ast.Compare: _compare,
+        ast.Name: _name,
     },
     {**STATEMENTS, **SYNTAX.statements, ast.AugAssign: _augassign, ast.For: _for},
 )
