@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import whorl
-from whorl.kernels.kernel_compiler import KernelCompiler, _installed
+from whorl.kernels.kernel_compiler import KernelCompiler
+from whorl.launch.toolchain import identity_of
 
 
 def installed(home: Path, record: str | None) -> str:
@@ -15,7 +16,7 @@ def installed(home: Path, record: str | None) -> str:
     beside.mkdir(parents=True)
     if record is not None:
         (beside / "RECORD").write_text(record)
-    found = _installed(str(home / "package"))
+    found = identity_of(str(home / "package"))
     assert found is not None
     return found
 
@@ -54,7 +55,7 @@ package/__pycache__/__init__.cpython-311.pyc,,
 
 
 def test_a_package_that_is_not_installed_has_no_version(tmp_path: Path) -> None:
-    assert _installed(str(tmp_path / "package")) is None
+    assert identity_of(str(tmp_path / "package")) is None
 
 
 def test_the_toolchain_names_llvmlite() -> None:

@@ -15,10 +15,10 @@ import pytest
 
 from whorl.launch import callable as native_callable
 from whorl.launch import link, map_image
+from whorl.launch.c_api import api_table
 from whorl.launch.layout_search import object_layout
 from whorl.launch.level import host_level
 from whorl.launch.machine import machine_code
-from whorl.launch.c_api import api_table
 from whorl.launch.native import ENTRY, SPECIAL_WORDS
 from whorl.launch.operations import KINDS, OP_WORDS
 from whorl.launch.routine import launcher_text

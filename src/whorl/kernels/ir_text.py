@@ -152,12 +152,8 @@ def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
             given = ", ".join(_expr(arg, names) for arg in args)
             into = f"{', '.join(map(names, results))} = " if results else ""
             yield f"{into}{callee.name}({given})"
-        case ir.ForeignCall(name, address, args, result):
-            given = ", ".join(_expr(arg, names) for arg in args)
-            into = f"{names(result)}: {result.type} = " if result is not None else ""
-            yield f"{into}{name}@{_expr(address, names)}({given})"
-        case ir.Reserve(local, words):
-            yield f"{names(local)}: {local.type} = stack({_expr(words, names)})"
+        case ir.ForeignCall() | ir.Reserve():
+            yield _of_systems(statement, names)
         case ir.Checkpoint(label, body):
             yield f"checkpoint {label.words}:"
             yield from _indented(body, names)
@@ -165,3 +161,14 @@ def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
             yield f"yield {label.words} if {_expr(flag, names)} != 0"
         case ir.Print(site, values):
             yield f"print site {site} ({', '.join(_expr(value, names) for value in values)})"
+
+
+def _of_systems(statement: ir.ForeignCall | ir.Reserve, names: _LocalNames) -> str:
+    """The statements that the systems dialect has beside those of kernels."""
+    match statement:
+        case ir.Reserve(local, words):
+            return f"{names(local)}: {local.type} = stack({_expr(words, names)})"
+        case ir.ForeignCall(name, address, args, result):
+            given = ", ".join(_expr(arg, names) for arg in args)
+            into = f"{names(result)}: {result.type} = " if result is not None else ""
+            return f"{into}{name}@{_expr(address, names)}({given})"

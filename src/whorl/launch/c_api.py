@@ -25,9 +25,7 @@ _functions: Final[list[str]] = []
 Result = TypeVar("Result", bound=Word | Float | None)
 
 
-def _of_c(
-    name: str, result: type[Result], *parameters: type[Word | Float]
-) -> CFunction[Result]:
+def _of_c(name: str, result: type[Result], *parameters: type[Word | Float]) -> CFunction[Result]:
     _functions.append(name)
     return CFunction(name, result, *parameters, word=len(_OBJECTS) + len(_functions) - 1)
 

@@ -77,9 +77,7 @@ def arrays(owner: u64, op: u64, ndarray: u64, record: u64) -> bool:
     return run_of_arrays(owner, op, ndarray, record, ndim, extents)
 
 
-def run_of_arrays(
-    owner: u64, op: u64, ndarray: u64, record: u64, ndim: u64, extents: u64
-) -> bool:
+def run_of_arrays(owner: u64, op: u64, ndarray: u64, record: u64, ndim: u64, extents: u64) -> bool:
     """The same. What is known of `ndim` and `extents` where it is called makes its loop short."""
     dtype, flags, entries = word(op, 3), word(op, 5), word(op, 6)
     mask, bits = u32(flags), u32(flags >> 32)
@@ -103,12 +101,13 @@ def has_texts(dict: u64) -> bool:
 def pairs_of(keys: u64) -> u64:
     """Where the pairs of names and values begin, behind the index of a dict's keys."""
     bits = u64(load(keys + at.keys_index_bits, u8))
-    return keys + at.keys_start + (u64(1) << (bits & 63))
+    index: u64 = keys + at.keys_start
+    return index + (u64(1) << (bits & 63))
 
 
 @cold
 def ask(api: u64, dict: u64, name: u64) -> u64:
-    """What a name leads to in a dict, if there is one; 0 if to nothing: an error may be set then."""
+    """What a name leads to in a dict, if there is one; 0 if to nothing, or an error is set."""
     if dict == 0:
         return u64(0)
     return PyDict_GetItemWithError(api, dict, name)

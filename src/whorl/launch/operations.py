@@ -164,9 +164,9 @@ def keys_stay(api: u64, op: u64, registers: u64, record: u64) -> bool:
     entry = word(op, _A)
     for _ in upto(word(op, _TO)):
         dict, key, value, number = word(entry, 0), word(entry, 1), word(entry, 2), word(entry, 3)
-        if not is_at_pair(entry, dict, key, value, number):
-            if look_up(api, dict, key, number) != value:
-                return False
+        is_near = is_at_pair(entry, dict, key, value, number)
+        if not is_near and look_up(api, dict, key, number) != value:
+            return False
         entry += 64
     return True
 

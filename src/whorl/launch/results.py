@@ -8,7 +8,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from whorl.systems import cold, f32, f64, i8, i16, i32, i64, load, store, u8, u16, u32, u64, upto
+from whorl.systems import (
+    cold,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    load,
+    routine,
+    store,
+    u8,
+    u16,
+    u32,
+    u64,
+    upto,
+)
 
 from .c_api import (
     NONE,
@@ -80,7 +96,7 @@ def numbers(api: u64, results: u64, record: u64, count: u64) -> u64:
     return made
 
 
-@cold
+@routine
 def number(api: u64, kind: u64, place: u64) -> u64:
     """The number at a place, as a Python object."""
     if kind == _F64:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
@@ -89,6 +90,7 @@ def _obtain(cache: Cache, level: str) -> int:
     return address
 
 
+@cache
 def launcher_text(layout: ObjectLayout) -> str:
     """The launcher for a layout, as LLVM's text. This is the one place that needs the compiler of
     kernels, which stands above this package, and only where no process has compiled it yet."""
@@ -116,7 +118,9 @@ def _compile(cache: Cache, level: str, layout: ObjectLayout) -> Artifact:
             pass
         else:
             payloads["text"], described["image"] = image.text, image.plain
-        label = Label("artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{layout.name} {level}")
+        label = Label(
+            "artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{layout.name} {level}"
+        )
         return encode(Artifact(payloads, described), label)
 
     obtained = cache.obtain(key, produce, what="the launcher")
@@ -143,4 +147,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-

@@ -10,14 +10,14 @@ from importlib.machinery import PathFinder
 from whorl.fingerprint.digest import hash_hex
 from whorl.lazy import importing
 
-__all__ = ["toolchain"]
+__all__ = ["identity_of", "toolchain"]
 
 
 @cache
 def toolchain() -> str:
     """LLVM and this package, as they are installed; of a checkout, what its files hold."""
     whorl = os.path.dirname(os.path.dirname(__file__))
-    own = _installed(whorl)
+    own = identity_of(whorl)
     if own is None:
         parts = (os.path.join(whorl, part) for part in ("kernels", "launch", "systems"))
         texts = [text for part in parts for text in _texts(part)]
@@ -25,7 +25,7 @@ def toolchain() -> str:
     spec = PathFinder.find_spec("llvmlite")
     if spec is None or not spec.submodule_search_locations:
         return f"whorl {own}, no llvmlite"
-    llvmlite = _installed(spec.submodule_search_locations[0])
+    llvmlite = identity_of(spec.submodule_search_locations[0])
     if llvmlite is None:
         with importing:
             from importlib.metadata import version
@@ -44,7 +44,7 @@ def _texts(directory: str) -> Iterator[bytes]:
                 yield file.read()
 
 
-def _installed(package: str) -> str | None:
+def identity_of(package: str) -> str | None:
     """The version of an installed package, and which of all that are called so.
 
     What an installer writes beside a package lists the digest of every file. Those of the package
