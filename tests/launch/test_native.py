@@ -1,4 +1,7 @@
-"""The launcher against tables written by hand: what fits launches, all else goes on to Python."""
+"""The launcher against tables written by hand: what fits launches, all else goes on to Python.
+
+Most tests run twice: with the launcher as machine code, and with its twin in plain Python.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ import math
 import sys
 import types
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.launch.twin_calls import twin_call
 from whorl.launch import callable as native_callable
 from whorl.launch import link, map_image
 from whorl.launch.c_api import api_table
@@ -54,8 +59,9 @@ def addresses() -> Any:
 class Made:
     """Everything that a native callable refers to."""
 
-    def __init__(self, addresses: Any) -> None:
+    def __init__(self, addresses: Any, *, is_twin: bool = False) -> None:
         launcher, kernel = addresses
+        self.is_twin = is_twin
         self.entry = launcher.addresses[ENTRY]
         self.kernel = kernel.addresses["kernel"]
         self.api = api_table()
@@ -100,11 +106,16 @@ class Made:
         header = header_of(ctypes.addressof(self.api), id(slow), 1, marked, id(raised))
         self.kept.append(header)
         native_callable.set_entry(made, self.entry, header.address)
-        return made
+        return partial(twin_call, made) if self.is_twin else made
+
+
+@pytest.fixture(params=["native", "twin"])
+def made(addresses: Any, request: pytest.FixtureRequest) -> Made:
+    return Made(addresses, is_twin=request.param == "twin")
 
 
 @pytest.fixture
-def made(addresses: Any) -> Made:
+def native_made(addresses: Any) -> Made:
     return Made(addresses)
 
 
@@ -239,7 +250,9 @@ def test_several_results_are_a_tuple(made: Made) -> None:
     assert made.callable(made.special(1, ("INT", 0, 8)))(1) is None
 
 
-def test_nothing_leaks_and_the_object_is_a_normal_one(made: Made) -> None:
+def test_nothing_leaks_and_the_object_is_a_normal_one(native_made: Made) -> None:
+    made = native_made
+
     class Thing:
         def __init__(self) -> None:
             self.x = np.zeros(3)
@@ -270,8 +283,8 @@ def test_nothing_leaks_and_the_object_is_a_normal_one(made: Made) -> None:
     assert gone() is None
 
 
-def test_methods_get_their_object(made: Made) -> None:
-    call = made.callable(made.special(2, ("INT", 1, 8), result=ONE_INT))
+def test_methods_get_their_object(native_made: Made) -> None:
+    call = native_made.callable(native_made.special(2, ("INT", 1, 8), result=ONE_INT))
 
     class Thing:
         method = call
