@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from whorl.jit.listening import audits, listeners
+from whorl.launch.instances import MANAGED_DICT
 from whorl.launch.layout_search import object_layout
 from whorl.launch.native import whorl_launch
 from whorl.systems import Twin, u64
 from whorl.systems.live_memory import LiveMemory
 from whorl.systems.memory import checking, own_stack
+
+HEAP_CLASS = 1 << 9  # a flag of classes that are made at run time
 
 
 def twin_call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -71,9 +74,16 @@ def live_memory(roots: Iterable[Any], *more: Iterable[Any]) -> LiveMemory:
                 seen[id(each)] = each
                 memory_of(each, memory)
                 if not isinstance(each, types.ModuleType):
-                    following += [type(each), *gc.get_referents(each)]
+                    following += [type(each), *gc.get_referents(each), *own_dict(each)]
         waiting = following
     return memory
+
+
+def own_dict(value: Any) -> list[Any]:
+    """The dict of an instance, if it has one already: the collector passes over that of some."""
+    at = object_layout().instance.dict
+    found = _word(id(value) + at) if at and type(value).__flags__ & MANAGED_DICT else 0
+    return [ctypes.cast(found, ctypes.py_object).value] if found and not found & 1 else []
 
 
 def memory_of(value: Any, memory: LiveMemory) -> None:
@@ -86,13 +96,13 @@ def memory_of(value: Any, memory: LiveMemory) -> None:
     if isinstance(value, type):
         size = max(size, type.__sizeof__(value))
         keys = _word(id(value) + at.instance.class_keys) if at.instance.class_keys else 0
-        if keys and value.__flags__ & (1 << 4) and value.__flags__ & (1 << 9):
+        if keys and value.__flags__ & MANAGED_DICT and value.__flags__ & HEAP_CLASS:
             _add_keys(keys, memory)
-    memory.add(id(value) - before, before + size + 512 * bool(type(value).__flags__ & (1 << 4)))
-    if at.instance.inline == "pointer" and type(value).__flags__ & (1 << 4):
+    memory.add(id(value) - before, before + size + 512 * bool(type(value).__flags__ & MANAGED_DICT))
+    if at.instance.inline == "pointer" and type(value).__flags__ & MANAGED_DICT:
         values = _word(id(value) + at.instance.pointer)
         memory.add(values, 8 * 64 if values else 0)
-    elif at.instance.inline == "tagged" and type(value).__flags__ & (1 << 4):
+    elif at.instance.inline == "tagged" and type(value).__flags__ & MANAGED_DICT:
         values = _word(id(value) + at.instance.dict)
         memory.add(values + 1, 8 * 64 if values & 1 else 0)
     if isinstance(value, dict):
