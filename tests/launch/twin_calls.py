@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from whorl.jit.listening import audits, listeners
+from whorl.calls.events import audits, listeners
 from whorl.launch.instances import MANAGED_DICT
 from whorl.launch.layout_search import object_layout
 from whorl.launch.native import whorl_launch
