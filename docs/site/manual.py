@@ -39,6 +39,7 @@ def on_config(config: Any) -> Any:
                 "working/index.md",
                 {"Architecture": "architecture.md"},
                 {"Contributing": "contributing.md"},
+                {"The launcher": "working/launcher.md"},
                 {"Decisions": ["adr/README.md", *_decisions()]},
             ]
         },

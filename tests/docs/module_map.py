@@ -17,7 +17,8 @@ PAGE = ROOT / "ARCHITECTURE.md"
 HEADING = "## Every module\n"
 PACKAGES = (
     "", "fingerprint", "fingerprint/rules", "reads", "artifacts", "store", "calls", "jit", "steps",
-    "launch", "kernels", "kernels/lowering", "kernels/passes", "kernels/emit", "testing", "cli",
+    "systems", "launch", "kernels", "kernels/lowering", "kernels/passes", "kernels/emit", "testing",
+    "cli",
 )  # fmt: skip
 
 

@@ -25,9 +25,9 @@ from whorl.launch.layout_search import object_layout
 from whorl.launch.level import host_level
 from whorl.launch.machine import machine_code
 from whorl.launch.native import ENTRY, SPECIAL_WORDS
-from whorl.launch.operations import KINDS, OP_WORDS
 from whorl.launch.routine import launcher_text
 from whorl.launch.selector import Marks, header_of
+from whorl.launch.table_operations import KINDS, OP_WORDS
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="images are for x86-64 Linux"

@@ -17,7 +17,7 @@ from whorl.launch.layout_search import object_layout
 from whorl.launch.native import whorl_launch
 from whorl.systems import Twin, u64
 from whorl.systems.live_memory import LiveMemory
-from whorl.systems.memory import checking, own_stack
+from whorl.systems.raw_memory import checking, own_stack
 
 HEAP_CLASS = 1 << 9  # a flag of classes that are made at run time
 

@@ -17,7 +17,7 @@ from whorl.kernels.ir_text import text_of
 from whorl.kernels.systems_compiler import program_of
 from whorl.launch.level import host_level
 from whorl.systems import Twin, f64, i8, i64, load, stack, store, u8, u32, u64
-from whorl.systems.memory import checking, own_stack
+from whorl.systems.raw_memory import checking, own_stack
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="images are for x86-64 Linux"

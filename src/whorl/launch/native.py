@@ -11,7 +11,7 @@ parameters are, by the names of these; names that are equal and not the same obj
              of the parameters, their number, how many may be given by position
     special  arguments, registers, words, entry, template, operations, their number, results,
              failed, releases the lock
-    operation  kind, from, to, a, b, c, d, e          eight words each: see `operations`
+    operation  kind, from, to, a, b, c, d, e          eight words each: see `table_operations`
 
 Every address comes from a table, so the routine is the same bytes in every process of one
 layout: it is compiled once, kept in the store, and mapped. What code of the user raises is handed
@@ -46,10 +46,10 @@ from .c_api import (
 )
 from .launch_record import STATUS
 from .object_reads import at, word
-from .operations import OP_WORDS, OPERATIONS, Operation
-from .results import result
-from .selection import tables_for
+from .result_objects import result
 from .selector import BY_NAME, INSIDE
+from .table_choice import tables_for
+from .table_operations import OP_WORDS, OPERATIONS, Operation
 
 __all__ = ["ENTRY", "SPECIAL_WORDS", "whorl_launch"]
 

@@ -1,8 +1,8 @@
 """Reads objects in memory by their layout: the first functions of the launcher.
 
-This module and `members`, `operations`, `results`, `selection` and `native` are written in the
-systems dialect (see `whorl.systems`): each function is compiled, and is its own twin as plain
-Python. `at` has the offsets; an address that is 0 stands for nothing.
+The functions of this module and of `members`, `table_operations`, `result_objects`, `table_choice`
+and `native` are written in the systems dialect (see `whorl.systems`): each is compiled, and is its
+own twin as plain Python. `at` has the offsets; an address that is 0 stands for nothing.
 """
 
 from __future__ import annotations

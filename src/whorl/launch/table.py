@@ -17,10 +17,10 @@ from whorl.reads.once import Once
 
 from .keys import pair_of
 from .native import SPECIAL_WORDS
-from .operations import KINDS, OP_WORDS, OPERATIONS
-from .results import CHOICE, NOTHING, NUMBERS, ONE
+from .result_objects import CHOICE, NOTHING, NUMBERS, ONE
 from .selector import MOST_PARAMETERS, Marks, Parameters
 from .table_checks import check_defaults, check_label, check_read, check_surroundings
+from .table_operations import KINDS, OP_WORDS, OPERATIONS
 from .table_paths import plan_paths
 from .table_simplification import Row, simplify
 from .table_state import ArrayRun, NotNative, SlotWords, TableState

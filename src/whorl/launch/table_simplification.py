@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final, TypeAlias
 
 from .layout_search import object_layout
-from .operations import KINDS, OP_WORDS
+from .table_operations import KINDS, OP_WORDS
 
 __all__ = ["ALL_BITS", "Fixed", "Row", "simplify"]
 

@@ -10,8 +10,8 @@ from whorl.reads import Path, World
 from whorl.reads.once import Once
 
 from .member_places import Member, attribute_places
-from .operations import KINDS, OP_WORDS
 from .selector import ATTRIBUTE, SLOT, Mark, Parameters, mark_of
+from .table_operations import KINDS, OP_WORDS
 from .table_simplification import Fixed, Row
 
 __all__ = ["ArrayRun", "NotNative", "SlotWords", "TableState"]

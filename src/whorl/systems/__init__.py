@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from .c_functions import CFunction, Twin
 from .constants import Constants
-from .memory import load, stack, store, upto
-from .routines import cold, inlined, inlining_of, routine
+from .inlining import cold, inlined, inlining_of, routine
+from .raw_memory import load, stack, store, upto
 from .words import Float, Word, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 
 __all__ = [

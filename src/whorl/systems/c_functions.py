@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any, Final, Generic, TypeVar, cast
 
-from .memory import C_TYPES, load, store
+from .raw_memory import C_TYPES, load, store
 from .words import Float, Word, u64
 
 __all__ = ["CFunction", "Twin"]

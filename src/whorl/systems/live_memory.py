@@ -1,14 +1,14 @@
 """The checking mode of the dialect's plain Python: addresses must lie inside of what is alive.
 
 A compiled function that reads a wrong address reads anything, or ends the process. Its twin runs
-with a `LiveMemory` installed as a check (`memory.checking`), and says which address was wrong.
+with a `LiveMemory` installed as a check (`raw_memory.checking`), and says which address was wrong.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 
-from .memory import on_stack
+from .raw_memory import on_stack
 
 __all__ = ["DeadAddress", "LiveMemory"]
 
