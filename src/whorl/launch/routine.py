@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fast_dataclasses import NamedTuple
 from whorl.fingerprint.digest import StableDigest, hash_hex
-from whorl.lazy import importing, lazy_module, load, logger
+from whorl.lazy import lazy_module, load, logger
 from whorl.locks import RLock
 from whorl.store import Cache
+from whorl.store.miss_recording import is_hit_required
 
 from . import machine
 from .image import Image
@@ -92,9 +93,12 @@ def _obtain(cache: Cache, level: str) -> int:
 
 @cache
 def launcher_text(layout: ObjectLayout) -> str:
-    """The launcher for a layout, as LLVM's text. This is the one place that needs the compiler of
-    kernels, which stands above this package, and only where no process has compiled it yet."""
-    with importing, at.as_given(constants_of(layout)):
+    """The launcher for a layout, as LLVM's text.
+
+    This is the one place that needs the compiler of kernels, which stands above this package; it is
+    imported where no process has compiled the launcher yet.
+    """
+    with at.as_given(constants_of(layout)):
         text: str = load("whorl.kernels.systems_compiler").llvm_text(whorl_launch)
     return text
 
@@ -105,9 +109,6 @@ def _compile(cache: Cache, level: str, layout: ObjectLayout) -> Artifact:
     key = StableDigest(hash_hex(repr(parts).encode()))
 
     def produce() -> Entry:
-        with importing:
-            from whorl.store.miss_recording import is_hit_required
-
         if is_hit_required():
             raise NotPrepared("the launcher is not in the cache, and nothing may be compiled")
         code = machine.machine_code(launcher_text(layout), level, effort=2)  # as quick, made sooner
