@@ -7,6 +7,7 @@ from whorl.systems import (
     Constants,
     cold,
     f64,
+    inlined,
     load,
     routine,
     stack,
@@ -67,3 +68,17 @@ def half(function: u64, number: u64) -> u64:
 
 def attribute(function: u64, owner: u64, name: u64) -> u64:
     return GetAttr(function, owner, name)
+
+
+@inlined
+def last_of_many(words: u64, value: u64) -> u64:
+    own = stack(words)
+    store(own + 8 * (words - 1), value)
+    return load(own + 8 * (words - 1), u64)
+
+
+def many_stacks(count: u64, words: u64) -> u64:
+    found = u64(0)
+    for i in upto(count):
+        found = last_of_many(words, found + i)
+    return found

@@ -54,6 +54,12 @@ def test_routines_tuples_and_the_stack_are_those_of_the_twin(first: int, by: int
     )
 
 
+def test_an_inlined_routine_gives_its_stack_back_each_time() -> None:
+    assert sample_routines.many_stacks(u64(5), u64(3)) == native(sample_routines.many_stacks)(5, 3)
+    many, words = 100_000, 1_000  # 800 MB, if they were all there at once
+    assert native(sample_routines.many_stacks)(many, words) == many * (many - 1) // 2
+
+
 def test_a_function_of_c_is_called_by_its_address_with_its_signature() -> None:
     address = ctypes.cast(ctypes.pythonapi.PyFloat_FromDouble, ctypes.c_void_p).value or 0
     for made in (native(sample_routines.half), sample_routines.half):
