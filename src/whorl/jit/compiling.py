@@ -65,7 +65,7 @@ def _made_once(kernel: Kernel, request: Request) -> tuple[Specialization, Ending
         return _compile(kernel, request), None
 
     def look(theirs: Specialization | None) -> Specialization | None:
-        return kernel._look_up(request, count=False)
+        return kernel._look_up(_hinted_again(request), count=False)
 
     def produce() -> Specialization:
         return _compile(kernel, request)
@@ -74,6 +74,17 @@ def _made_once(kernel: Kernel, request: Request) -> tuple[Specialization, Ending
     made, how = request.cache.once(name, look, produce, what=kernel._name)
     kernel._counts[how.value] += 1
     return made, how
+
+
+def _hinted_again(request: Request) -> Request:
+    """The same request with the shapes that others have found meanwhile, on any machine."""
+    start = request.start
+    if start.lead is None or start.told is None:
+        return request
+    shapes = start.told.read_again(start.lead).shapes(start.lead)
+    if shapes.keys() <= start.shapes.keys():
+        return request
+    return request._replace(start=start._replace(shapes={**shapes, **start.shapes}))
 
 
 def _coarse(world: World) -> list[Plain]:

@@ -184,6 +184,11 @@ class FileHint:
             self._single[lead] = Hint.of(self.store, lead, lead)
         return self._single[lead]
 
+    def read_again(self, lead: StableDigest) -> Hint:
+        """What tells of a lead by now, in the nearest tier that does."""
+        hint = Hint.of(self.store, self.key, lead)
+        return Hint.of(self.store, lead, lead) if lead in self._single else hint
+
     def add(self, rows: Mapping[str, object], lead: StableDigest, shape: Rows) -> None:
         """Let other processes come here sooner."""
         # A store on another machine merges what it is given with what others have put there.
