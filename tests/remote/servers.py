@@ -198,6 +198,7 @@ class FakeHttp:
             def end(self, status: int, body: bytes = b"") -> None:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
+                self.send_header("ETag", '"1"')
                 self.end_headers()
                 if self.command != "HEAD":
                     self.wfile.write(body)

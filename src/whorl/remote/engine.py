@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
-__all__ = ["BaseEngine", "Engine", "Reason", "Trouble"]
+__all__ = ["BaseEngine", "Engine", "Reason", "Trouble", "status_trouble"]
 
 
 class Reason(Enum):
@@ -44,6 +44,29 @@ class Trouble(Exception):
 
     def __str__(self) -> str:
         return f"{self.reason.value} ({self.detail})" if self.detail else self.reason.value
+
+
+_REASONS: Final = {
+    401: Reason.FORBIDDEN,
+    403: Reason.FORBIDDEN,
+    405: Reason.FORBIDDEN,
+    407: Reason.FORBIDDEN,
+    413: Reason.TOO_LARGE,
+    429: Reason.BUSY,
+    503: Reason.BUSY,
+    507: Reason.FULL,
+}
+
+
+def status_trouble(status: int) -> Trouble:
+    """What a status of HTTP says that is no success.
+
+    >>> status_trouble(429).reason.value
+    'too many requests'
+    """
+    if 300 <= status < 400:
+        return Trouble(Reason.REDIRECT, str(status))
+    return Trouble(_REASONS.get(status, Reason.SERVER), str(status))
 
 
 class Engine(Protocol):

@@ -17,22 +17,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from .address import Address
-from .engine import BaseEngine, Reason, Trouble
+from .engine import BaseEngine, Reason, Trouble, status_trouble
 from .wire import Wire, connect, troubles
 
 __all__ = ["HttpEngine"]
 
-_REASONS: Final = {
-    401: Reason.FORBIDDEN,
-    403: Reason.FORBIDDEN,
-    405: Reason.FORBIDDEN,
-    407: Reason.FORBIDDEN,
-    413: Reason.TOO_LARGE,
-    429: Reason.BUSY,
-    503: Reason.BUSY,
-    507: Reason.FULL,
-}
 _ABSENT: Final = (404, 410)
+_NO_COLLECTION: Final = (404, 409, 500)  # the last from nginx
 
 
 class HttpEngine(BaseEngine):
@@ -43,6 +34,7 @@ class HttpEngine(BaseEngine):
         self._root = address.path.rstrip("/")
         self._connection: HTTPConnection | None = None
         self._wire: Wire | None = None
+        self._is_made = False  # whether collections were made
         self._headers = {"User-Agent": "whorl", "Accept-Encoding": "identity"}
         if address.user or address.password:
             secret = f"{address.user}:{address.password}".encode()
@@ -54,27 +46,27 @@ class HttpEngine(BaseEngine):
         if status in _ABSENT:
             return None
         if status != 200:
-            raise _trouble(status)
+            raise status_trouble(status)
         return data
 
     def put(self, name: str, data: bytes, ttl: float | None) -> None:
         """Keep bytes under a name; make the collections above it if the server wants that."""
         path = self._path(name)
         status, _, _ = self._ask("PUT", path, data)
-        if status in (404, 409) and self._address.layout == "plain":
-            above = path.rpartition("/")[0]
-            parts = above.removeprefix(self._root).strip("/").split("/")
-            for i in range(1, len(parts) + 1):
-                self._ask("MKCOL", f"{self._root}/{'/'.join(parts[:i])}/")
+        if status in _NO_COLLECTION and self._address.layout == "plain" and not self._is_made:
+            self._is_made = True
+            parts = path.strip("/").split("/")
+            for i in range(1, len(parts)):
+                self._ask("MKCOL", f"/{'/'.join(parts[:i])}/")  # one that is there stays
             status, _, _ = self._ask("PUT", path, data)
         if not 200 <= status < 300:
-            raise _trouble(status)
+            raise status_trouble(status)
 
     def remove(self, name: str) -> bool:
         """Forget a name."""
         status, _, _ = self._ask("DELETE", self._path(name))
         if status not in _ABSENT and not 200 <= status < 300:
-            raise _trouble(status)
+            raise status_trouble(status)
         return status not in _ABSENT
 
     def clock(self) -> float | None:
@@ -162,9 +154,3 @@ class HttpEngine(BaseEngine):
         if length is not None and len(data) < length:
             raise Trouble(Reason.TRUNCATED)
         return data
-
-
-def _trouble(status: int) -> Trouble:
-    if 300 <= status < 400:
-        return Trouble(Reason.REDIRECT, str(status))
-    return Trouble(_REASONS.get(status, Reason.SERVER), str(status))

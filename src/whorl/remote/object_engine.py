@@ -7,6 +7,7 @@ accept and ignore; so it is tried out before the first lease.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,7 +15,7 @@ from typing import Any, Final
 from whorl.lazy import importing, load
 
 from .address import Address
-from .engine import BaseEngine, Reason, Trouble
+from .engine import BaseEngine, Reason, Trouble, status_trouble
 
 __all__ = ["ObjectEngine"]
 
@@ -22,7 +23,7 @@ _FIRST_PROCESS: Final[list[int]] = []  # whose threads obstore has
 _probed: Final[dict[str, bool]] = {}  # whether a bucket has conditional create
 _MARKS: Final = (
     ("timed out", Reason.TIMEOUT),
-    ("timeout", Reason.TIMEOUT),
+    ("timedout", Reason.TIMEOUT),
     ("connection refused", Reason.REFUSED),
     ("connection reset", Reason.RESET),
     ("connection closed", Reason.RESET),
@@ -30,16 +31,8 @@ _MARKS: Final = (
     ("dns error", Reason.UNKNOWN_HOST),
     ("incomplete", Reason.TRUNCATED),
     ("end of file before message length", Reason.TRUNCATED),
-    ("status code: 429", Reason.BUSY),
-    ("429 too many", Reason.BUSY),
-    ("503", Reason.BUSY),
     ("redirect", Reason.REDIRECT),
-    ("301", Reason.REDIRECT),
-    ("302", Reason.REDIRECT),
-    ("507", Reason.FULL),
     ("error sending request", Reason.RESET),
-    ("500", Reason.SERVER),
-    ("server error", Reason.SERVER),
 )
 
 
@@ -65,6 +58,8 @@ class ObjectEngine(BaseEngine):
         if address.endpoint:
             config["endpoint"] = address.endpoint
             options["allow_http"] = "true"
+        if address.scheme == "s3":
+            config["disable_bulk_delete"] = True  # which some servers do not have
         if address.region:
             config["region"] = address.region
         elif address.scheme == "s3" and not _variable("AWS_REGION", "AWS_DEFAULT_REGION"):
@@ -234,7 +229,10 @@ def _trouble(error: Exception) -> Trouble:
     kind = type(error).__name__
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):
         return Trouble(Reason.FORBIDDEN)
-    text = f"{error} {error!r}".lower()
+    text = str(error).lower()
+    status = re.search(r"status code: (\d{3})", text)
+    if status is not None:
+        return status_trouble(int(status[1]))
     for mark, reason in _MARKS:
         if mark in text:
             return Trouble(reason)
