@@ -64,7 +64,7 @@ def test_a_round_trip_of_entries_and_what_the_engine_can_do(url: str) -> None:
     second.forget_answers()
     for entry in entries:
         assert bytes(entry_in(second.get(entry.key, entry.under)).data) == bytes(entry.data)
-    engine = first._engine()
+    engine = first.server.engine()
     if engine.can_list:
         assert len([*first.places()]) == 3
     assert isinstance(first.remove(entries[0].key), Stored)

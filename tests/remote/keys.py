@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whorl.remote.keys import Algorithm, Key, key_of_line
+from whorl.remote.keyring import Algorithm, Key, key_of_line
 from whorl.remote.seal import Sealer
 
 TEAM = key_of_line("whorl-key hmac-sha256 " + "11" * 32, "team")

@@ -7,7 +7,7 @@ from whorl.artifacts import Entry
 from whorl.remote.address import Address
 from whorl.remote.breaker import Breaker
 from whorl.remote.far_store import FarStore
-from whorl.remote.keys import Key
+from whorl.remote.keyring import Key
 from whorl.remote.tiers import engine_of
 from whorl.store import Found, Got, Statistics
 
@@ -29,7 +29,7 @@ def far_store(
 
 
 def counts_of(store: FarStore) -> dict[str, float]:
-    return dict(store._statistics.totals.tiers.get(store.address.name, {}))
+    return dict(store.server.statistics.totals.tiers.get(store.address.name, {}))
 
 
 def entry_in(got: Got) -> Entry:

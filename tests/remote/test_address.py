@@ -15,7 +15,7 @@ from whorl import settings
 from whorl.options import Url
 from whorl.remote import tiers
 from whorl.remote.address import Address
-from whorl.remote.keys import Algorithm, BadKey, new_key
+from whorl.remote.keyring import Algorithm, BadKey, new_key
 from whorl.remote.seal import Compression
 from whorl.store import Absent, Failed, open_url
 
@@ -96,7 +96,7 @@ def test_secrets_are_masked_wherever_something_is_printed(
             got = store.get(key_of("x"))
             printed += [repr(store), str(got), store.address.name, str(store.address.url)]
             printed.append(
-                json.dumps({k: dict(v) for k, v in store._statistics.totals.tiers.items()})
+                json.dumps({k: dict(v) for k, v in store.server.statistics.totals.tiers.items()})
             )
             assert isinstance(got, Failed | Absent)
         except whorl.BadSetting as error:

@@ -191,7 +191,7 @@ def test_a_missing_file_is_absent_and_no_failure() -> None:
     with FakeHttp() as server:
         store = far_store(f"http://127.0.0.1:{server.port}/cache")
         assert isinstance(store.get(key_of("x")), Absent)
-        assert not store.reading.is_open
+        assert not store.server.reading.is_open
 
 
 def test_after_a_rest_one_lookup_tries_again() -> None:
@@ -208,7 +208,7 @@ def test_after_a_rest_one_lookup_tries_again() -> None:
         redis.replace = lambda words: None
         time.sleep(0.35)
         assert isinstance(store.get(key_of("x")), Found)
-        assert not store.reading.is_open
+        assert not store.server.reading.is_open
 
 
 def test_a_server_that_is_full_is_still_read(caplog: pytest.LogCaptureFixture) -> None:

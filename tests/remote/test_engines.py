@@ -17,8 +17,8 @@ from tests.remote.keys import TEAM, ed25519, public_part
 from tests.remote.servers import FakeHttp, FakeRedis
 from tests.remote.stores import counts_of, entry_in, far_store
 from tests.store.entries import entry_of, key_of
-from whorl.remote.far_store import Place
 from whorl.store import Absent, Skipped, Stored
+from whorl.store.catalogue import Name
 
 GROUP = key_of("group")
 
@@ -94,7 +94,7 @@ def test_names_hold_the_namespace_and_the_format(redis: FakeRedis) -> None:
     assert [*redis.values] == [f"whorl:ci:v1/{GROUP}-{entry.key}".encode()]
     other = far_store(f"redis://127.0.0.1:{redis.port}/0?namespace=dev")
     assert isinstance(other.get(entry.key, GROUP), Absent)
-    assert [*store.places()] == [Place(entry.key, GROUP)]
+    assert [*store.places()] == [Name(entry.key, GROUP)]
 
 
 def test_redis_forgets_after_the_time_to_live(redis: FakeRedis) -> None:
@@ -129,7 +129,7 @@ def test_a_connection_that_was_closed_while_idle_is_opened_again(engine: str) ->
         if isinstance(server, FakeRedis):
             server.drop_connections()
         else:
-            store._idle[0]._wire._connection.shutdown(socket.SHUT_RDWR)  # type: ignore[attr-defined]
+            store.server._idle[0]._wire._connection.shutdown(socket.SHUT_RDWR)  # type: ignore[attr-defined]
         time.sleep(0.05)
         assert isinstance(store.get(key_of(2)), Absent)
         assert "error" not in str(counts_of(store))

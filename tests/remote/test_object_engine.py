@@ -16,7 +16,7 @@ from tests.store.children import ends_within
 from tests.store.entries import key_of
 from whorl.remote import object_engine
 from whorl.remote.address import Address
-from whorl.remote.engine import Reason, Trouble
+from whorl.remote.engine import EngineTrouble, Reason
 from whorl.remote.object_engine import ObjectEngine
 from whorl.store import Absent, Failed
 
@@ -84,7 +84,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
 def test_a_server_that_ignores_conditions_has_no_leases() -> None:
     with FakeHttp() as server:  # which overwrites, whatever the headers say
         engine = ObjectEngine(Address.parse(url_at(server.port)))
-        with pytest.raises(Trouble, match="ignores conditions"):
+        with pytest.raises(EngineTrouble, match="ignores conditions"):
             engine.take("leases/x", "token", 5.0)
         assert not engine.can_lease
         assert not any("probe" in path for path in server.files)
@@ -104,7 +104,7 @@ def test_in_a_forked_child_an_object_store_is_not_asked() -> None:
 
 def test_without_obstore_the_reason_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> object:
-        raise Trouble(Reason.MISSING, "pip install 'whorl[s3]'")
+        raise EngineTrouble(Reason.MISSING, "pip install 'whorl[s3]'")
 
     monkeypatch.setattr(object_engine, "_obstore", missing)
     store = far_store(url_at(free_port()))

@@ -15,7 +15,7 @@ import pytest
 from tests.remote.keys import OTHER, TEAM, ed25519, public_part, sealer_of
 from tests.store.entries import entry_of, key_of
 from whorl.artifacts import Entry
-from whorl.remote.keys import Algorithm, Key
+from whorl.remote.keyring import Algorithm, Key
 from whorl.remote.seal import BadSeal, Compression, SealedEntry, Sealer, SealFault
 from whorl.store import Found, MemoryStore
 

@@ -38,6 +38,8 @@ COMMANDS: Final = {
     "export": ("export", "entries into one portable file"),
     "import": ("import_", "entries from such a file, checked"),
     "warm": ("warm", "run scripts once, so that the cache has what they need"),
+    "remote": ("shared", "shared caches: check, push, pull, ls"),
+    "keys": ("sealing_keys", "the keys that shared entries are sealed with"),
     "doctor": ("doctor", "settings, the directory, the toolchain: is all well?"),
     "demo": ("demo", "a kernel is compiled, found again, edited, explained"),
     "report": ("report", "all of it as one HTML page"),

@@ -7,12 +7,14 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from whorl import settings
 from whorl.errors import BadSetting
+from whorl.fingerprint.digest import StableDigest
 from whorl.store import DirectoryLeases, NoLease
 from whorl.store.safety import danger
 
@@ -38,7 +40,7 @@ def checks(place: settings.Setting[Path]) -> Iterator[Check]:
     """Everything that is worth a look, in the order in which a call needs it."""
     for area, look in (
         ("settings", lambda: _settings(place)), ("directory", lambda: _directory(place.value)),
-        ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
+        ("remote", _remote), ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
     ):  # fmt: skip
         yield from _guarded(area, look)
 
@@ -109,6 +111,41 @@ def _directory(root: Path) -> Iterator[Check]:
     damaged = len(list(aside.iterdir())) if aside.is_dir() else 0
     if damaged:
         yield Check("directory", "quarantine", "note", f"{damaged} damaged files were set aside")
+
+
+def _remote() -> Iterator[Check]:
+    """The shared caches in their order: where each was named, and whether it answers."""
+    remote, origin = settings.current().remote
+    if not remote:
+        return
+    from whorl.remote.address import Address
+    from whorl.remote.keyring import BadKey, Keyring
+    from whorl.remote.tiers import store_of
+    from whorl.store import Failed
+
+    keys = Keyring.from_settings(settings.current())
+    for problem in keys.problems:
+        yield Check("remote", "keys", "note", problem)
+    for number, url in enumerate(remote, 1):
+        name = f"tier {number}"
+        try:
+            with silenced("whorl.remote"):
+                store = store_of(Address.parse(url, origin), keys)
+                start = time.perf_counter()
+                got = store.get(StableDigest(os.urandom(16).hex()))
+        except (BadKey, BadSetting) as error:
+            yield Check("remote", name, "broken", str(error))
+            continue
+        milliseconds = (time.perf_counter() - start) * 1000
+        if isinstance(got, Failed):
+            yield Check("remote", name, "broken", f"{url} (from {origin}): {got.reason}")
+            continue
+        reason = store.why_not_written
+        use = "read and written" if reason is None else f"read only: {reason}"
+        trust = "; entries are not checked: trust=all" if store.sealer.trust_all else ""
+        state = "note" if trust else "ok"
+        text = f"{url} (from {origin}): {use}, {milliseconds:.1f} ms{trust}"
+        yield Check("remote", name, state, text)
 
 
 def _missing(root: Path) -> Check:

@@ -1,7 +1,8 @@
 """What a server has to do for a shared cache, and why it could not.
 
 An engine moves bytes by name. It knows nothing of entries, seals or queues. Whatever goes wrong is
-a `Trouble` with a reason; there are no retries inside. An engine is used by one thread at a time.
+an `EngineTrouble` with a reason; there are no retries inside. An engine is used by one thread at a
+time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Final, Protocol
 
-__all__ = ["BaseEngine", "Engine", "Reason", "Trouble", "status_trouble"]
+__all__ = ["BaseEngine", "Engine", "EngineTrouble", "Reason", "status_trouble"]
 
 
 class Reason(Enum):
@@ -34,7 +35,7 @@ class Reason(Enum):
     OTHER = "error"
 
 
-class Trouble(Exception):
+class EngineTrouble(Exception):
     """An operation that a server did not do. `detail` holds no secret."""
 
     def __init__(self, reason: Reason, detail: str = "") -> None:
@@ -58,15 +59,15 @@ _REASONS: Final = {
 }
 
 
-def status_trouble(status: int) -> Trouble:
+def status_trouble(status: int) -> EngineTrouble:
     """What a status of HTTP says that is no success.
 
     >>> status_trouble(429).reason.value
     'too many requests'
     """
     if 300 <= status < 400:
-        return Trouble(Reason.REDIRECT, str(status))
-    return Trouble(_REASONS.get(status, Reason.SERVER), str(status))
+        return EngineTrouble(Reason.REDIRECT, str(status))
+    return EngineTrouble(_REASONS.get(status, Reason.SERVER), str(status))
 
 
 class Engine(Protocol):
@@ -132,7 +133,7 @@ class BaseEngine:
 
     def take(self, name: str, token: str, seconds: float) -> str | None:
         """No lease."""
-        raise Trouble(Reason.OTHER, "this server has no leases")
+        raise EngineTrouble(Reason.OTHER, "this server has no leases")
 
     def renew(self, name: str, token: str, seconds: float) -> bool:
         """No lease."""

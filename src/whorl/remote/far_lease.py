@@ -7,6 +7,7 @@ upload: whoever gets it next finds the entry.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -16,7 +17,7 @@ from whorl.lazy import logger
 from whorl.locks import reset_in_child
 from whorl.store import Lease, NoLease
 
-from .engine import Trouble
+from .engine import EngineTrouble
 
 if TYPE_CHECKING:
     from .far_store import FarStore
@@ -67,21 +68,24 @@ class FarLeases:
     def take(self, name: str) -> Lease | NoLease:
         """The lease, if nobody has it. A server that does not answer has none."""
         token = f"{self._host}/{os.getpid()}/{os.urandom(8).hex()}"
-        holder = self._store.ask(lambda engine: engine.take(_name(name), token, self._seconds))
+        holder = self._store.server.ask(
+            lambda engine: engine.take(_name(name), token, self._seconds)
+        )
         if holder is not None:
             if not isinstance(holder, str):
                 return NoLease.UNAVAILABLE
             self._holders[name] = holder
-            self._store.count(leases_held_elsewhere=1)
+            self._store.server.count(leases_held_elsewhere=1)
             return NoLease.HELD
         self._holders.pop(name, None)
-        self._store.count(leases=1)
+        self._store.server.count(leases=1)
         self._store.forget_answers()  # whoever had it may have put the entry
         with self._lock:
             self._held[name] = token
             if self._thread is None:
                 self._thread = threading.Thread(target=self._renew, name="whorl-lease", daemon=True)
-                self._thread.start()
+                with contextlib.suppress(RuntimeError):  # the interpreter is ending
+                    self._thread.start()
         return _FarLease(self, name, token)
 
     def holder(self, name: str) -> str:
@@ -100,7 +104,7 @@ class FarLeases:
                 self._held.pop(name, None)
                 if not self._held:
                     self._wake.set()
-            self._store.ask(lambda engine: engine.release(_name(name), token))
+            self._store.server.ask(lambda engine: engine.release(_name(name), token))
 
         self._store.queue.add(f"lease {name}", release)
 
@@ -118,14 +122,14 @@ class FarLeases:
             if is_woken:
                 continue
             for name, token in held.items():
-                renewed = self._store.ask(
+                renewed = self._store.server.ask(
                     lambda engine, name=name, token=token: engine.renew(  # type: ignore[misc]
                         _name(name), token, self._seconds
                     )
                 )
                 if renewed is False:
                     log.debug("the lease of %s has ended before its compile", name)
-                elif isinstance(renewed, Trouble):
+                elif isinstance(renewed, EngineTrouble):
                     break
 
 

@@ -18,8 +18,7 @@ from typing import Final, TypeVar
 
 from whorl.artifacts import FORMAT, HINT, Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
-from whorl.late import dataclass
-from whorl.lazy import importing, logger
+from whorl.lazy import importing
 from whorl.locks import reset_in_child
 from whorl.store import (
     BaseStore,
@@ -32,34 +31,25 @@ from whorl.store import (
     Skipped,
     Statistics,
 )
+from whorl.store.catalogue import Name
 from whorl.store.outcome import ABSENT, STORED, Removed, check_key
 
 from .address import Address
 from .behind import END, Behind
 from .breaker import Breaker
-from .engine import Engine, Reason, Trouble
+from .engine import Engine, EngineTrouble
 from .seal import BadSeal, SealedEntry, Sealer
+from .server import Resting, Server
 
-__all__ = ["FarStore", "Place", "name_of", "place_of"]
-
-log = logger("whorl.remote")
+__all__ = ["FarStore", "name_of", "place_of"]
 
 T = TypeVar("T")
 REMEMBERED_FOR: Final = 0.5  # seconds: one lookup asks for some names twice
 _REMEMBERED: Final = 256
 _SMALL: Final = 1 << 18  # bytes of an entry that is remembered
-_IDLE_ENGINES: Final = 4
 _SWAPS: Final = 5
 _QUICK: Final = ("source",)  # kinds that are quicker to make than to fetch
 _VERSION: Final = f"v{FORMAT}/"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The key of an entry and its group."""
-
-    key: StableDigest
-    under: StableDigest | None = None
 
 
 def name_of(key: StableDigest, under: StableDigest | None) -> str:
@@ -71,14 +61,14 @@ def name_of(key: StableDigest, under: StableDigest | None) -> str:
     return f"{_VERSION}{key}" if under is None else f"{_VERSION}{under}-{key}"
 
 
-def place_of(name: str) -> Place | None:
+def place_of(name: str) -> Name | None:
     """Which entry has a name; None for other names, such as those of leases."""
     under, _, key = name.removeprefix(_VERSION).rpartition("-")
     if not name.startswith(_VERSION) or len(key) != 32 or len(under) not in (0, 32):
         return None
     try:
         bytes.fromhex(key + under)
-        return Place(StableDigest(key), StableDigest(under) if under else None)
+        return Name(StableDigest(key), StableDigest(under) if under else None)
     except ValueError:
         return None
 
@@ -97,20 +87,16 @@ class FarStore(BaseStore):
     ) -> None:
         self.address = address
         self.sealer = sealer
-        self.reading = reading or Breaker()
-        self.writing = writing or Breaker()
+        self.server = Server(address, make_engine, reading, writing)
         self.queue = Behind(self._dropped)
-        self._make_engine = make_engine
-        self._statistics = Statistics()
-        self._warned: set[object] = set()
         self._offered: set[str] = set()
         self._leases: Leases | None = None
+        self.dropped = 0  # entries that were to be uploaded and are not
         self.reset_in_child()
         reset_in_child(self)
 
     def reset_in_child(self) -> None:
-        """Connections, answers and uploads are those of the parent."""
-        self._idle: list[Engine] = []
+        """Answers and uploads are those of the parent."""
         self._recent: dict[str, tuple[float, Entry | None]] = {}
         self._queued: dict[str, Entry] = {}
 
@@ -137,20 +123,16 @@ class FarStore(BaseStore):
                 from .far_lease import FarLeases
 
             try:
-                engine = self._engine()
-            except Trouble:  # the first lookup says why
+                engine = self.server.engine()
+            except EngineTrouble:  # the first lookup says why
                 return None
             self._leases = FarLeases(self) if engine.can_lease else None
-            self._idle.append(engine)
+            engine.close()
         return self._leases
 
     def report_to(self, statistics: Statistics) -> None:
         """Count there what this store does."""
-        self._statistics = statistics
-
-    def count(self, **numbers: float) -> None:
-        """Add to what this tier has done."""
-        self._statistics.tier(self.address.name, **numbers)
+        self.server.statistics = statistics
 
     # -- reading ------------------------------------------------------------------------
 
@@ -164,26 +146,26 @@ class FarStore(BaseStore):
         recent = self._recent.get(name)
         if recent is not None and time.monotonic() - recent[0] < REMEMBERED_FOR:
             return ABSENT if recent[1] is None else Found(recent[1])
-        sealed = self.ask(lambda engine: engine.get(name, self.sealer.max_size + 1024))
-        if isinstance(sealed, Trouble):
+        sealed = self.server.ask(lambda engine: engine.get(name, self.sealer.max_size + 1024))
+        if isinstance(sealed, EngineTrouble):
             return Failed(str(sealed), Ending.UNREADABLE)
         if isinstance(sealed, Resting):
             return ABSENT
         if sealed is None:
-            self.count(misses=1)
+            self.server.count(misses=1)
             self._remember(name, None)
             return ABSENT
         try:
             entry = self.sealer.open(sealed, key, under)
         except BadSeal as bad:
             return self._refused(name, bad)
-        self.count(hits=1, bytes_in=len(sealed), seconds_saved=entry.seconds)
+        self.server.count(hits=1, bytes_in=len(sealed), seconds_saved=entry.seconds)
         self._remember(name, entry)
         return Found(entry)
 
     def _refused(self, name: str, bad: BadSeal) -> Failed:
-        self.count(misses=1, **{f"refused: {bad}": 1})
-        self.warn_once(
+        self.server.count(misses=1, **{f"refused: {bad}": 1})
+        self.server.warn_once(
             bad.fault, "an entry of %s is not used: %s (%s)", self.address.url, bad, name
         )
         self._remember(name, None)
@@ -207,9 +189,9 @@ class FarStore(BaseStore):
         """No keys: listings are those of this machine."""
         return iter(())
 
-    def places(self) -> Iterator[Place]:
-        """Every entry on the server; `Trouble` if it cannot be asked. For the command line."""
-        engine = self._engine()
+    def places(self) -> Iterator[Name]:
+        """Every entry on the server; `EngineTrouble` if it cannot be asked."""
+        engine = self.server.engine()
         try:
             for name in engine.names():
                 place = place_of(name)
@@ -262,8 +244,8 @@ class FarStore(BaseStore):
         self._recent.pop(name, None)
         if self._queued.pop(name, None) is not None:
             self.queue.flush(END)
-        removed = self.ask(lambda engine: engine.remove(name), breaker=self.writing)
-        if isinstance(removed, Trouble | Resting):
+        removed = self.server.ask(lambda engine: engine.remove(name), breaker=self.server.writing)
+        if isinstance(removed, EngineTrouble | Resting):
             return Failed(str(removed), Ending.NOT_WRITABLE)
         return STORED if removed else ABSENT
 
@@ -278,8 +260,8 @@ class FarStore(BaseStore):
         try:
             sealed = self.sealer.seal(entry)
             done = self._write(lambda engine: engine.put(name, sealed, self.address.ttl))
-            if not isinstance(done, Trouble | Resting):
-                self.count(stored=1, bytes_out=len(sealed))
+            if not isinstance(done, EngineTrouble | Resting):
+                self.server.count(stored=1, bytes_out=len(sealed))
         finally:
             self._uploaded(name, entry)
 
@@ -290,7 +272,7 @@ class FarStore(BaseStore):
         try:
             for _ in range(_SWAPS):
                 old = self._write(lambda engine: engine.get(name, self.sealer.max_size + 1024))
-                if isinstance(old, Trouble | Resting):
+                if isinstance(old, EngineTrouble | Resting):
                     return
                 if self._join_hint(name, entry, old):
                     return
@@ -318,93 +300,27 @@ class FarStore(BaseStore):
             if done is False:
                 return False
             if done is True:
-                self.count(stored=1, bytes_out=len(sealed))
+                self.server.count(stored=1, bytes_out=len(sealed))
         return True
 
     def _uploaded(self, name: str, entry: Entry) -> None:
         if self._queued.get(name) is entry:
             self._queued.pop(name, None)
 
-    def _write(self, operation: Callable[[Engine], T]) -> T | Trouble | Resting:
-        result = self.ask(operation, breaker=self.writing)
-        if isinstance(result, Trouble | Resting):
+    def _write(self, operation: Callable[[Engine], T]) -> T | EngineTrouble | Resting:
+        result = self.server.ask(operation, breaker=self.server.writing)
+        if isinstance(result, EngineTrouble | Resting):
             self._dropped(1)
         return result
 
     def _dropped(self, number: int) -> None:
-        self.count(dropped=number)
-        self.warn_once(
+        self.dropped += number
+        self.server.count(dropped=number)
+        self.server.warn_once(
             "dropped",
             "not all that was made is uploaded to %s; `whorl remote push` uploads it later",
             self.address.url,
         )
-
-    # -- asking -------------------------------------------------------------------------
-
-    def ask(
-        self, operation: Callable[[Engine], T], *, breaker: Breaker | None = None
-    ) -> T | Trouble | Resting:
-        """What the server answers; why it does not; or `RESTING` while nobody asks."""
-        breaker = breaker or self.reading
-        if (self.reading.is_open and breaker is self.writing) or not breaker.allows():
-            self.count(rests=1)
-            return RESTING
-        start = time.perf_counter()
-        engine: Engine | None = None
-        try:
-            engine = self._engine()
-            result = operation(engine)
-        except Exception as error:  # whatever it is, the program goes on
-            if engine is not None:
-                engine.close()
-            trouble = error if isinstance(error, Trouble) else _unforeseen(error)
-            return self._troubled(trouble, breaker, time.perf_counter() - start)
-        except BaseException:
-            if engine is not None:
-                engine.close()
-            raise
-        breaker.closed()
-        self.count(requests=1, seconds=time.perf_counter() - start)
-        if len(self._idle) < _IDLE_ENGINES:
-            self._idle.append(engine)
-        else:
-            engine.close()
-        return result
-
-    def _troubled(self, trouble: Trouble, breaker: Breaker, seconds: float) -> Trouble:
-        if trouble.reason is not Reason.TOO_LARGE:  # that is the entry, not the server
-            breaker.opened()
-        self.count(requests=1, seconds=seconds, **{f"error: {trouble.reason.value}": 1})
-        self.warn_once(
-            trouble.reason,
-            "%s is not used for %.0f s: %s. The program goes on without.",
-            self.address.url,
-            breaker.rest,
-            trouble,
-        )
-        return trouble
-
-    def _engine(self) -> Engine:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._make_engine(self.address)
-
-    def warn_once(self, topic: object, message: str, *words: object) -> None:
-        """Warn, unless something of the same topic was said before."""
-        if topic not in self._warned:
-            self._warned.add(topic)
-            log.warning(message, *words)
-
-
-class Resting:
-    """In place of an answer while the breaker is open."""
-
-    def __str__(self) -> str:
-        return "it failed a moment ago"
-
-
-RESTING: Final = Resting()
 
 
 def _swap(name: str, old: bytes | None, new: bytes, ttl: float | None, engine: Engine) -> bool:
@@ -414,10 +330,6 @@ def _swap(name: str, old: bytes | None, new: bytes, ttl: float | None, engine: E
 def _put(name: str, new: bytes, ttl: float | None, engine: Engine) -> bool:
     engine.put(name, new, ttl)
     return True
-
-
-def _unforeseen(error: Exception) -> Trouble:
-    return Trouble(Reason.OTHER, type(error).__name__)
 
 
 def _kind(entry: Entry) -> str:

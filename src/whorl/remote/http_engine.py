@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from .address import Address
-from .engine import BaseEngine, Reason, Trouble, status_trouble
+from .engine import BaseEngine, EngineTrouble, Reason, status_trouble
 from .wire import Wire, connect, troubles
 
 __all__ = ["HttpEngine"]
@@ -111,10 +111,10 @@ class HttpEngine(BaseEngine):
                 return self._request(method, path, body, most, deadline)
         except IncompleteRead:
             self.close()
-            raise Trouble(Reason.TRUNCATED) from None
+            raise EngineTrouble(Reason.TRUNCATED) from None
         except (HTTPException, ValueError):
             self.close()
-            raise Trouble(Reason.NONSENSE) from None
+            raise EngineTrouble(Reason.NONSENSE) from None
         except BaseException:
             self.close()
             raise
@@ -146,11 +146,11 @@ class HttpEngine(BaseEngine):
         if length is not None and length > most:
             self.close()
             if response.status == 200:
-                raise Trouble(Reason.TOO_LARGE)
+                raise EngineTrouble(Reason.TOO_LARGE)
             return b""
         data = response.read(most + 1)
         if len(data) > most:
-            raise Trouble(Reason.TOO_LARGE)
+            raise EngineTrouble(Reason.TOO_LARGE)
         if length is not None and len(data) < length:
-            raise Trouble(Reason.TRUNCATED)
+            raise EngineTrouble(Reason.TRUNCATED)
         return data

@@ -15,7 +15,7 @@ from typing import Any, Final
 from whorl.lazy import importing, load
 
 from .address import Address
-from .engine import BaseEngine, Reason, Trouble, status_trouble
+from .engine import BaseEngine, EngineTrouble, Reason, status_trouble
 
 __all__ = ["ObjectEngine"]
 
@@ -96,11 +96,11 @@ class ObjectEngine(BaseEngine):
         try:
             result = self._obstore.get(self._store, self._prefix + name)
             if result.meta["size"] > most:
-                raise Trouble(Reason.TOO_LARGE)
+                raise EngineTrouble(Reason.TOO_LARGE)
             return bytes(result.bytes()), result.meta.get("e_tag")
         except FileNotFoundError:
             return None
-        except Trouble:
+        except EngineTrouble:
             raise
         except Exception as error:
             raise _trouble(error) from None
@@ -147,7 +147,7 @@ class ObjectEngine(BaseEngine):
     def take(self, name: str, token: str, seconds: float) -> str | None:
         """Create the object of a lease; one that has ended is taken over."""
         if not self._has_conditions():
-            raise Trouble(Reason.OTHER, "the server ignores conditions: it has no leases")
+            raise EngineTrouble(Reason.OTHER, "the server ignores conditions: it has no leases")
         if self._put(name, _lease(token, seconds), "create"):
             return None
         found = self._object(name, 1024)
@@ -208,7 +208,7 @@ class ObjectEngine(BaseEngine):
         if not _FIRST_PROCESS:
             _FIRST_PROCESS.append(os.getpid())
         if _FIRST_PROCESS[0] != os.getpid():
-            raise Trouble(Reason.FORKED, "start processes with spawn or forkserver")
+            raise EngineTrouble(Reason.FORKED, "start processes with spawn or forkserver")
 
 
 def _obstore() -> Any:
@@ -216,7 +216,7 @@ def _obstore() -> Any:
         try:
             import obstore
         except ImportError:
-            raise Trouble(Reason.MISSING, "pip install 'whorl[s3]'") from None
+            raise EngineTrouble(Reason.MISSING, "pip install 'whorl[s3]'") from None
     return obstore
 
 
@@ -224,19 +224,19 @@ def _variable(*names: str) -> bool:
     return any(os.environ.get(name) for name in names)
 
 
-def _trouble(error: Exception) -> Trouble:
+def _trouble(error: Exception) -> EngineTrouble:
     """Why obstore failed; its own text may hold secrets, so none of it is handed on."""
     kind = type(error).__name__
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):
-        return Trouble(Reason.FORBIDDEN)
+        return EngineTrouble(Reason.FORBIDDEN)
     text = str(error).lower()
     status = re.search(r"status code: (\d{3})", text)
     if status is not None:
         return status_trouble(int(status[1]))
     for mark, reason in _MARKS:
         if mark in text:
-            return Trouble(reason)
-    return Trouble(Reason.OTHER, kind)
+            return EngineTrouble(reason)
+    return EngineTrouble(Reason.OTHER, kind)
 
 
 def _lease(token: str, seconds: float) -> bytes:

@@ -13,7 +13,7 @@ from io import BufferedReader
 from typing import Any, Final
 
 from .address import Address
-from .engine import BaseEngine, Reason, Trouble
+from .engine import BaseEngine, EngineTrouble, Reason
 from .wire import Wire, connect, troubles
 
 __all__ = ["RedisEngine"]
@@ -62,14 +62,14 @@ class RedisEngine(BaseEngine):
         """The bytes of a name."""
         answer = self._ask(["GET", self._prefix + name], most)
         if answer is not None and not isinstance(answer, bytes):
-            raise Trouble(Reason.NONSENSE)
+            raise EngineTrouble(Reason.NONSENSE)
         return answer
 
     def put(self, name: str, data: bytes, ttl: float | None) -> None:
         """Keep bytes under a name."""
         expiry = [] if ttl is None else ["PX", str(_milliseconds(ttl))]
         if self._ask(["SET", self._prefix + name, data, *expiry]) != "OK":
-            raise Trouble(Reason.NONSENSE)
+            raise EngineTrouble(Reason.NONSENSE)
 
     def swap(self, name: str, old: bytes | None, new: bytes, ttl: float | None) -> bool:
         """Keep bytes if those of the name are still `old`."""
@@ -93,7 +93,7 @@ class RedisEngine(BaseEngine):
                             yield name.decode("utf-8", "replace").removeprefix(self._prefix)
                     cursor = following.decode("ascii", "replace")
                 case _:
-                    raise Trouble(Reason.NONSENSE)
+                    raise EngineTrouble(Reason.NONSENSE)
             if cursor == "0":
                 return
 
@@ -101,7 +101,7 @@ class RedisEngine(BaseEngine):
         """Take a lease; one that is not renewed ends by itself."""
         answer = self._run(_TAKE, name, token, str(_milliseconds(seconds)))
         if answer is not None and not isinstance(answer, bytes):
-            raise Trouble(Reason.NONSENSE)
+            raise EngineTrouble(Reason.NONSENSE)
         return None if answer is None else answer.decode("utf-8", "replace")
 
     def renew(self, name: str, token: str, seconds: float) -> bool:
@@ -120,7 +120,7 @@ class RedisEngine(BaseEngine):
                     return int(seconds) + int(micros) / 1e6
                 except ValueError:
                     pass
-        raise Trouble(Reason.NONSENSE)
+        raise EngineTrouble(Reason.NONSENSE)
 
     def close(self) -> None:
         """Close the connection."""
@@ -150,7 +150,7 @@ class RedisEngine(BaseEngine):
                 self._open(deadline)
                 return self._command(words, most, deadline)
         except _ErrorAnswer as error:  # the connection is as good as before
-            raise Trouble(*error.args) from None
+            raise EngineTrouble(*error.args) from None
         except BaseException:
             self.close()
             raise
@@ -166,7 +166,7 @@ class RedisEngine(BaseEngine):
             if address.db:
                 self._command(["SELECT", str(address.db)], 100, deadline)
         except _ErrorAnswer as error:
-            raise Trouble(Reason.FORBIDDEN, error.args[1]) from None
+            raise EngineTrouble(Reason.FORBIDDEN, error.args[1]) from None
         self._wire.is_used = False
 
     def _command(self, words: list[str | bytes], most: int, deadline: float) -> Any:
@@ -193,7 +193,7 @@ def _answer(file: BufferedReader, most: int, depth: int = 0) -> Any:
     if not line:
         raise EOFError
     if line[-2:] != b"\r\n":
-        raise Trouble(Reason.TRUNCATED if len(line) < _LINE else Reason.NONSENSE)
+        raise EngineTrouble(Reason.TRUNCATED if len(line) < _LINE else Reason.NONSENSE)
     kind, text = line[:1], line[1:-2]
     if kind == b"+":
         return text.decode("utf-8", "replace")
@@ -201,7 +201,7 @@ def _answer(file: BufferedReader, most: int, depth: int = 0) -> Any:
         words = text.decode("utf-8", "replace")
         raise _ErrorAnswer(_REASONS.get(words.partition(" ")[0], Reason.SERVER), words[:100])
     if kind not in (b":", b"$", b"*") or not text.lstrip(b"-").isdigit() or len(text) > 20:
-        raise Trouble(Reason.NONSENSE)
+        raise EngineTrouble(Reason.NONSENSE)
     number = int(text)
     if kind == b":":
         return number
@@ -209,15 +209,15 @@ def _answer(file: BufferedReader, most: int, depth: int = 0) -> Any:
         return None
     if kind == b"*":
         if depth >= _DEEPEST or number > _LINE:
-            raise Trouble(Reason.NONSENSE)
+            raise EngineTrouble(Reason.NONSENSE)
         return [_answer(file, most, depth + 1) for _ in range(number)]
     if number > most:
-        raise Trouble(Reason.TOO_LARGE)
+        raise EngineTrouble(Reason.TOO_LARGE)
     data = file.read(number + 2)
     if len(data) != number + 2:
-        raise Trouble(Reason.TRUNCATED)
+        raise EngineTrouble(Reason.TRUNCATED)
     if data[-2:] != b"\r\n":
-        raise Trouble(Reason.NONSENSE)
+        raise EngineTrouble(Reason.NONSENSE)
     return data[:-2]
 
 

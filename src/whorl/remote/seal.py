@@ -31,7 +31,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.late import dataclass
 from whorl.lazy import load
 
-from .keys import Algorithm, Key
+from .keyring import Algorithm, Key
 
 __all__ = ["MAX_SIZE", "BadSeal", "Compression", "SealFault", "SealedEntry", "Sealer"]
 
@@ -94,7 +94,7 @@ class Sealer:
     nothing is sealed, unless all is trusted anyway.
 
     >>> from whorl.artifacts import Label
-    >>> from whorl.remote.keys import key_of_line
+    >>> from whorl.remote.keyring import key_of_line
     >>> key = key_of_line("whorl-key hmac-sha256 " + "00" * 32, "team")
     >>> sealer = Sealer("whorl", {key.id: key}, key)
     >>> entry = Entry.made(Label("artifact", StableDigest("0" * 32)), {"code": b"ret"}, None)

@@ -11,7 +11,7 @@ from whorl.settings import Settings
 
 from .address import Address
 from .far_store import FarStore
-from .keys import BadKey, Keyring
+from .keyring import BadKey, Keyring
 from .seal import Sealer
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from whorl.lazy import load
 
-from .engine import Reason, Trouble
+from .engine import EngineTrouble, Reason
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -136,33 +136,33 @@ def _resolve(host: str, port: int, timeout: float) -> tuple[int, Any]:
         thread.start()
         thread.join(timeout)
     if not answers:
-        raise Trouble(Reason.TIMEOUT, "the name of the host is not resolved")
+        raise EngineTrouble(Reason.TIMEOUT, "the name of the host is not resolved")
     if isinstance(answers[0], BaseException):
-        raise Trouble(Reason.UNKNOWN_HOST, host)
+        raise EngineTrouble(Reason.UNKNOWN_HOST, host)
     family, _, _, _, target = answers[0]
     return family, target
 
 
 @contextlib.contextmanager
 def troubles() -> Iterator[None]:
-    """Whatever goes wrong with a connection, as a `Trouble` with its reason."""
+    """Whatever goes wrong with a connection, as a `EngineTrouble` with its reason."""
     try:
         yield
-    except Trouble:
+    except EngineTrouble:
         raise
     except TimeoutError:
-        raise Trouble(Reason.TIMEOUT) from None
+        raise EngineTrouble(Reason.TIMEOUT) from None
     except ConnectionRefusedError:
-        raise Trouble(Reason.REFUSED) from None
+        raise EngineTrouble(Reason.REFUSED) from None
     except (ConnectionError, EOFError):
-        raise Trouble(Reason.RESET) from None
+        raise EngineTrouble(Reason.RESET) from None
     except FileNotFoundError:
-        raise Trouble(Reason.REFUSED, "there is no such socket") from None
+        raise EngineTrouble(Reason.REFUSED, "there is no such socket") from None
     except PermissionError:
-        raise Trouble(Reason.FORBIDDEN) from None
+        raise EngineTrouble(Reason.FORBIDDEN) from None
     except OSError as error:
         if type(error).__module__ == "ssl":  # which is imported for encrypted connections only
-            raise Trouble(Reason.CERTIFICATE, getattr(error, "reason", "") or "") from None
-        raise Trouble(Reason.OTHER, error.strerror or "") from None
+            raise EngineTrouble(Reason.CERTIFICATE, getattr(error, "reason", "") or "") from None
+        raise EngineTrouble(Reason.OTHER, error.strerror or "") from None
     except MemoryError:
-        raise Trouble(Reason.TOO_LARGE, "not enough memory") from None
+        raise EngineTrouble(Reason.TOO_LARGE, "not enough memory") from None

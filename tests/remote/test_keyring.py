@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.remote.keys import ed25519
-from whorl.remote import keys
-from whorl.remote.keys import Algorithm, BadKey, Keyring, add_public_key, key_of_line, new_key
+from whorl.remote import keyring
+from whorl.remote.keyring import Algorithm, BadKey, Keyring, add_public_key, key_of_line, new_key
 from whorl.settings import Settings
 
 needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
@@ -147,4 +147,4 @@ def test_without_cryptography_the_error_names_the_extra(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(BadKey, match=r"pip install 'whorl\[signing\]'"):
-        keys.key_of_line("whorl-key ed25519 " + "00" * 32, "ci")
+        keyring.key_of_line("whorl-key ed25519 " + "00" * 32, "ci")
