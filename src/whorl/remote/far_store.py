@@ -310,17 +310,19 @@ class FarStore(BaseStore):
     def _write(self, operation: Callable[[Engine], T]) -> T | EngineTrouble | Resting:
         result = self.server.ask(operation, breaker=self.server.writing)
         if isinstance(result, EngineTrouble | Resting):
-            self._dropped(1)
+            self._dropped(1, is_known=isinstance(result, Resting))
         return result
 
-    def _dropped(self, number: int) -> None:
+    def _dropped(self, number: int, *, is_known: bool = False) -> None:
+        """Count uploads that do not happen; warn unless it is known that the server is down."""
         self.dropped += number
         self.server.count(dropped=number)
-        self.server.warn_once(
-            "dropped",
-            "not all that was made is uploaded to %s; `whorl remote push` uploads it later",
-            self.address.url,
-        )
+        if not is_known:
+            self.server.warn_once(
+                "dropped",
+                "not all that was made is uploaded to %s; `whorl remote push` uploads it later",
+                self.address.url,
+            )
 
 
 def _swap(name: str, old: bytes | None, new: bytes, ttl: float | None, engine: Engine) -> bool:
