@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.remote.keys import TEAM, ed25519, public_part
-from tests.remote.servers import FakeHttp, FakeRedis
+from tests.remote.servers import FakeHttp, FakeRedis, free_port
 from tests.remote.stores import counts_of, entry_in, far_store
 from tests.store.entries import entry_of, key_of
 from whorl.store import Absent, Skipped, Stored
@@ -84,6 +84,18 @@ def test_a_redis_on_a_unix_socket_is_used() -> None:
         assert len(server.commands) == 1
         listener.close()
     server.close()
+
+
+def test_every_address_of_a_host_is_tried(
+    redis: FakeRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def two(host: str, port: int, **rest: object) -> list[object]:
+        places = [("127.0.0.1", free_port()), ("127.0.0.1", port)]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", place) for place in places]
+
+    monkeypatch.setattr(socket, "getaddrinfo", two)
+    store = far_store(f"redis://somewhere:{redis.port}/0")
+    assert isinstance(store.get(key_of("x")), Absent)
 
 
 def test_names_hold_the_namespace_and_the_format(redis: FakeRedis) -> None:

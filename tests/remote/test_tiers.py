@@ -35,6 +35,7 @@ from whorl.store import (
     Tiered,
     open_cache,
 )
+from whorl.testing import fresh_cache
 
 GROUP = key_of("group")
 
@@ -315,3 +316,14 @@ def test_what_tiers_do_is_counted_with_the_statistics_of_the_directory(
     assert row["seconds"] > 0
     cache.statistics.flush()
     assert whorl.store.Totals.of(tmp_path / "statistics").tiers[far.address.name]["stored"] == 1
+
+
+def test_a_fresh_cache_of_a_test_asks_no_shared_cache(servers: list[FakeRedis]) -> None:
+    before = settings.current()
+    try:
+        whorl.configure(remote=url_of(servers[0]), signing_key="correct horse battery staple")
+        with fresh_cache():
+            open_cache(settings.current()).get(key_of("x"))
+        assert not servers[0].commands
+    finally:
+        settings.restore(before)

@@ -99,18 +99,12 @@ class _Raw(io.RawIOBase):
 def connect(address: Address, *, tls: bool = False) -> Wire:
     """A connection to where an address says, within its time for connections."""
     until = time.monotonic() + address.connect_timeout
-    if address.scheme == "unix":
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        target: Any = address.path
-    else:
-        family, target = _resolve(address.host, address.port, address.connect_timeout)
-        connection = socket.socket(family, socket.SOCK_STREAM)
+    connection = _connected(address, until)
     try:
-        connection.settimeout(max(until - time.monotonic(), 0.001))
-        connection.connect(target)
         if address.scheme != "unix":
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls:
+            connection.settimeout(max(until - time.monotonic(), 0.001))
             context = load("ssl").create_default_context()
             connection = context.wrap_socket(connection, server_hostname=address.host)
     except BaseException:
@@ -119,15 +113,36 @@ def connect(address: Address, *, tls: bool = False) -> Wire:
     return Wire(connection)
 
 
-def _resolve(host: str, port: int, timeout: float) -> tuple[int, Any]:
-    """The first address of a host. The system's own resolver knows no timeout: a thread waits."""
-    answers: list[Any] = []
+def _connected(address: Address, until: float) -> socket.socket:
+    """A socket that is connected with the first place of a host that answers in time."""
+    if address.scheme == "unix":
+        places: list[tuple[int, Any]] = [(socket.AF_UNIX, address.path)]
+    else:
+        places = _resolve(address.host, address.port, address.connect_timeout)
+    for number, (family, target) in enumerate(places, 1):
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            left = (until - time.monotonic()) / (len(places) - number + 1)
+            connection.settimeout(max(left, 0.001))
+            connection.connect(target)
+        except BaseException as error:
+            connection.close()
+            if number == len(places) or not isinstance(error, OSError):
+                raise
+        else:
+            return connection
+    raise EngineTrouble(Reason.UNKNOWN_HOST, address.host)
+
+
+def _resolve(host: str, port: int, timeout: float) -> list[tuple[int, Any]]:
+    """The places of a host. The system's own resolver knows no timeout: a thread waits for it."""
+    answers: list[list[Any] | None] = []
 
     def resolve() -> None:
         try:
-            answers.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0])
-        except (OSError, UnicodeError) as error:
-            answers.append(error)
+            answers.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError):
+            answers.append(None)
 
     if host.replace(".", "").isdigit() or ":" in host or host == "localhost":
         resolve()
@@ -137,10 +152,10 @@ def _resolve(host: str, port: int, timeout: float) -> tuple[int, Any]:
         thread.join(timeout)
     if not answers:
         raise EngineTrouble(Reason.TIMEOUT, "the name of the host is not resolved")
-    if isinstance(answers[0], BaseException):
+    rows = answers[0]
+    if not rows:
         raise EngineTrouble(Reason.UNKNOWN_HOST, host)
-    family, _, _, _, target = answers[0]
-    return family, target
+    return [(family, target) for family, _, _, _, target in rows]
 
 
 @contextlib.contextmanager
