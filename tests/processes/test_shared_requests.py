@@ -191,3 +191,22 @@ def test_a_forged_entry_on_the_server_is_compiled_again(tmp_path: Path, redis: F
     assert found["total"][0] == 12.0
     assert found["total"][1]["compiled"] == 1
     assert "signed by an unknown key" in found["stderr"]
+
+
+def test_a_process_that_finds_everything_here_imports_nothing_of_shared_caches(
+    tmp_path: Path, redis: FakeRedis
+) -> None:
+    run(tmp_path / "one", redis, "total")
+    text = "import sys, kernels, numpy; kernels.total(numpy.arange(4.0));"
+    text += "print([m for m in sys.modules if m.startswith('whorl.remote')])"
+    env = {
+        **os.environ,
+        "WHORL_CACHE_DIR": str(tmp_path / "one" / "cache"),
+        "WHORL_REMOTE": f"redis://127.0.0.1:{redis.port}/0",
+        "WHORL_SIGNING_KEY": SECRET,
+    }
+    command = [sys.executable, "-c", text]
+    done = subprocess.run(
+        command, cwd=tmp_path / "one", env=env, capture_output=True, text=True, check=True
+    )
+    assert "whorl.remote" not in done.stdout

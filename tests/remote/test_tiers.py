@@ -35,6 +35,7 @@ from whorl.store import (
     Tiered,
     open_cache,
 )
+from whorl.store.late_tiers import LateTiers
 from whorl.testing import fresh_cache
 
 GROUP = key_of("group")
@@ -294,7 +295,11 @@ def test_the_settings_name_the_chain(tmp_path: Path, servers: list[FakeRedis]) -
         )
         store = open_cache(now).store
         assert isinstance(store, Tiered)
-        assert [type(tier) for tier in store.tiers] == [DirectoryStore, FarStore, FarStore]
+        near, late = store.tiers
+        assert isinstance(near, DirectoryStore)
+        assert isinstance(late, LateTiers)
+        assert isinstance(late.tiers, Tiered)
+        assert [type(tier) for tier in late.tiers.tiers] == [FarStore, FarStore]
         assert open_cache(now._replace(remote=settings.Setting((), "x"))).store.is_far is False
     finally:
         settings.restore(before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from whorl import settings as _settings
 from whorl.errors import UnsafeDirectory
 from whorl.lazy import importing, load, logger
@@ -43,17 +45,26 @@ def open_cache(settings: Settings) -> Cache:
     store: BaseStore = directory
     if settings.remote.value:
         with importing:
+            from .late_tiers import LateTiers
             from .wrappers import Tiered
 
-        # The layer above this one: without a URL nothing of it is imported.
-        tiers = load("whorl.remote.tiers").open_tiers(settings)
-        store = Tiered(directory, *tiers) if tiers else directory
+        reshare = any("reshare" in url.reveal() for url in settings.remote.value)
+        store = Tiered(directory, LateTiers(partial(_open_tiers, settings), reshare=reshare))
     if mode == "readonly":
         with importing:
             from .wrappers import ReadOnly
 
         store = ReadOnly(store)
     return Cache(store)
+
+
+def _open_tiers(settings: Settings) -> BaseStore:
+    """The shared caches that settings name. They are a layer above this one: see `LateTiers`."""
+    with importing:
+        from .wrappers import Tiered
+
+    tiers: list[BaseStore] = load("whorl.remote.tiers").open_tiers(settings)
+    return Tiered(*tiers) if tiers else NullStore()
 
 
 def open_url(url: str) -> BaseStore:
