@@ -14,6 +14,7 @@ GUIDES = (
     "compiler",
     "prebuilt",
     "clusters",
+    "sharing",
     "recompiled",
     "command_line",
 )

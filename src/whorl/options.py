@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from whorl.errors import BadSetting
 from whorl.lazy import importing
 
-__all__ = ["Secret", "parsed", "size_of"]
+__all__ = ["Secret", "Url", "parsed", "size_of"]
 
 MOST_THREADS: Final = 4096
 SHORTEST_SECRET: Final = 16
@@ -39,6 +39,63 @@ class Secret:
 
     def __repr__(self) -> str:
         return "<secret>"
+
+
+class Url:
+    """A URL that is shown without the secrets in it: user, password and unknown options.
+
+    >>> Url("redis://user:password@host/0?timeout=2&token=x")
+    redis://***@host/0?timeout=2&token=***
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The URL itself."""
+        return self._text
+
+    def __repr__(self) -> str:
+        url, mark, query = self._text.partition("?")
+        shown = [_shown_option(each) for each in query.split("&")] if mark else []
+        return _USER.sub(r"\1***@", url) + mark + "&".join(shown)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Url) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+_USER: Final = re.compile(r"(://|%3A%2F%2F)[^/]*(@|%40)", re.IGNORECASE)
+SHOWN_OPTIONS: Final = frozenset(
+    [
+        "compression",
+        "connect_timeout",
+        "endpoint",
+        "key",
+        "layout",
+        "lease",
+        "max_size",
+        "namespace",
+        "readonly",
+        "region",
+        "reshare",
+        "timeout",
+        "trust",
+        "ttl",
+    ]
+)
+"""Options of the URL of a shared cache whose values are no secrets."""
+
+
+def _shown_option(option: str) -> str:
+    name, equals, value = option.partition("=")
+    if name not in SHOWN_OPTIONS and equals:
+        value = "***"
+    return name + equals + _USER.sub(r"\1***@", value)
 
 
 def parsed(option: str, name: str, value: object) -> object:
@@ -139,6 +196,24 @@ def _file(name: str, value: object) -> str:
         raise BadSetting(name, value, f"an absolute path: {error.strerror}") from error
 
 
+def _urls(name: str, value: object) -> tuple[Url, ...]:
+    wanted = "URLs such as redis://host:6379/0, separated by spaces"
+    if isinstance(value, str):
+        texts: list[object] = [*value.split()]
+    elif isinstance(value, Iterable):
+        texts = [each.reveal() if isinstance(each, Url) else each for each in value]
+    else:
+        raise BadSetting(name, value, wanted)
+    urls = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise BadSetting(name, text, wanted)
+        urls.append(Url(text))
+        if not re.match(r"[a-z][a-z0-9+.-]*://", text):
+            raise BadSetting(name, urls[-1], wanted)
+    return tuple(urls)
+
+
 _PARSERS: Final[dict[str, Callable[[str, object], object]]] = {
     "cache": _one_of(_MODES),
     "cache_max_size": size_of,
@@ -153,4 +228,5 @@ _PARSERS: Final[dict[str, Callable[[str, object], object]]] = {
     "progress": _progress,
     "require_hit": _switch,
     "summary": _file,
+    "remote": _urls,
 }

@@ -14,6 +14,8 @@
     WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
     WHORL_REQUIRE_HIT      1: nothing is compiled; a miss is an error
     WHORL_SUMMARY          a file to which processes append their statistics
+    WHORL_REMOTE           URLs of shared caches, separated by spaces, nearest first
+    WHORL_KEYS_DIR         the directory of the keys that seal entries of shared caches
 
 `whorl.configure` overrides the environment, which overrides the defaults. An empty variable counts
 as not set. No other module reads whorl's own options from `os.environ`.
@@ -25,7 +27,7 @@ import functools
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from whorl.fast_dataclasses import NamedTuple, make
@@ -71,9 +73,11 @@ OPTIONS: Final[dict[str, tuple[str, object]]] = {
     "progress": ("WHORL_PROGRESS", "auto"),
     "require_hit": ("WHORL_REQUIRE_HIT", False),
     "summary": ("WHORL_SUMMARY", ""),
+    "remote": ("WHORL_REMOTE", ()),
+    "keys_dir": ("WHORL_KEYS_DIR", None),
 }
 """The variable and the default of each option, in the order of the fields of `Settings`; the
-defaults of `cache_dir` and `threads` are found out when they are needed."""
+defaults of `cache_dir`, `threads` and `keys_dir` are found out when they are needed."""
 
 T = TypeVar("T")
 
@@ -113,6 +117,8 @@ class Settings(NamedTuple):
     progress: Setting[Literal["on", "off", "auto"]]
     require_hit: Setting[bool]
     summary: Setting[str]
+    remote: Setting[tuple[values.Url, ...]]
+    keys_place: Setting[str | None]
 
     @property
     def cache_dir(self) -> Setting[Path]:
@@ -124,6 +130,12 @@ class Settings(NamedTuple):
         """How many threads a parallel loop may use: by default as many as can run at once."""
         limit, origin = self.thread_limit
         return Setting(_processors() if limit is None else limit, origin)
+
+    @property
+    def keys_dir(self) -> Setting[Path]:
+        """The directory with the keys of shared caches."""
+        place, origin = self.keys_place
+        return Setting(_path(_config_home() if place is None else place), origin)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -159,7 +171,9 @@ class Settings(NamedTuple):
         return self._replace(**cast("dict[str, Any]", given))
 
 
-_FIELDS: Final = {"cache_dir": "cache_place", "threads": "thread_limit"}
+_FIELDS: Final = {
+    "cache_dir": "cache_place", "threads": "thread_limit", "keys_dir": "keys_place",
+}  # fmt: skip
 """Options whose fields have other names: what is asked for under theirs is found out."""
 _VARIABLES: Final = {
     variable.encode("ascii"): (place, option, variable)
@@ -211,7 +225,9 @@ def _bad(name: str, value: object, wanted: str) -> BadSetting:
 
 
 def _parsed(option: str, name: str, value: object) -> object:
-    return _directory(name, value) if option == "cache_dir" else values.parsed(option, name, value)
+    if option in ("cache_dir", "keys_dir"):
+        return _directory(name, value)
+    return values.parsed(option, name, value)
 
 
 @functools.cache
@@ -303,6 +319,14 @@ def _cache_home() -> str:
         return ""
 
 
+def _config_home() -> str:
+    """Where the system wants the configuration of a user, for keys."""
+    with importing:
+        from platformdirs import user_config_dir
+
+    return os.path.join(user_config_dir("whorl", appauthor=False), "keys")  # noqa: PTH118  # a text
+
+
 def _path(text: str) -> Path:
     with importing:
         from pathlib import Path  # 3 ms that most processes can do without
@@ -370,7 +394,7 @@ def prepared() -> Settings | None:
 def _are_from_the_root(asked: list[bytes | None]) -> bool:
     """Whether no directory or file of the settings depends on the working directory."""
     said = dict(zip(_ASKED, asked, strict=True))
-    if said[b"WHORL_SUMMARY"]:
+    if said[b"WHORL_SUMMARY"] or said[b"WHORL_KEYS_DIR"]:
         return False
     place = said[b"WHORL_CACHE_DIR"] or said[b"XDG_CACHE_HOME"] or said[b"HOME"] or b""
     return place[:1] == b"/"
@@ -401,6 +425,8 @@ def configure(
     progress: bool | Literal["auto"] | None = None,
     require_hit: bool | None = None,
     summary: str | os.PathLike[str] | None = None,
+    remote: str | Iterable[str] | None = None,
+    keys_dir: str | os.PathLike[str] | None = None,
 ) -> Settings:
     """Set options of this process; the others stay as they are. Returns them all.
 
@@ -413,7 +439,7 @@ def configure(
         cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log,
         threads=threads, target=target, debug=debug, interpret=interpret, dump=dump,
         cache_salt=cache_salt, signing_key=signing_key, progress=progress,
-        require_hit=require_hit, summary=summary,
+        require_hit=require_hit, summary=summary, remote=remote, keys_dir=keys_dir,
     )  # fmt: skip
     _apply(_current)
     return _current

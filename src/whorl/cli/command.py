@@ -39,6 +39,8 @@ COMMANDS: Final = {
     "export": ("export", "copy entries into one portable file"),
     "import": ("import_", "check such a file and store its entries"),
     "warm": ("warm", "run scripts once, to fill the cache"),
+    "remote": ("shared", "check, fill, read and list shared caches"),
+    "keys": ("sealing_keys", "manage the keys that seal shared entries"),
     "doctor": ("doctor", "check settings, directory, toolchain and launch"),
     "demo": ("demo", "compile a kernel, reuse it, edit it, explain it"),
     "report": ("report", "write statistics, misses and entries as one HTML page"),

@@ -125,7 +125,10 @@ def _scene(folder: Path, title: str, edit: tuple[str, str] | None) -> Scene:
         program.write_text(text.replace(*edit), encoding="utf-8")
     summary = folder / f"summary-{time.time_ns()}.jsonl"
     before = len(Journal(cache).misses())
-    names = ("WHORL_INTERPRET", "WHORL_REQUIRE_HIT", "WHORL_DUMP", "WHORL_LOG", "WHORL_DEBUG")
+    names = (
+        "WHORL_INTERPRET", "WHORL_REQUIRE_HIT", "WHORL_DUMP", "WHORL_LOG", "WHORL_DEBUG",
+        "WHORL_REMOTE",
+    )  # fmt: skip
     environment = {name: text for name, text in os.environ.items() if name not in names}
     environment |= {
         "WHORL_CACHE": "on", "WHORL_CACHE_DIR": str(cache), "WHORL_SUMMARY": str(summary),

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from whorl import settings
 from whorl.errors import BadSetting
+from whorl.fingerprint.digest import StableDigest
 from whorl.store import DirectoryLeases, NoLease
 from whorl.store.safety import danger
 
@@ -45,7 +46,7 @@ def run_checks(cache_dir: settings.Setting[Path]) -> Iterator[Check]:
     for area, check in (
         ("settings", lambda: _settings(cache_dir)),
         ("directory", lambda: _directory(cache_dir.value)),
-        ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
+        ("remote", _remote), ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
     ):  # fmt: skip
         yield from _guarded(area, check)
 
@@ -116,6 +117,41 @@ def _directory(root: Path) -> Iterator[Check]:
     damaged = len(list(aside.iterdir())) if aside.is_dir() else 0
     if damaged:
         yield Check("directory", "quarantine", "note", f"{damaged} damaged files were moved here")
+
+
+def _remote() -> Iterator[Check]:
+    """The shared caches in their order: where each was named, and whether it answers."""
+    remote, origin = settings.current().remote
+    if not remote:
+        return
+    from whorl.remote.address import Address
+    from whorl.remote.keyring import BadKey, Keyring
+    from whorl.remote.tiers import store_of
+    from whorl.store import Failed
+
+    keys = Keyring.from_settings(settings.current())
+    for problem in keys.problems:
+        yield Check("remote", "keys", "note", problem)
+    for number, url in enumerate(remote, 1):
+        name = f"tier {number}"
+        try:
+            with silence_logger("whorl.remote"):
+                store = store_of(Address.parse(url, origin), keys)
+                start = time.perf_counter()
+                got = store.get(StableDigest(os.urandom(16).hex()))
+        except (BadKey, BadSetting) as error:
+            yield Check("remote", name, "broken", str(error))
+            continue
+        milliseconds = (time.perf_counter() - start) * 1000
+        if isinstance(got, Failed):
+            yield Check("remote", name, "broken", f"{url} (from {origin}): {got.reason}")
+            continue
+        reason = store.why_not_written
+        use = "read and written" if reason is None else f"read only: {reason}"
+        trust = "; entries are not checked: trust=all" if store.sealer.trust_all else ""
+        state = "note" if trust else "ok"
+        text = f"{url} (from {origin}): {use}, {milliseconds:.1f} ms{trust}"
+        yield Check("remote", name, state, text)
 
 
 def _missing(root: Path) -> Check:

@@ -43,7 +43,12 @@ def rehearse() -> str:
     with tempfile.TemporaryDirectory(prefix="whorl-doctor-") as folder:
         try:
             settings.configure(
-                cache_dir=folder, cache="on", require_hit=False, interpret=False, log="off"
+                cache_dir=folder,
+                cache="on",
+                remote=(),
+                require_hit=False,
+                interpret=False,
+                log="off",
             )
             rehearsed: Any = kernel(_scaled)
             sample = _Sample()

@@ -112,6 +112,7 @@ def command(program: str | None, limit: int | None, as_json: bool, cache_dir: st
     if report_missing_cache(store):
         return
     _print_totals(store, summary)
+    _print_tiers(summary.totals)
     if program is not None and not rows:
         click.echo(f"whorl: no program is called {units.printable(program)}.", err=True)
     _print_programs(shown)
@@ -137,6 +138,7 @@ def _plain(store: DirectoryStore, summary: Summary, rows: list[Any]) -> dict[str
         "seconds_spent": totals.seconds_spent,
         "bytes_read": totals.bytes_read,
         "bytes_written": totals.bytes_written,
+        "tiers": {name: dict(row) for name, row in sorted(totals.tiers.items())},
         "programs": [
             {
                 "program": name, "entries": footprint.entries, "size": footprint.size,
@@ -179,6 +181,29 @@ def _print_totals(store: DirectoryStore, summary: Summary) -> None:
         ],
         "  ",
     )
+
+
+def _print_tiers(totals: Totals) -> None:
+    """What each shared cache has done for the processes of this machine."""
+    for name, row in sorted(totals.tiers.items()):
+        print_line()
+        print_heading(name)
+        requests = row.get("requests", 0)
+        each = f", {row.get('seconds', 0.0) / requests * 1000:.1f} ms each" if requests else ""
+        print_facts(
+            [
+                ("hits", f"{row.get('hits', 0):.0f}"),
+                ("misses", f"{row.get('misses', 0):.0f}"),
+                *((what, f"{row[what]:.0f}") for what in sorted(row) if ": " in what),
+                *((what, f"{row[what]:.0f}") for what in ("dropped", "rests") if row.get(what)),
+                ("stored", f"{row.get('stored', 0):.0f}"),
+                ("requests", f"{requests:.0f}{each}"),
+                ("received", units.size(row.get("bytes_in", 0))),
+                ("sent", units.size(row.get("bytes_out", 0))),
+                ("time saved", units.duration(row.get("seconds_saved", 0.0))),
+            ],
+            "  ",
+        )
 
 
 def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -62,7 +62,7 @@ def _in_one_flight(
         return _compile(lookup, request), None
 
     def find(theirs: Specialization | None) -> Specialization | None:
-        return lookup.find(request, count=False)
+        return lookup.find(_hinted_again(request), count=False)
 
     def produce() -> Specialization:
         return _compile(lookup, request)
@@ -71,6 +71,17 @@ def _in_one_flight(
     specialization, how = request.cache.once(name, find, produce, what=lookup.name)
     lookup.counts[how.value] += 1
     return specialization, how
+
+
+def _hinted_again(request: LookupRequest) -> LookupRequest:
+    """The same request with the shapes that others have found meanwhile, on any machine."""
+    start = request.start
+    if start.lead is None or start.hint is None:
+        return request
+    shapes = start.hint.read_again(start.lead).shapes(start.lead)
+    if shapes.keys() <= start.shapes.keys():
+        return request
+    return request._replace(start=start._replace(shapes={**shapes, **start.shapes}))
 
 
 def _coarse(world: World) -> list[Plain]:

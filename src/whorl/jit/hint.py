@@ -58,13 +58,15 @@ class Hint(NamedTuple):
     leads: Mapping[str, list[Rows]]
 
     @classmethod
-    def of(cls, store: BaseStore, key: StableDigest, lead: str | None = None) -> Hint:
+    def of(
+        cls, store: BaseStore, key: StableDigest, lead: str | None = None, *, far: bool = True
+    ) -> Hint:
         """The hints under a key in all tiers of a store, merged up to the first that has a lead.
 
         Whatever came from a farther tier is kept in the nearest, so that it is found there next.
         """
         hint = nearest = None
-        for entry in store.versions(key):
+        for entry in store.versions(key, far=far):
             hint = cls.of_entry(entry) if hint is None else hint.merged(cls.of_entry(entry))
             nearest = nearest or hint
             if lead in hint.leads:
@@ -183,9 +185,15 @@ class FileHint:
             self._single[lead] = Hint.of(self.store, lead, lead)
         return self._single[lead]
 
+    def read_again(self, lead: StableDigest) -> Hint:
+        """What tells of a lead by now, in the nearest tier that does."""
+        hint = Hint.of(self.store, self.key, lead)
+        return Hint.of(self.store, lead, lead) if lead in self._single else hint
+
     def add(self, rows: Mapping[str, object], lead: StableDigest, shape: Rows) -> None:
         """Let other processes come here sooner."""
-        whole = Hint.of(self.store, self.key).merged(self.hint)
+        # A store on another machine merges what it is given with what others have put there.
+        whole = Hint.of(self.store, self.key, far=False).merged(self.hint)
         if lead in whole.leads or not whole.is_full:
             self.hint = whole = whole.joined(rows, lead, shape)
             self.store.put(whole.entry(self.key))

@@ -12,7 +12,7 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from .cache import Cache, Obtained
-    from .default import default_cache, open_cache
+    from .default import default_cache, open_cache, open_url
     from .directory import DirectoryStore
     from .eviction import Collected
     from .lease import DirectoryLeases, Lease, Leases, NoLease
@@ -27,7 +27,7 @@ else:
         __name__,
         {
             "cache": "Cache Obtained",
-            "default": "default_cache open_cache",
+            "default": "default_cache open_cache open_url",
             "directory": "DirectoryStore",
             "eviction": "Collected",
             "lease": "DirectoryLeases Lease Leases NoLease",
@@ -70,4 +70,5 @@ __all__ = [
     "Verifying",
     "default_cache",
     "open_cache",
+    "open_url",
 ]

@@ -72,6 +72,7 @@ class Cache:
     ) -> None:
         self.store = complete(store)
         self.statistics = statistics or self.store.statistics or Statistics()
+        self.store.report_to(self.statistics)
         self._leases = leases
         self._lease = lease
         self._flights: dict[str, Flights] = {}  # one, when something is first produced

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from whorl import settings as _settings
 from whorl.errors import UnsafeDirectory
-from whorl.lazy import importing, logger
+from whorl.lazy import importing, load, logger
 from whorl.locks import ForkSafeLock
 from whorl.settings import Settings
 
@@ -13,7 +15,7 @@ from .directory import DirectoryStore
 from .memory import NullStore
 from .protocol import BaseStore
 
-__all__ = ["default_cache", "open_cache", "prepare", "prepared"]
+__all__ = ["default_cache", "open_cache", "open_url", "prepare", "prepared"]
 
 log = logger("whorl.store")
 
@@ -40,12 +42,39 @@ def open_cache(settings: Settings) -> Cache:
     except UnsafeDirectory as error:
         log.warning("%s", error)
         return Cache(NullStore())
+    store: BaseStore = directory
+    if settings.remote.value:
+        with importing:
+            from .late_tiers import LateTiers
+            from .wrappers import Tiered
+
+        reshare = any("reshare" in url.reveal() for url in settings.remote.value)
+        store = Tiered(directory, LateTiers(partial(_open_tiers, settings), reshare=reshare))
     if mode == "readonly":
         with importing:
             from .wrappers import ReadOnly
 
-        return Cache(ReadOnly(directory))
-    return Cache(directory)
+        store = ReadOnly(store)
+    return Cache(store)
+
+
+def _open_tiers(settings: Settings) -> BaseStore:
+    """The shared caches that settings name. They are a layer above this one: see `LateTiers`."""
+    with importing:
+        from .wrappers import Tiered
+
+    tiers: list[BaseStore] = load("whorl.remote.tiers").open_tiers(settings)
+    return Tiered(*tiers) if tiers else NullStore()
+
+
+def open_url(url: str) -> BaseStore:
+    """The shared cache at a URL, to be put behind a directory: `Cache(Tiered(directory, far))`.
+
+    `BadSetting` for a URL that makes no sense. A server that does not answer is no error: its
+    entries are absent.
+    """
+    far: BaseStore = load("whorl.remote.tiers").open_url(url)
+    return far
 
 
 def default_cache() -> Cache:
@@ -79,7 +108,7 @@ def prepare() -> None:
         return
     _prepared.append(True)
     settings = _settings.prepared()
-    if settings is None or settings.cache.value != "on":
+    if settings is None or settings.cache.value != "on" or settings.remote.value:
         return
     try:
         directory = DirectoryStore(

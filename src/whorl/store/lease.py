@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -19,8 +20,9 @@ from .file_lock import lock_file
 if TYPE_CHECKING:
     from .file_lock import Lock
 
-__all__ = ["DirectoryLeases", "Lease", "Leases", "NoLease"]
+__all__ = ["DirectoryLeases", "Lease", "Leases", "LeasesOfTwo", "NoLease"]
 
+ASK_FAR_EVERY: Final = 0.2  # seconds between two questions for a lease that another machine holds
 _LONGEST_NUMBER: Final = 20  # digits of a process number, and some
 
 
@@ -118,3 +120,63 @@ class DirectoryLeases:
             return f"process {int(holder)}"
         except (OSError, MemoryError, ValueError):
             return "another process"
+
+
+class _LeaseOfTwo:
+    """The right to produce one entry on this machine, and among machines."""
+
+    def __init__(self, near: Lease | None, far: Lease | None) -> None:
+        self._near = near
+        self._far = far
+
+    def release(self, *, done: bool) -> None:
+        """Let others have it: other machines when they can find the entry, ours at once."""
+        if self._far is not None:
+            self._far.release(done=done)
+        if self._near is not None:
+            self._near.release(done=done)
+
+
+class LeasesOfTwo:
+    """Leases of this machine and of several, taken in this order: one process of a machine asks.
+
+    What cannot be had on one side is done without: if other machines do not answer, the lease of
+    this one is enough.
+    """
+
+    def __init__(self, near: Leases, far: Leases) -> None:
+        self._near = near
+        self._far = far
+        self._asked: dict[str, float] = {}  # when a lease was last held by another machine
+
+    @property
+    def place(self) -> str:
+        """Where those of this machine are."""
+        return self._near.place
+
+    def take(self, name: str) -> Lease | NoLease:
+        """The lease, if nobody has it, here or elsewhere."""
+        near = self._near.take(name)
+        if near is NoLease.HELD:
+            return near
+        mine = None if isinstance(near, NoLease) else near
+        now = time.monotonic()
+        if now - self._asked.get(name, -ASK_FAR_EVERY) < ASK_FAR_EVERY:
+            far: Lease | NoLease = NoLease.HELD
+        else:
+            far = self._far.take(name)
+            if far is NoLease.HELD:
+                self._asked[name] = now
+        if far is NoLease.HELD:
+            if mine is not None:
+                mine.release(done=False)
+            return far
+        self._asked.pop(name, None)
+        theirs = None if isinstance(far, NoLease) else far
+        if mine is None and theirs is None:
+            return NoLease.UNAVAILABLE
+        return _LeaseOfTwo(mine, theirs)
+
+    def holder(self, name: str) -> str:
+        """Who has the lease, as far as that is known."""
+        return self._far.holder(name) if name in self._asked else self._near.holder(name)

@@ -12,6 +12,9 @@ are made of, so nobody has to know how a store is put together:
     peek            an entry that is quick to read, before anybody needs it
     versions        every entry of a key, where several tiers have one of their own
     put_near        keep an entry where it is looked for first
+    is_far          every request is a round trip: what can be worked out here is not asked for
+    offer           keep an entry that was found in a nearer tier, if that is wanted
+    report_to       count there what this store does
     for_reading     the same store, never changed
     is_off          there is nothing to find, and nothing is kept
 """
@@ -73,6 +76,11 @@ class BaseStore(Store):
         return False
 
     @property
+    def is_far(self) -> bool:
+        """Whether a request goes to another machine."""
+        return False
+
+    @property
     def leases(self) -> Leases | None:
         """What lets one process produce while others wait; None if processes do not know."""
         return None
@@ -105,8 +113,15 @@ class BaseStore(Store):
         """
         return None
 
-    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
-        """Every entry that tiers of this store have for a key, the nearest first."""
+    def versions(
+        self, key: StableDigest, under: StableDigest | None = None, *, far: bool = True
+    ) -> Iterator[Entry]:
+        """Every entry that tiers of this store have for a key, the nearest first.
+
+        Without `far`, no other machine is asked.
+        """
+        if self.is_far and not far:
+            return
         got = self.get(key, under)
         if isinstance(got, Found):
             yield got.entry
@@ -114,6 +129,12 @@ class BaseStore(Store):
     def put_near(self, entry: Entry) -> Put:
         """Keep an entry where it is looked for first, and nowhere else."""
         return self.put(entry)
+
+    def offer(self, entry: Entry) -> None:
+        """An entry was found in a nearer tier: keep it too, if this store wants that."""
+
+    def report_to(self, statistics: Statistics) -> None:
+        """Count in these statistics what this store does, if it counts anything of its own."""
 
     def for_reading(self) -> BaseStore:
         """The same store, changed in no way by reading it: not even tidied up."""

@@ -7,7 +7,8 @@ lock. `totals` adds them up.
 
     line    = {ending or sum: number..., "day": days since 1970,
                "programs": {name: [found, made, seconds saved, seconds spent]},
-               "causes": {why something was made: number}}
+               "causes": {why something was made: number},
+               "tiers": {shared cache: {what it did or was asked for: number}}}
 
 Where WHORL_SUMMARY names a file, the same lines are appended to it.
 """
@@ -36,7 +37,7 @@ from .atomic_file import append_small, close_quietly, make_directory
 from .outcome import Ending
 from .totals import Totals, compact
 
-__all__ = ["Counts", "Statistics"]
+__all__ = ["Counts", "Statistics", "at_end"]
 
 FLUSH_EVERY: Final = 5.0  # seconds
 _HITS_KEPT: Final = 1000  # before they are added up
@@ -53,6 +54,7 @@ class Counts(NamedTuple):
     numbers: defaultdict[str, int | float]
     programs: dict[str, list[float]]  # [found, made, seconds saved, seconds spent]
     causes: dict[str, int]
+    tiers: dict[str, dict[str, float]]
 
     def row(self, program: str) -> list[float]:
         """The sums of a program."""
@@ -61,7 +63,8 @@ class Counts(NamedTuple):
     def copied(self) -> Counts:
         """The same as it is now."""
         programs = {name: [*row] for name, row in self.programs.items()}
-        return Counts(self.numbers.copy(), programs, self.causes.copy())
+        tiers = {name: {**row} for name, row in self.tiers.items()}
+        return Counts(self.numbers.copy(), programs, self.causes.copy(), tiers)
 
 
 class Statistics:
@@ -99,8 +102,9 @@ class Statistics:
     def totals(self) -> Totals:
         """What this process has counted so far."""
         with self._lock:
-            numbers, programs, causes = self._gathered()
-            return Totals.of_line({**numbers, "programs": programs, "causes": causes})
+            numbers, programs, causes, tiers = self._gathered()
+            row = {"programs": programs, "causes": causes, "tiers": tiers}
+            return Totals.of_line({**numbers, **row})
 
     def count(
         self,
@@ -157,11 +161,20 @@ class Statistics:
             if cause:
                 counts.causes[cause] = counts.causes.get(cause, 0) + 1
 
+    def tier(self, name: str, **numbers: float) -> None:
+        """Add to what a shared cache has done."""
+        with self._lock:
+            row = self._gathered().tiers.setdefault(name, {})
+            for what, number in numbers.items():
+                row[what] = row.get(what, 0) + number
+        if time.monotonic() >= self._next_flush:
+            self.flush()
+
     def _gathered(self) -> Counts:
         """All that was counted, the hits too. With the lock held."""
         counts = self._counts
         if counts is None:
-            counts = self._counts = Counts(defaultdict(int), {}, {})
+            counts = self._counts = Counts(defaultdict(int), {}, {}, {})
         number = len(self._hits)
         if number:
             hits, self._hits[:number] = self._hits[:number], ()  # others may come meanwhile
@@ -186,7 +199,7 @@ class Statistics:
             do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
-            before = self._flushed or Counts(defaultdict(int), {}, {})
+            before = self._flushed or Counts(defaultdict(int), {}, {}, {})
             self._flushed = _append_new(self._gathered(), before, self._directory)
 
 
@@ -236,6 +249,14 @@ def _new(counts: Counts, before: Counts) -> dict[str, Any]:
         new["programs"] = programs
     if new_causes:
         new["causes"] = new_causes
+    tiers = {}
+    for name, row in counts.tiers.items():
+        earlier_row = before.tiers.get(name, {})
+        more_row = {what: more for what, n in row.items() if (more := n - earlier_row.get(what, 0))}
+        if more_row:
+            tiers[name[:_NAME]] = more_row
+    if tiers:
+        new["tiers"] = tiers
     return new
 
 
@@ -300,7 +321,17 @@ def _all() -> Iterator[Statistics]:
             yield statistics
 
 
+def at_end(do: Callable[[], None]) -> None:
+    """Have something done when the process ends, before the last statistics are written.
+
+    Unlike `atexit`, this holds for the processes of `multiprocessing` too.
+    """
+    _before_end.append(do)
+
+
 def _flush_all() -> None:
+    for do in _before_end:
+        do()
     for statistics in _all():
         statistics.flush()
 
@@ -323,6 +354,7 @@ def _join_as_worker() -> None:
         util.Finalize(None, _flush_all, exitpriority=0)
 
 
+_before_end: Final[list[Callable[[], None]]] = []
 _joined: Final[list[bool]] = []
 atexit.register(_flush_all)
 _join_as_worker()

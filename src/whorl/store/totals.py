@@ -61,6 +61,7 @@ class Totals:
     seconds_spent: float = 0.0
     programs: Mapping[str, ProgramTotals] = field(default_factory=dict)
     causes: Mapping[str, int] = field(default_factory=dict)
+    tiers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def hits(self) -> int:
@@ -108,10 +109,12 @@ class Totals:
         sums: Counter[str] = Counter()
         programs: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0, 0.0])
         causes: Counter[str] = Counter()
+        tiers: defaultdict[str, Counter[str]] = defaultdict(Counter)
         names = {ending.value: ending for ending in Ending}
         for line in lines:
             _add_programs(programs, line.get("programs"))
             _add_causes(causes, line.get("causes"))
+            _add_tiers(tiers, line.get("tiers"))
             for name, number in line.items():
                 if not _is_number(number):
                     continue
@@ -130,6 +133,7 @@ class Totals:
                 for name, (found, made, saved, spent) in programs.items()
             },
             dict(causes),
+            {name: dict(row) for name, row in tiers.items()},
         )
 
     def as_line(self) -> dict[str, Any]:
@@ -144,6 +148,8 @@ class Totals:
             }
         if self.causes:
             line["causes"] = dict(self.causes)
+        if self.tiers:
+            line["tiers"] = {name: dict(row) for name, row in self.tiers.items()}
         return line
 
 
@@ -164,6 +170,15 @@ def _add_programs(programs: defaultdict[str, list[float]], rows: object) -> None
 def _add_causes(causes: Counter[str], rows: object) -> None:
     if type(rows) is dict:
         causes.update({name: n for name, n in rows.items() if type(n) is int and _is_number(n)})
+
+
+def _add_tiers(tiers: defaultdict[str, Counter[str]], rows: object) -> None:
+    if type(rows) is not dict:
+        return
+    for name, row in rows.items():
+        if type(row) is dict:
+            numbers = {what: number for what, number in row.items() if _is_number(number)}
+            tiers[name].update(numbers)
 
 
 def _by_day(lines: Iterable[Mapping[str, Any]]) -> dict[int, Totals]:
@@ -237,9 +252,12 @@ def _summed(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     late = {day: sums for day, sums in days.items() if day >= first}
     early = Totals._sum(sums.as_line() for day, sums in days.items() if day < first)
     for day, sums in ((0, early), *late.items()):
-        line = replace(sums, programs={}, causes={}).as_line()
+        line = replace(sums, programs={}, causes={}, tiers={}).as_line()
         if line:
             yield {**line, "day": day} if day else line
     everything = Totals._sum(lines)
-    if everything.programs or everything.causes:
-        yield Totals(programs=everything.programs, causes=everything.causes).as_line()
+    rest = Totals(
+        programs=everything.programs, causes=everything.causes, tiers=everything.tiers
+    ).as_line()
+    if rest:
+        yield rest

@@ -77,9 +77,24 @@ class _Wrapper(BaseStore):
         """The entry of a key if it is quick to read."""
         return self.inner.peek(key)
 
-    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
+    def versions(
+        self, key: StableDigest, under: StableDigest | None = None, *, far: bool = True
+    ) -> Iterator[Entry]:
         """Every entry of a key that the other one has."""
-        return self.inner.versions(key, under)
+        return self.inner.versions(key, under, far=far)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the other one is."""
+        return self.inner.is_far
+
+    def offer(self, entry: Entry) -> None:
+        """Offer it to the other one."""
+        self.inner.offer(entry)
+
+    def report_to(self, statistics: Statistics) -> None:
+        """Have the other one count there."""
+        self.inner.report_to(statistics)
 
 
 class ReadOnly(_Wrapper):
@@ -108,11 +123,15 @@ class ReadOnly(_Wrapper):
     def uses(self, toolchain: str) -> None:
         """Nothing is noted."""
 
+    def offer(self, entry: Entry) -> None:
+        """Nothing is kept."""
+
 
 class Tiered(BaseStore):
     """Several stores, nearest first: what a far one has is kept in those before it.
 
-    Leases, statistics and the journal are those of the nearest store that has them.
+    Statistics and the journal are those of the nearest store that has them. So are leases, unless
+    a store on another machine has some too: then both are taken.
 
     >>> from whorl.artifacts import Artifact, Label, encode
     >>> from whorl.store import MemoryStore
@@ -137,6 +156,8 @@ class Tiered(BaseStore):
             if isinstance(got, Found):
                 for nearer in self.tiers[:i]:
                     nearer.put(got.entry)
+                for farther in self.tiers[i + 1 :]:
+                    farther.offer(got.entry)
                 return got
             if isinstance(got, Failed):
                 miss = got
@@ -171,9 +192,23 @@ class Tiered(BaseStore):
         return all(tier.is_off for tier in self.tiers)
 
     @property
+    def is_far(self) -> bool:
+        """Whether all of them are."""
+        return all(tier.is_far for tier in self.tiers)
+
+    @property
     def leases(self) -> Leases | None:
-        """Those of the nearest store that has some."""
-        return next((leases for tier in self.tiers if (leases := tier.leases)), None)
+        """Those of the nearest store that has some, with the nearest of other machines."""
+        near, far = (
+            next((ls for tier in self.tiers if tier.is_far is is_far and (ls := tier.leases)), None)
+            for is_far in (False, True)
+        )
+        if near is None or far is None:
+            return near or far
+        with importing:
+            from .lease import LeasesOfTwo
+
+        return LeasesOfTwo(near, far)
 
     @property
     def statistics(self) -> Statistics | None:
@@ -198,16 +233,28 @@ class Tiered(BaseStore):
         """The nearest entry of a key that is quick to read."""
         return next((entry for tier in self.tiers if (entry := tier.peek(key))), None)
 
-    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
+    def versions(
+        self, key: StableDigest, under: StableDigest | None = None, *, far: bool = True
+    ) -> Iterator[Entry]:
         """The entry of a key in every store that has one; the first is kept in those before it."""
         nearer: tuple[BaseStore, ...] | None = ()
         for tier in self.tiers:
-            for entry in tier.versions(key, under):
+            for entry in tier.versions(key, under, far=far):
                 for store in nearer or ():
                     store.put(entry)
                 nearer = None
                 yield entry
             nearer = None if nearer is None else (*nearer, tier)
+
+    def offer(self, entry: Entry) -> None:
+        """Offer an entry to every store."""
+        for tier in self.tiers:
+            tier.offer(entry)
+
+    def report_to(self, statistics: Statistics) -> None:
+        """Have every store count there."""
+        for tier in self.tiers:
+            tier.report_to(statistics)
 
     def for_reading(self) -> Tiered:
         """The same stores, of which none is changed."""
@@ -280,16 +327,22 @@ class Verifying(_Wrapper):
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
         """The entry of a key, or nothing if it is to be produced again."""
-        place = (under, key)
-        if place in self._expected:  # still to be produced again
+        if (under, key) in self._expected:  # still to be produced again
             return ABSENT
         got = self.inner.get(key, under)
-        if place in self._sampled or not isinstance(got, Found) or _is_hint(got.entry):
-            return got
+        return self._unless_sampled(got.entry) if isinstance(got, Found) else got
+
+    def _unless_sampled(self, entry: Entry) -> Found | Absent:
+        """An entry, or nothing if it is to be produced again."""
+        place = (entry.under, entry.key)
+        if place in self._expected:
+            return ABSENT
+        if place in self._sampled or _is_hint(entry):
+            return Found(entry)
         self._sampled.add(place)
         if self._sample < 1 and self._chance.random() >= self._sample:
-            return got
-        self._expected[place] = got.entry
+            return Found(entry)
+        self._expected[place] = entry
         return ABSENT
 
     def put(self, entry: Entry) -> Put:
@@ -322,10 +375,14 @@ class Verifying(_Wrapper):
         entry = self.inner.peek(key)
         return entry if entry is not None and _is_hint(entry) else None
 
-    def versions(self, key: StableDigest, under: StableDigest | None = None) -> Iterator[Entry]:
+    def versions(
+        self, key: StableDigest, under: StableDigest | None = None, *, far: bool = True
+    ) -> Iterator[Entry]:
         """Every entry of a key, or none if it is to be produced again."""
-        is_there = isinstance(self.get(key, under), Found)
-        return self.inner.versions(key, under) if is_there else iter(())
+        for entry in self.inner.versions(key, under, far=far):
+            if not isinstance(self._unless_sampled(entry), Found):
+                return
+            yield entry
 
 
 def _is_hint(entry: Entry) -> bool:

@@ -61,6 +61,8 @@ def forbid_compile() -> Iterator[None]:
 def fresh_cache() -> Iterator[Path]:
     """Use an empty cache in a temporary directory in the block.
 
+    Shared caches are not asked.
+
     >>> with fresh_cache() as directory:
     ...     directory.name
     'cache'
@@ -69,7 +71,7 @@ def fresh_cache() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="whorl-", ignore_cleanup_errors=True) as parent:
         directory = Path(parent) / "cache"
         try:
-            settings.configure(cache="on", cache_dir=directory)
+            settings.configure(cache="on", cache_dir=directory, remote=())
             yield directory
         finally:
             settings.restore(before)

@@ -68,7 +68,8 @@ def _set_up(stack: ExitStack, *, is_fresh: bool) -> None:
         from .contexts import fresh_cache as fresh
 
         # Child processes of tests use it too.
-        _set(stack, {"WHORL_CACHE_DIR": str(stack.enter_context(fresh())), "WHORL_CACHE": "on"})
+        directory = str(stack.enter_context(fresh()))
+        _set(stack, {"WHORL_CACHE_DIR": directory, "WHORL_CACHE": "on", "WHORL_REMOTE": ""})
         return
     before = settings.current()
     stack.callback(settings.restore, before)

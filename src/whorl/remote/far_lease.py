@@ -1,0 +1,137 @@
+"""Leases among machines: one compile of a key in a whole fleet.
+
+A lease ends by itself after some seconds, so a holder that was killed is replaced. While a compile
+goes on, a thread renews its lease. When the entry is made, the lease is given back behind its
+upload: whoever gets it next finds the entry.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from typing import TYPE_CHECKING, Final
+
+from whorl.lazy import logger
+from whorl.locks import reset_in_child
+from whorl.store import Lease, NoLease
+
+from .engine import EngineTrouble
+
+if TYPE_CHECKING:
+    from .far_store import FarStore
+
+__all__ = ["FarLeases"]
+
+log = logger("whorl.remote")
+
+_RENEWALS: Final = 3  # in the time of a lease
+
+
+class _FarLease:
+    """The right to produce one entry, renewed until it is released."""
+
+    def __init__(self, leases: FarLeases, name: str, token: str) -> None:
+        self._leases = leases
+        self._name = name
+        self._token = token
+
+    def release(self, *, done: bool) -> None:
+        """Give it back behind what is being uploaded."""
+        self._leases.give_back(self._name, self._token)
+
+
+class FarLeases:
+    """The leases on the server of a store."""
+
+    def __init__(self, store: FarStore) -> None:
+        self._store = store
+        self._seconds = store.address.lease
+        self._holders: dict[str, str] = {}
+        self._host = socket.gethostname()
+        self.reset_in_child()
+        reset_in_child(self)
+
+    def reset_in_child(self) -> None:
+        """What the parent holds, the parent renews."""
+        self._held: dict[str, str] = {}
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def place(self) -> str:
+        """The server and the namespace."""
+        return f"{self._store.address.name} {self._store.address.namespace}"
+
+    def take(self, name: str) -> Lease | NoLease:
+        """The lease, if nobody has it. A server that does not answer has none."""
+        token = f"{self._host}/{os.getpid()}/{os.urandom(8).hex()}"
+        holder = self._store.server.ask(
+            lambda engine: engine.take(_name(name), token, self._seconds)
+        )
+        if holder is not None:
+            if not isinstance(holder, str):
+                return NoLease.UNAVAILABLE
+            self._holders[name] = holder
+            self._store.server.count(leases_held_elsewhere=1)
+            return NoLease.HELD
+        self._holders.pop(name, None)
+        self._store.server.count(leases=1)
+        self._store.forget_answers()  # whoever had it may have put the entry
+        with self._lock:
+            self._held[name] = token
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._renew, name="whorl-lease", daemon=True)
+                with contextlib.suppress(RuntimeError):  # the interpreter is ending
+                    self._thread.start()
+        return _FarLease(self, name, token)
+
+    def holder(self, name: str) -> str:
+        """Who has the lease."""
+        host, _, rest = self._holders.get(name, "").partition("/")
+        process = rest.partition("/")[0]
+        if not host or not process.isdigit():
+            return "another machine"
+        return f"process {process} on {host[:64]}"
+
+    def give_back(self, name: str, token: str) -> None:
+        """Release a lease when what was queued before is uploaded."""
+
+        def release() -> None:
+            with self._lock:
+                self._held.pop(name, None)
+                if not self._held:
+                    self._wake.set()
+            self._store.server.ask(lambda engine: engine.release(_name(name), token))
+
+        self._store.queue.add(f"lease {name}", release)
+
+    def _renew(self) -> None:
+        """While leases are held, hold them for longer."""
+        wake = self._wake
+        while True:
+            is_woken = wake.wait(self._seconds / _RENEWALS)
+            wake.clear()
+            with self._lock:
+                held = dict(self._held)
+                if not held:
+                    self._thread = None
+                    return
+            if is_woken:
+                continue
+            for name, token in held.items():
+                renewed = self._store.server.ask(
+                    lambda engine, name=name, token=token: engine.renew(  # type: ignore[misc]
+                        _name(name), token, self._seconds
+                    )
+                )
+                if renewed is False:
+                    log.debug("the lease of %s has ended before its compile", name)
+                elif isinstance(renewed, EngineTrouble):
+                    break
+
+
+def _name(name: str) -> str:
+    return f"leases/{name}"

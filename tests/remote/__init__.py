@@ -1,0 +1,1 @@
+"""Shared caches, each subject with small servers in threads; real ones are in tests/processes."""
