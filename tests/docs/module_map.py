@@ -17,8 +17,8 @@ PAGE = ROOT / "ARCHITECTURE.md"
 HEADING = "## Every module\n"
 PACKAGES = (
     "", "fingerprint", "fingerprint/rules", "reads", "artifacts", "store", "calls", "jit", "steps",
-    "systems", "launch", "kernels", "kernels/lowering", "kernels/passes", "kernels/emit", "testing",
-    "cli",
+    "systems", "launch", "kernels", "kernels/lowering", "kernels/passes", "kernels/emit", "remote",
+    "testing", "cli",
 )  # fmt: skip
 
 
