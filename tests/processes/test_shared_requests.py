@@ -210,3 +210,15 @@ def test_a_process_that_finds_everything_here_imports_nothing_of_shared_caches(
         command, cwd=tmp_path / "one", env=env, capture_output=True, text=True, check=True
     )
     assert "whorl.remote" not in done.stdout
+
+
+def test_a_read_only_cache_finds_what_others_stored_and_keeps_nothing(
+    tmp_path: Path, redis: FakeRedis
+) -> None:
+    run(tmp_path / "one", redis, "total")
+    redis.commands.clear()
+    found = run(tmp_path / "two", redis, "total", "peak", WHORL_CACHE="readonly")
+    assert found["total"][1]["found"] == 1
+    assert found["peak"][0] == 3.0
+    assert {*redis.names} == {"GET"}
+    assert not (tmp_path / "two" / "cache").exists()

@@ -73,6 +73,7 @@ def _settings(cache_dir: settings.Setting[Path]) -> Iterator[Check]:
             cache_dir if name == "cache_dir" else getattr(current, name)
         )
         value = units.size(setting.value) if name == "cache_max_size" else setting.value
+        value = " ".join(map(str, value)) if name == "remote" else value
         shown = "-" if value == "" else value
         state = "note" if (name, setting.value) in _WORTH_KNOWING else "ok"
         yield Check("settings", name, state, f"{shown} (from {setting.origin})")
