@@ -89,14 +89,14 @@ def test_what_was_evicted_is_noted_as_not_kept_any_more(make: Make, store: Cache
     store.store.remove(made.key, made.entry.under)
     kernel._renew()
     kernel(1)
-    assert noted(store)[1].cause == "not kept any more"
+    assert noted(store)[1].cause == "no longer stored"
 
 
-def test_another_version_of_the_compiler_is_another_program(make: Make, store: Cache) -> None:
+def test_another_version_of_the_compiler_is_another_compiler(make: Make, store: Cache) -> None:
     make(by_type)(1)
     make(by_type, extra={"version": "2"})(1)
     miss = noted(store)[1]
-    assert miss.cause == "another program"
+    assert miss.cause == "another compiler"
     assert ("compiler", "looking 1", "looking 2") in [each[:3] for each in miss.differences]
 
 

@@ -1,4 +1,4 @@
-"""A call and the nearest earlier compile in, why it missed out, in words."""
+"""Explains a miss of a kernel: compares the call with the nearest earlier compile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from whorl.artifacts import Artifact, Part
 from whorl.calls.explanation import Change, Explanation, changed_parts, changes_since
-from whorl.calls.miss_entry import ANOTHER, ARCHITECTURE, EDITED, FIRST_COMPILE, FOLLOWED
+from whorl.calls.miss_entry import ARCHITECTURE, EDITED, FIRST_COMPILE, OTHER_PROGRAM, RECOMPILED
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 from whorl.reads import Plain, Trace, World
@@ -71,7 +71,7 @@ def explain(
     if nearest is not None:
         reason = _reason(nearest)
         if follows_drift and any(change.is_ambient for change in nearest):
-            reason += FOLLOWED
+            reason += RECOMPILED
         return Explanation(kernel, "miss", reason, nearest, shapes)
     programs = _programs(store, function)
     if program.parts in programs:
@@ -79,16 +79,16 @@ def explain(
     for parts in programs:
         changes = changed_parts(dict(parts), dict(program.parts))
         differ = [change.path for change in changes]
-        reason = _EDITS.get(differ[0], ANOTHER) if len(differ) == 1 else ANOTHER
+        reason = _EDITS.get(differ[0], OTHER_PROGRAM) if len(differ) == 1 else OTHER_PROGRAM
         return Explanation(kernel, "miss", reason, changes)
     return Explanation(kernel, "miss", FIRST_COMPILE)
 
 
 def _reason(changes: tuple[Change, ...]) -> str:
     if not changes:
-        return "what was made of it is not kept any more"
+        return "its artifact is no longer in the store"
     if _is_for_another_target(changes) and len(changes) == 1:
-        return "what was made of it is for another target"
+        return "it was compiled for another target"
     reads = len(changes) - _is_for_another_target(changes)
     differ = f"{reads} of its reads {'differs' if reads == 1 else 'differ'}"
     target = "the target and " if _is_for_another_target(changes) else ""
@@ -101,7 +101,7 @@ def _is_for_another_target(changes: tuple[Change, ...]) -> bool:
 
 def _stored(store: Store, program: StableDigest, compared: int = TRACES_COMPARED) -> list[Compiled]:
     """The compiles whose artifacts are in the store, as many as are compared, the last first."""
-    found = sorted(
+    stored = sorted(
         islice(records(store, program), compared), key=lambda row: row[0].made, reverse=True
     )
     return [
@@ -110,7 +110,7 @@ def _stored(store: Store, program: StableDigest, compared: int = TRACES_COMPARED
             record.trace,
             tuple(seen.fact for seen in record.trace.seen),
         )
-        for label, record in found
+        for label, record in stored
         if isinstance(record, Artifact)
     ]
 

@@ -280,7 +280,7 @@ class Results:
             return Explanation(self.name, "miss", FIRST_CALL)
         if not nearest:
             return Explanation(
-                self.name, "miss", "what was kept of it is not there any more or not readable"
+                self.name, "miss", "its result is no longer in the store, or cannot be read"
             )
         count = len(nearest)
         differ = f"{count} {'part differs' if count == 1 else 'parts differ'}"
