@@ -45,10 +45,11 @@ from .target import Target
 if TYPE_CHECKING:
     from whorl.calls.explanation import Explanation
 
-    from . import compiling, explain_call
+    from . import compiling, drift, explain
 else:  # what a process that finds everything has no need of
     compiling = lazy_module("whorl.jit.compiling", globals())
-    explain_call = lazy_module("whorl.jit.explain_call", globals())
+    drift = lazy_module("whorl.jit.drift", globals())
+    explain = lazy_module("whorl.jit.explain", globals())
 
 __all__ = ["Kernel", "obtain"]
 
@@ -208,7 +209,7 @@ class Kernel:
         """
         lookup = self._current_lookup()
         values = lookup.binding.bind(*args, **kwargs)
-        return explain_call.explain_call(lookup, values, target_of(self.compiler))
+        return explain.explain_call(lookup, values, target_of(self.compiler))
 
     def specializations(self) -> list[Specialization]:
         """What this kernel has in memory, in the order in which it came to be there."""
@@ -257,7 +258,7 @@ def _find_unless_drifted(lookup: KernelLookup, request: LookupRequest) -> Specia
     """What fits in memory is right; a drift is noticed before the store is asked."""
     return (
         lookup.find(request, count=True, in_memory=True)
-        or explain_call.used_despite_drift(lookup, request)
+        or drift.used_despite_drift(lookup, request)
         or lookup.find(request, count=True)
     )
 

@@ -27,7 +27,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
 from whorl.lazy import lazy_module
-from whorl.reads.first_replay import first_facts
+from whorl.reads.first_replay import Facts, first_facts
 from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import DeclaredVariables, Variables, World, own_module, place_of
@@ -45,10 +45,10 @@ from .compiler import (
     is_own_compiler,
     toolchain_of,
 )
+from .group_records import records
 from .hint import FileHint, Rows, file_hint, prefetched_hint
 from .key import ProgramContext, ProgramKey, artifact_key, lead_of, shape_key
 from .specialization import Specialization, SpecializationTable
-from .stored import records
 from .target import Target
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 else:
     compiler_code = lazy_module("whorl.jit.compiler_code", globals())  # whorl's own need none
 
-__all__ = ["KernelLookup", "LookupRequest", "Setup", "Start"]
+__all__ = ["Candidate", "KernelLookup", "LookupRequest", "Setup", "Start"]
 
 PROGRAMS_KEPT: Final = 64  # one for each state of the declared variables
 
@@ -108,6 +108,15 @@ class LookupRequest(NamedTuple):
     def program(self) -> ProgramKey:
         """What is to be compiled, and by what."""
         return self.start.program
+
+
+class Candidate(NamedTuple):
+    """A known shape, the facts of a call by it, and the key that these form."""
+
+    key: StableDigest
+    name: StableDigest  # of the shape
+    shape: Shape
+    facts: Facts
 
 
 class KernelLookup:
@@ -280,18 +289,8 @@ class KernelLookup:
         self, request: LookupRequest, *, count: bool, in_memory: bool = False
     ) -> Specialization | None:
         """By the durable facts of every known shape: in memory, then in the store."""
-        if self.choices.cache == "process":
-            return None
-        for name, rows in self.known_shapes(request, in_memory=in_memory):
-            try:
-                shape = rows if type(rows) is Shape else shape_of(rows)
-                facts = first_facts(shape, request.world)
-            except (ValueError, TypeError, LookupError, AttributeError):
-                continue  # a hint that makes no sense
-            if facts.is_only_here:
-                continue
-            key = artifact_key(request.start.program, request.target, name, facts.durable)
-            table = self.table
+        table = self.table
+        for key, name, shape, facts in self.candidates(request, in_memory=in_memory):
             specialization = table.of_key(key) if table.young else None
             if specialization is None and not in_memory:
                 specialization = self._from_store(key, request, facts.durable, count=count)
@@ -303,10 +302,24 @@ class KernelLookup:
                 return table.remember(architecture, name, shape, facts, specialization)
         return None
 
-    def known_shapes(
+    def candidates(self, request: LookupRequest, *, in_memory: bool = False) -> Iterator[Candidate]:
+        """The keys under which an artifact for a call may be stored, one for each known shape."""
+        if self.choices.cache == "process":
+            return
+        for name, rows in self._known_shapes(request, in_memory=in_memory):
+            try:
+                shape = rows if type(rows) is Shape else shape_of(rows)
+                facts = first_facts(shape, request.world)
+            except (ValueError, TypeError, LookupError, AttributeError):
+                continue  # a hint that makes no sense
+            if not facts.is_only_here:
+                key = artifact_key(request.start.program, request.target, name, facts.durable)
+                yield make(Candidate, (key, name, shape, facts))
+
+    def _known_shapes(
         self, request: LookupRequest, *, in_memory: bool
     ) -> Iterator[tuple[StableDigest, Rows | Shape]]:
-        """Those met in this process, those that a hint names, then all of the manifest."""
+        """The shapes met in this process, those that a hint names, then those of the manifest."""
         shapes: Mapping[StableDigest, Rows | Shape] = {} if in_memory else request.start.shapes
         if self.table.young:
             met = self.table.stored_shapes(request.target.architecture)
