@@ -18,7 +18,6 @@ import functools
 import sys
 import types
 import weakref
-from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -26,6 +25,7 @@ from whorl.calls.events import audits, emit, listeners
 from whorl.calls.sources import StoredSources
 from whorl.errors import CompilerFailed, KernelError, RequiredHit
 from whorl.fast_dataclasses import replace
+from whorl.fingerprint.names import full_name
 from whorl.fingerprint.static_lookup import uncounted
 from whorl.frames import show_users_frames
 from whorl.lazy import lazy_module
@@ -38,7 +38,6 @@ from whorl.store.default import prepare
 from .choices import Choices, copied_options
 from .compiler import Compiler, declared_environment, target_of
 from .kernel_lookup import KernelLookup, LookupRequest, Setup
-from .key import function_name
 from .specialization import Specialization
 from .target import Target
 
@@ -90,8 +89,8 @@ class Kernel:
         self.choices = choices
         self.own_cache = cache
         environment = DeclaredVariables(declared_environment(compiler))
-        name, counts = function_name(function), defaultdict[str, int](int)
-        self._setup = Setup(name, function, compiler, choices, cache, environment, counts)
+        name = full_name(function)
+        self._setup = Setup(name, function, compiler, choices, cache, environment, _Counts())
         self._lock = ForkSafeLock()  # reentrant: a finalizer or a signal handler may call it
         if cache is None:
             prepare()

@@ -340,7 +340,7 @@ class KernelLookup:
             if isinstance(artifact, Artifact):
                 if count:
                     cache.statistics.hit(len(entry.data), entry.head, self.name)
-                    self.counts["found"] = self.counts.get("found", 0) + 1
+                    self.counts["found"] += 1
                 if listeners:
                     emit("found", self.name, key=key)
                 architecture = request.target.architecture
