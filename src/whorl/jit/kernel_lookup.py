@@ -5,7 +5,7 @@
     facts      the durable facts of each shape, from the call at hand, form a key
     store      is asked for the artifact of that key
 
-What a call reads is read on every call, so nothing has to be promised, invalidated or declared.
+The reads of a call are made on every call, so users declare and invalidate nothing.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Start(NamedTuple):
 
 
 class LookupRequest(NamedTuple):
-    """One call that nothing in memory was for: its world, its target, and where to look."""
+    """A call that no specialization in memory fits: its world, its target, and where to look."""
 
     world: World
     target: Target
@@ -122,9 +122,9 @@ class Candidate(NamedTuple):
 class KernelLookup:
     """The lookups of one function, with the code that it has now, and their table.
 
-    A kernel makes a new one when the function gets other code, its module is replaced, or its
-    compiler is another. So nothing here is ever reset, and what a call that is still on its way
-    adds to an old one is seen by nobody.
+    A kernel makes a new lookup when the function gets other code, its module is replaced, or its
+    compiler changes. So nothing here is ever reset, and nobody sees what a call that is still
+    running adds to an old lookup.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -171,7 +171,7 @@ class KernelLookup:
         """Where artifacts are kept."""
         return self._own_cache or default_cache()
 
-    # -- whether it is the right one ----------------------------------------------------
+    # -- whether it is still valid ------------------------------------------------------
 
     def is_current(self) -> bool:
         """Whether function, module and compiler are still the very same."""
@@ -187,7 +187,7 @@ class KernelLookup:
         return True
 
     def is_equivalent(self) -> bool:
-        """Whether all that differs is objects of the compiler's code, with the same digest."""
+        """Whether the compiler's code differs only in its objects, and has the same digest."""
         if self.function.__code__ is not self.code or _loaded(self._home) is not self._module:
             return False
         codes = self._compiler_codes
@@ -213,12 +213,12 @@ class KernelLookup:
             raise code.refused.with_traceback(None)
         return code
 
-    # -- where it begins ----------------------------------------------------------------
+    # -- the start of a lookup ----------------------------------------------------------
 
     def request(
         self, values: tuple[Any, ...], target: Target, cache: Cache, sources: StoredSources
     ) -> LookupRequest:
-        """What is looked up for a call."""
+        """The request for a call with these values."""
         start = self.start(cache, sources)
         return make(LookupRequest, (self.world(values, target), target, start, cache, sources))
 
@@ -288,7 +288,7 @@ class KernelLookup:
     def find(
         self, request: LookupRequest, *, count: bool, in_memory: bool = False
     ) -> Specialization | None:
-        """By the durable facts of every known shape: in memory, then in the store."""
+        """The specialization for the facts of a call: in memory, then in the store."""
         table = self.table
         for key, name, shape, facts in self.candidates(request, in_memory=in_memory):
             specialization = table.of_key(key) if table.young else None
