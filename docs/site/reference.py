@@ -55,7 +55,7 @@ MEMBERS = {
     "whorl.Boundary": (),
     "whorl.FieldRule": (),
     "whorl.artifacts.Damaged": (),
-    "whorl.artifacts.Entry": ("label", "made", "payload", "payloads", "record", "seconds"),
+    "whorl.artifacts.Entry": ("label", "build", "payload", "payloads", "record", "seconds"),
     "whorl.store.Cache": ("get", "obtain", "once", "put"),
     "whorl.store.DirectoryStore": (
         "collect", "get", "groups", "iterate", "path", "put", "remove", "root",

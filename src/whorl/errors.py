@@ -73,14 +73,14 @@ class BadSetting(WhorlError, ValueError):
     cache_max_size | 5 bananas
     """
 
-    def __init__(self, name: str, value: object, wanted: str) -> None:
-        super().__init__(name, value, wanted)
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(name, value, expected)
         self.name = name
         self.value = value
-        self.wanted = wanted
+        self.expected = expected
 
     def __str__(self) -> str:
-        return f"{self.name} is {self.value!r}; it should be {self.wanted}."
+        return f"{self.name} is {self.value!r}; it should be {self.expected}."
 
 
 class UnsafeDirectory(WhorlError):
@@ -179,18 +179,18 @@ class Drifted(WhorlError, RuntimeError):
         kernel: str,
         changes: tuple[tuple[str, str, str], ...],
         *,
-        made: str = "was compiled from",
+        verb: str = "was compiled from",
         remedy: str = 'Restore it, or let the kernel follow with on_drift="recompile".',
     ) -> None:
         super().__init__(kernel, changes)
         self.kernel = kernel
         self.changes = changes
-        self.made = made
+        self.verb = verb
         self.remedy = remedy
 
     def __str__(self) -> str:
         lines = "".join(f"\n  {path}: {old} -> {new}" for path, old, new in self.changes)
-        return f"What {self.kernel} {self.made} has changed:{lines}\n  {self.remedy}"
+        return f"What {self.kernel} {self.verb} has changed:{lines}\n  {self.remedy}"
 
 
 class RequiredHit(WhorlError, LookupError):
@@ -226,13 +226,13 @@ class CompilerFailed(WhorlError, TypeError):
     mydsl.compile returned None; it should return a whorl.Artifact.
     """
 
-    def __init__(self, compiler: str, method: str, returned: str, wanted: str) -> None:
-        super().__init__(compiler, method, returned, wanted)
+    def __init__(self, compiler: str, method: str, returned: str, expected: str) -> None:
+        super().__init__(compiler, method, returned, expected)
         self.compiler = compiler
 
     def __str__(self) -> str:
-        compiler, method, returned, wanted = self.args
-        return f"{compiler}.{method} returned {returned}; it should return {wanted}."
+        compiler, method, returned, expected = self.args
+        return f"{compiler}.{method} returned {returned}; it should return {expected}."
 
 
 class NotStatic(WhorlError, TypeError):

@@ -200,7 +200,7 @@ def load(module: str) -> ModuleType:
 def attach(
     package: str, names: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package whose names are made in its modules.
+    """The `__getattr__` and `__dir__` of a package whose names are defined in its modules.
 
     `names` has the names of each module, by the module's name within the package, or by its whole
     name if it is in another. The modules are attributes too, those without names for the package as
@@ -211,7 +211,7 @@ def attach(
     (True, 'whorl.store.outcome')
     """
     front = sys.modules[package]
-    modules = {name: module for module, made in names.items() for name in made.split()}
+    modules = {name: module for module, listed in names.items() for name in listed.split()}
     same_names = {name for name, module in modules.items() if module.partition(".")[0] == name}
     if same_names:
         front.__dict__["_same_names"] = same_names

@@ -34,7 +34,7 @@ LABEL = Label(
 
 
 def entry(**payloads: bytes) -> Entry:
-    return Entry.made(LABEL, payloads, ["record"])
+    return Entry.build(LABEL, payloads, ["record"])
 
 
 def damage_of(data: bytes, key: StableDigest = KEY, under: StableDigest | None = PROGRAM) -> Damage:
@@ -87,13 +87,13 @@ def test_a_mapped_file_can_be_checked_without_a_copy(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [3900, 4000, 4010, 4096, 9000])
 def test_a_long_label_moves_the_payloads(size: int) -> None:
     label = Label("artifact", KEY, None, (Part("name", "x" * size),))
-    read = Entry.checked(bytes(Entry.made(label, {"code": b"ret"}, None).data), KEY)
+    read = Entry.checked(bytes(Entry.build(label, {"code": b"ret"}, None).data), KEY)
     assert bytes(read.payload("code")) == b"ret"
     assert read.label == label
 
 
 def test_an_entry_without_payloads_has_no_padding() -> None:
-    made = Entry.made(Label("manifest", KEY), {}, [])
+    made = Entry.build(Label("manifest", KEY), {}, [])
     assert len(made.data) < 400
     assert Entry.checked(bytes(made.data), KEY).payloads == ()
 
@@ -107,7 +107,7 @@ def test_the_label_is_readable_with_a_pager() -> None:
 
 
 def test_every_flipped_bit_is_noticed() -> None:
-    data = bytearray(Entry.made(Label("manifest", KEY), {}, []).data)
+    data = bytearray(Entry.build(Label("manifest", KEY), {}, []).data)
     for i in range(len(data) * 8):
         data[i // 8] ^= 1 << i % 8
         with pytest.raises(Damaged):

@@ -154,7 +154,7 @@ def test_a_fact_that_cannot_be_kept_is_refused_by_its_path() -> None:
     ],
 )
 def test_a_record_that_is_none_of_ours_is_damaged(record: Any) -> None:
-    entry = Entry.made(LABEL, {}, record)
+    entry = Entry.build(LABEL, {}, record)
     with pytest.raises(Damaged):
         decode(entry)
 

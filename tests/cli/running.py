@@ -55,6 +55,6 @@ def group_of(entry: Entry) -> StableDigest:
 
 def unlabelled() -> Entry:
     """An entry whose bytes are those that were written, and whose label makes no sense."""
-    entry = Entry.made(Label("artifact", key_of("f"), made=1e9), {"code": b"x"}, None)
+    entry = Entry.build(Label("artifact", key_of("f"), made=1e9), {"code": b"x"}, None)
     data = bytes(entry.data).replace(b'"payloads"', b'"paylaods"')
     return Entry(entry.key, entry.under, data[:16] + hash_bytes(data[32:]) + data[32:])

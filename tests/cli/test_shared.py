@@ -106,7 +106,7 @@ def test_push_and_pull_move_all_entries(
     entries = [artifact_of("solver.step", n) for n in range(40)]
     for entry in entries:
         store.put(entry)
-    store.put(Entry.made(Label("source", key_of("row")), {}, ["source"]))
+    store.put(Entry.build(Label("source", key_of("row")), {}, ["source"]))
     pushed = run("remote", "push")
     assert pushed.code == 0, pushed.err
     assert "40 entries uploaded" in pushed.out

@@ -75,7 +75,7 @@ def test_the_nearest_of_several_is_compared_with(store: Cache) -> None:
 def test_another_version_of_the_compiler_is_the_reason(store: Cache) -> None:
     kernel_of(store, "1.4")(1)
     explanation = kernel_of(store, "1.5").explain(1)
-    assert explanation.reason == "the program is another"
+    assert explanation.reason == "its code, compiler or toolchain has changed"
     assert [str(change) for change in explanation.changes] == [
         "compiler: looking 1.4 -> looking 1.5"
     ]
@@ -214,7 +214,7 @@ def test_what_was_made_for_another_target_is_named(store: Cache, is_new: bool) -
     kernel(1)
     target[0] = Target("armv8")
     explanation = (made() if is_new else kernel).explain(1)
-    assert explanation.reason == "what was made of it is for another target"
+    assert explanation.reason == "it was compiled for another target"
     assert [str(change) for change in explanation.changes] == [
         "target:architecture: x86-64-v3 -> armv8"
     ]

@@ -193,7 +193,7 @@ def test_a_hint_that_makes_no_sense_costs_time_and_nothing_else(
 ) -> None:
     store = DirectoryStore(root)
     (hint,) = hints_in(store)
-    store.put(Entry.made(Label(HINT, hint.key), {}, NONSENSE[nonsense](hint.record)))
+    store.put(Entry.build(Label(HINT, hint.key), {}, NONSENSE[nonsense](hint.record)))
     again = fresh(made, store)
     assert again(np.ones(5, "f4")) == ["<f4", 2.0]
     assert compiles(again) == 0
@@ -439,7 +439,7 @@ def test_a_hint_that_makes_no_sense_is_no_matter_to_an_explanation(
     kind, rows, leads = kept.record
     ((lead, shapes),) = leads.items()
     told = [kind, rows, {lead: [nonsense, *shapes]}]
-    store.put(Entry.made(Label(HINT, kept.key), {}, told))
+    store.put(Entry.build(Label(HINT, kept.key), {}, told))
     assert as_in_a_new_process(made).explain(1).outcome == "hit"
     assert as_in_a_new_process(made).explain(2).outcome == "miss"
     again = as_in_a_new_process(made)

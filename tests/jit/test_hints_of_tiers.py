@@ -84,7 +84,7 @@ def test_merged_shapes_of_a_lead_are_bounded_and_nonsense_does_no_harm() -> None
 
 def test_a_hint_of_which_nothing_makes_sense_hides_nothing() -> None:
     near, far = MemoryStore(), MemoryStore()
-    near.put(Entry.made(Label(HINT, KEY), {}, ["hint", 1, 2]))
+    near.put(Entry.build(Label(HINT, KEY), {}, ["hint", 1, 2]))
     FileHint(far, KEY).add({}, G, "type arg y")
     hint = FileHint(Tiered(near, ReadOnly(far)), KEY).about(G)
     assert list(hint.shapes(G).values()) == ["type arg y"]

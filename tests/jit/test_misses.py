@@ -11,7 +11,7 @@ import whorl
 from tests.jit.compilers import Looking, Make, compiles
 from whorl import settings
 from whorl.calls.explanation import COMPARED
-from whorl.jit import explain_call
+from whorl.jit import explain
 from whorl.store import Cache, DirectoryStore, MemoryStore, Totals
 from whorl.store.journal import Journal, Miss
 
@@ -89,14 +89,14 @@ def test_what_was_evicted_is_noted_as_not_kept_any_more(make: Make, store: Cache
     store.store.remove(made.key, made.entry.under)
     kernel._renew()
     kernel(1)
-    assert noted(store)[1].cause == "not kept any more"
+    assert noted(store)[1].cause == "no longer stored"
 
 
-def test_another_version_of_the_compiler_is_another_program(make: Make, store: Cache) -> None:
+def test_another_version_of_the_compiler_is_another_compiler(make: Make, store: Cache) -> None:
     make(by_type)(1)
     make(by_type, extra={"version": "2"})(1)
     miss = noted(store)[1]
-    assert miss.cause == "another program"
+    assert miss.cause == "another compiler"
     assert ("compiler", "looking 1", "looking 2") in [each[:3] for each in miss.differences]
 
 
@@ -118,16 +118,14 @@ def test_a_miss_is_compared_with_few_when_nobody_listens(
     kernel = make(by_value)
     for i in range(COMPARED + 20):
         kernel(i)
-    from whorl.jit.explain import Compiled
-
     compared = []
-    changes_to = Compiled.changes_to
+    changes_to = explain.EarlierCompile.changes_to
 
-    def counted(self: Compiled, *args: Any) -> Any:
+    def counted(self: explain.EarlierCompile, *args: Any) -> Any:
         compared.append(self)
         return changes_to(self, *args)
 
-    monkeypatch.setattr(Compiled, "changes_to", counted)
+    monkeypatch.setattr(explain.EarlierCompile, "changes_to", counted)
     kernel("new")
     assert len(compared) == COMPARED
     assert noted(store)[-1].differences[0].new == "'new'"
@@ -139,7 +137,7 @@ def test_a_miss_that_cannot_be_explained_is_compiled_all_the_same(
     def fails(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(explain_call, "explain", fails)
+    monkeypatch.setattr(explain, "_miss", fails)
     assert make(by_value)(1) == 1
     assert noted(store)[0].cause == "unknown"
 

@@ -13,8 +13,7 @@ import pytest
 import whorl
 from tests.kernels.native_calls import needs_native, warmed
 from whorl.launch import table_paths
-from whorl.launch.enums import place_of_dict
-from whorl.launch.modules import module_scope
+from whorl.launch.name_dicts import address_of_dict, module_dict
 
 pytestmark = needs_native
 # mypy: disable-error-code="no-untyped-def"
@@ -223,7 +222,7 @@ def test_a_class_of_modules_that_changes_while_a_table_is_made_is_noticed(
     library.__class__ = Plain
 
     def changing(module: Any, step: Any) -> Any:
-        found = module_scope(module, step)
+        found = module_dict(module, step)
         if module is library and step.name == "amount":  # as another thread could
             plain.amount = property(lambda self: 400)
             assert getattr(module, step.name) == 400  # `module.amount` would be quickened
@@ -231,7 +230,7 @@ def test_a_class_of_modules_that_changes_while_a_table_is_made_is_noticed(
 
     for _ in range(2):
         assert result(shifted) == 100.0
-    monkeypatch.setattr(table_paths, "module_scope", changing)
+    monkeypatch.setattr(table_paths, "module_dict", changing)
     for _ in range(5):
         result(shifted)
     assert hasattr(Plain, "amount")
@@ -251,7 +250,7 @@ def test_an_enum_that_changes_while_a_table_is_made_is_noticed(
     kind: Any = Change
 
     def changing(member: object, name: str) -> int:
-        found = place_of_dict(member, name)
+        found = address_of_dict(member, name)
         if member is Change.BY and name == "_value_" and found:  # as another thread could
             type.__setattr__(kind, "_value_", property(lambda self: 8))
             assert kind.BY._value_ == 8
@@ -259,7 +258,7 @@ def test_an_enum_that_changes_while_a_table_is_made_is_noticed(
 
     for _ in range(2):
         assert result(changed) == 3.0
-    monkeypatch.setattr(table_paths, "place_of_dict", changing)
+    monkeypatch.setattr(table_paths, "address_of_dict", changing)
     for _ in range(5):
         result(changed)
     assert hasattr(Change, "_value_")

@@ -432,7 +432,7 @@ def test_another_compiler_behind_the_same_name_is_another_program(
 ) -> None:
     script = tmp_path / "cc"
     version = 'case "$*" in --version) echo cc {};; *) exec {} "$@";; esac\n'
-    for number, reason in ((1, "the nearest compile"), (2, "the program is another")):
+    for number, reason in ((1, "the nearest compile"), (2, "toolchain has changed")):
         script.write_text("#!/bin/sh\n" + version.format(number, CC))
         script.chmod(0o755)
         warm.environment = {"CC": str(script)}

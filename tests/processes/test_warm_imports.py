@@ -37,7 +37,7 @@ WARM = """
     whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
     whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
     whorl.jit whorl.jit.choices whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
-    whorl.jit.kernel_lookup whorl.jit.specialization whorl.jit.stored whorl.jit.target
+    whorl.jit.kernel_lookup whorl.jit.specialization whorl.jit.group_records whorl.jit.target
     whorl.kernels whorl.kernels.kernel_compiler whorl.kernels.language whorl.kernels.numeric_kernel
     whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
     whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors

@@ -26,7 +26,7 @@ KEY = StableDigest("0" * 32)
 def test_a_result_comes_back_from_an_entry_as_it_was(spec: Spec, seed: int) -> None:
     value = build(spec, random.Random(seed))
     written = encode_result(value)
-    made = Entry.made(Label("result", KEY), written.payloads, written.record)
+    made = Entry.build(Label("result", KEY), written.payloads, written.record)
     entry = Entry.checked(made.data, KEY)
     back = decode_result(entry.record, entry.payload, {})
     assert type(back) is type(value)

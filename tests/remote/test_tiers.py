@@ -142,7 +142,7 @@ def test_listings_and_rows_about_sources_are_those_of_this_machine(
 ) -> None:
     near, far = MemoryStore(), far_store(url_of(servers[0]))
     chain = Tiered(near, far)
-    row = Entry.made(Label("source", key_of("row")), {}, ["source", "ab"])
+    row = Entry.build(Label("source", key_of("row")), {}, ["source", "ab"])
     assert isinstance(chain.put(row), Stored)
     assert isinstance(far.put(row), Skipped)
     assert [*chain.iterate()] == [row.key]

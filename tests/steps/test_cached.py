@@ -813,7 +813,7 @@ def test_an_explanation_names_what_differs(monkeypatch: pytest.MonkeyPatch) -> N
     def scaled(x: int) -> int:
         return x * SCALE  # type: ignore[name-defined,no-any-return]  # noqa: F821
 
-    assert str(scaled.explain(1)).endswith("miss, nothing is kept of it yet")
+    assert str(scaled.explain(1)).endswith("miss, no result is stored yet")
     scaled(1)
     assert scaled.explain(1).outcome == "hit"
     monkeypatch.setattr(here, "SCALE", 3)

@@ -94,7 +94,7 @@ def through_an_entry(value: object, **options: Any) -> tuple[str, Any]:
     written = encode_result(value)
     label = Label("result", StableDigest("0" * 32))
     entry = Entry.checked(
-        Entry.made(label, written.payloads, written.record).data, StableDigest("0" * 32)
+        Entry.build(label, written.payloads, written.record).data, StableDigest("0" * 32)
     )
     return entry.record[0], decode_result(entry.record, entry.payload, {}, **options)
 
@@ -169,7 +169,7 @@ def test_a_nan_comes_back_with_its_bits() -> None:
 def test_an_array_is_not_copied_unless_asked_for() -> None:
     value = np.arange(100_000)
     written = encode_result(value)
-    entry = Entry.made(Label("result", StableDigest("0" * 32)), written.payloads, written.record)
+    entry = Entry.build(Label("result", StableDigest("0" * 32)), written.payloads, written.record)
     back = decode_result(entry.record, entry.payload, {})
     assert np.shares_memory(back, np.frombuffer(entry.data, np.uint8))
     assert back.__array_interface__["data"][0] % 8 == 0

@@ -40,7 +40,7 @@ def entries(store: DirectoryStore) -> list[Entry]:
 def resealed(entry: Entry, key: StableDigest, under: StableDigest | None) -> Entry:
     """The same content as the entry of another key, with digests that are right."""
     payloads = {place.name: bytes(entry.view(place)) for place in entry.payloads}
-    return Entry.made(Label("result", key, under), payloads, entry.record)
+    return Entry.build(Label("result", key, under), payloads, entry.record)
 
 
 @pytest.mark.parametrize("serializer", [None, pickle], ids=["pickle", "serializer"])
@@ -81,7 +81,7 @@ def test_a_result_that_was_signed_the_old_way_is_made_again(
     old = hmac.new(b"a secret of sixteen characters", f"pickle {main}".encode() + b"\0" + data,
                    "sha256").hexdigest()  # fmt: skip
     label = Label("result", entry.key, entry.under)
-    store.put(Entry.made(label, {"pickle": data}, [kind, main, old]))
+    store.put(Entry.build(label, {"pickle": data}, [kind, main, old]))
     assert whorl.cached(store=store)(half)(1) == Fraction(1, 2)
     assert caplog.records == []
 

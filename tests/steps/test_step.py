@@ -238,7 +238,7 @@ def test_a_process_store_forgets_what_was_used_least() -> None:
 
 def test_explaining_and_forgetting(monkeypatch: pytest.MonkeyPatch) -> None:
     step = whorl.CachedStep(Scale(3))
-    assert step.explain(1).reason == "nothing is kept of it yet"
+    assert step.explain(1).reason == "no result is stored yet"
     step(1)
     assert step.explain(1).outcome == "hit"
     assert [str(change) for change in step.explain(2).changes] == ["arg:input: 1 -> 2"]

@@ -27,7 +27,7 @@ def test_entries_are_listed_with_and_without_a_group(tmp_path: Path) -> None:
 def test_entries_of_functions_are_named_by_whose_code_counts_first(tmp_path: Path) -> None:
     store = DirectoryStore(tmp_path)
     parts = (Part("code:m.load", "ab"), Part("code:m.helper", "cd"), Part("arg:n", "1"))
-    store.put(Entry.made(Label("result", key_of(1), None, parts), {}, None))
+    store.put(Entry.build(Label("result", key_of(1), None, parts), {}, None))
     (row,) = catalogue(store)
     assert (row.kind, row.program, row.is_bookkeeping) == ("result", "m.load", False)
 

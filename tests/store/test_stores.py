@@ -224,7 +224,7 @@ def test_a_verifying_store_lets_hints_through() -> None:
     found: list[Mismatch] = []
     store = Verifying(MemoryStore(), on_mismatch=found.append)
     for record in (["one"], ["another"]):
-        hint = Entry.made(Label(HINT, key_of(1)), {}, record)
+        hint = Entry.build(Label(HINT, key_of(1)), {}, record)
         store.put(hint)
         assert store.get(key_of(1)) == Found(hint)
     assert found == []

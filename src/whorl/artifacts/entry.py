@@ -188,7 +188,7 @@ class Entry:
         return f"<entry {self.key}{group}, {len(self.data)} bytes>"
 
     @classmethod
-    def made(
+    def build(
         cls,
         label: Label,
         payloads: Mapping[str, bytes | memoryview],
@@ -198,7 +198,7 @@ class Entry:
         """The entry of these payloads and of a record that JSON can write; so is `more`.
 
         >>> label = Label("artifact", StableDigest("0" * 32))
-        >>> entry = Entry.made(label, {"code": b"ret"}, None)
+        >>> entry = Entry.build(label, {"code": b"ret"}, None)
         >>> bytes(entry.payload("code")), len(entry.data)
         (b'ret', 4099)
         """

@@ -111,7 +111,7 @@ def encode(record: Record, label: Label) -> Entry:
     """
     if isinstance(record, Manifest):
         shapes = list(map(shape_plain, record.shapes))
-        return Entry.made(label, {}, ["manifest", str(record.program), shapes])
+        return Entry.build(label, {}, ["manifest", str(record.program), shapes])
     for name, payload in record.payloads.items():
         if type(name) is not str or not isinstance(payload, bytes | bytearray | memoryview):
             raise TypeError(
@@ -126,7 +126,7 @@ def encode(record: Record, label: Label) -> Entry:
         [_read_to_json(seen.read), to_json(seen.fact, str(seen.read)), seen.line]
         for seen in record.trace.seen
     ]
-    return Entry.made(label, record.payloads, ["artifact", [*metadata.items()]], seen)
+    return Entry.build(label, record.payloads, ["artifact", [*metadata.items()]], seen)
 
 
 def decode(entry: Entry, *, with_trace: bool = True) -> Record:

@@ -21,8 +21,7 @@ class Happened(Enum):
     """The steps of a call."""
 
     RECALLED = "recalled"  # the specialization was in memory
-    REPLAYED = "replayed"  # the facts of a known shape were read
-    FOUND = "found"  # ... and its artifact was in the store
+    FOUND = "found"  # the artifact was in the store
     MISSED = "missed"  # nothing fits this call
     COMPILING = "compiling"
     COMPILED = "compiled"
@@ -34,7 +33,7 @@ class Happened(Enum):
 
 
 EventName = Literal[
-    "recalled", "replayed", "found", "missed", "compiling", "compiled", "stored", "loaded",
+    "recalled", "found", "missed", "compiling", "compiled", "stored", "loaded",
     "launched", "drifted", "kept in this process only",
 ]  # fmt: skip
 """The values of `Happened`."""

@@ -11,15 +11,18 @@ from whorl.store.journal import Miss
 
 from .explanation import Explanation
 
-__all__ = ["ARCHITECTURE", "EDITED", "FIRST_CALL", "FOLLOWED", "function_miss", "kernel_miss"]
+__all__ = [
+    "ARCHITECTURE", "EDITED", "FIRST_CALL", "FIRST_COMPILE", "OTHER_PROGRAM", "RECOMPILED",
+    "function_miss", "kernel_miss",
+]  # fmt: skip
 
 ARCHITECTURE: Final = "target:architecture"
-FOLLOWED: Final = ', and on_drift is "recompile"'
+RECOMPILED: Final = ', and on_drift is "recompile"'
 EDITED: Final = "its code was edited"
-ANOTHER: Final = "the program is another"
+OTHER_PROGRAM: Final = "its code, compiler or toolchain has changed"
 FIRST_COMPILE: Final = "first compile"
-FIRST_CALL: Final = "nothing is kept of it yet"
-_GONE: Final = "not kept any more"
+FIRST_CALL: Final = "no result is stored yet"
+_GONE: Final = "no longer stored"
 _DEFINITION: Final = re.compile(r"(async\s+)?def\s")
 _CODE: Final = "code"  # the part of a program that is the function's own
 
@@ -34,12 +37,12 @@ def kernel_miss(name: str, why: Explanation | None, code: types.CodeType) -> Mis
     if why is None:
         return Miss(name, "unknown", "unknown")
     changes = tuple(each._replace(line=each.line or _line(each.path, code)) for each in why.changes)
-    reason = why.reason.removesuffix(FOLLOWED)  # the journal tells that it was compiled
+    reason = why.reason.removesuffix(RECOMPILED)  # which the journal shows by the ending
     return Miss(name, _kernel_cause(why), reason, changes)
 
 
 def _line(path: str, code: types.CodeType) -> str:
-    """The line below its decorators where a function begins whose code was edited."""
+    """The `def` line of a function whose code was edited, below its decorators; else empty."""
     if path != _CODE:
         return ""
     written = [line.strip() for line in code_digest(code).written]
@@ -53,10 +56,10 @@ def _kernel_cause(why: Explanation) -> str:
     paths = {change.path for change in why.changes}
     if not paths:
         return FIRST_COMPILE if why.reason == FIRST_COMPILE else _GONE
-    if why.reason in (EDITED, ANOTHER):
+    if why.reason in (EDITED, OTHER_PROGRAM):
         if _CODE in paths:
             return EDITED
-        return "another toolchain" if "toolchain" in paths else "another program"
+        return "another toolchain" if "toolchain" in paths else "another compiler"
     return "another target" if paths == {ARCHITECTURE} else "a read differs"
 
 

@@ -40,4 +40,4 @@ class StoredSources(_InAStore):
 
     def put(self, key: StableDigest, row: list[object]) -> None:
         """Keep a row."""
-        self.place.put(Entry.made(Label("source", key), {}, row))
+        self.place.put(Entry.build(Label("source", key), {}, row))

@@ -30,7 +30,8 @@ def cache_dir_setting(cache_dir: str | None) -> settings.Setting[Path]:
     try:
         option = settings.Settings.from_environment({"WHORL_CACHE_DIR": cache_dir})
     except BadSetting as error:
-        raise UsageFailure(f"{_OPTION} is {error.value!r}; it should be {error.wanted}.") from None
+        message = f"{_OPTION} is {error.value!r}; it should be {error.expected}."
+        raise UsageFailure(message) from None
     return settings.Setting(option.cache_dir.value, _OPTION)
 
 

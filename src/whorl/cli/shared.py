@@ -138,7 +138,7 @@ def _probed(address: Address) -> Probe:
 def _round_trip(store: FarStore) -> str:
     if store.why_not_written is not None:
         return f"not tried: {store.why_not_written}"
-    entry = Entry.made(
+    entry = Entry.build(
         Label("probe", StableDigest(os.urandom(16).hex())), {"probe": os.urandom(1000)}, None
     )
     start = time.perf_counter()

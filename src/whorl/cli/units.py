@@ -139,4 +139,4 @@ def byte_count(text: str) -> int:
     try:
         return size_of("size", text)
     except BadSetting as error:
-        raise click.BadParameter(f"{text!r} should be {error.wanted}.") from None
+        raise click.BadParameter(f"{text!r} should be {error.expected}.") from None

@@ -30,6 +30,7 @@ __all__ = [
     "class_label",
     "defines",
     "dtype_text",
+    "full_name",
     "import_name",
     "importable",
     "is_heap_class",
@@ -53,6 +54,15 @@ def known_module_name(name: str) -> str:
         return name
     module = sys.modules.get(name)
     return name if module is None else import_name(module_vars(module))
+
+
+def full_name(definition: Any) -> str:
+    """The module and the name of a function or class, the same in every process.
+
+    >>> full_name(full_name)
+    'whorl.fingerprint.names.full_name'
+    """
+    return f"{known_module_name(definition.__module__ or '')}.{definition.__qualname__}"
 
 
 def is_started(name: str) -> bool:

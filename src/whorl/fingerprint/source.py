@@ -20,7 +20,7 @@ import textwrap
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from whorl.fast_dataclasses import NamedTuple, make
 from whorl.locks import get_ident, reset_in_child
@@ -115,10 +115,11 @@ class SourceMemory(Generic[P]):
         """Keep a row."""
         raise NotImplementedError
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         me = get_ident()
         self._before = _lent.get(me)
         _lent[me] = weakref.ref(self)
+        return self
 
     def __exit__(self, *raised: object) -> None:
         if self._before is None:

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
-from whorl import reads  # its names are imported when hints are asked for
+from whorl import reads  # whose names are imported when type hints are evaluated
 from whorl.artifacts import Artifact
 from whorl.errors import UnsupportedRead
 from whorl.fast_dataclasses import NamedTuple, dataclass
@@ -63,9 +63,9 @@ class Program:
 class CompilerCode(NamedTuple):
     """The code of a compiler and all that it reads, as it was when `digest` was taken.
 
-    `holds()` says whether it still is so. `load` is the method that makes artifacts callable, in
-    every process anew, and not in the digest. `refused` says why the code cannot be known, if it
-    cannot. `met` is what was met, by path. Made by `compiler_code`.
+    `holds()` says whether it is unchanged. `load` is the method that makes artifacts callable; it
+    runs in every process, and is not in the digest. `refused` says why the code has no digest, if
+    that is so. `met` is what the code reads, by path. Made by `compiler_code`.
     """
 
     digest: str
@@ -76,25 +76,24 @@ class CompilerCode(NamedTuple):
 
 
 NOT_COUNTED: Final = CompilerCode("", lambda: True)
-"""Of a compiler that counts by its version."""
+"""The code of a compiler that counts by its version."""
 
 
 @runtime_checkable
 class Compiler(Protocol):
-    """A compiler that whorl keeps the results of.
+    """A compiler whose artifacts whorl stores.
 
-    `compile` looks at the world through `inputs` and at nothing else; `load` makes a callable
-    of an artifact, which is then called with the arguments in the order of the parameters.
-    It may also have
+    `compile` reads everything through `inputs`. `load` returns a callable for an artifact, which is
+    called with the arguments in the order of the parameters. A compiler may also have
 
-    - `environment`: the variables it reads, each with what being unset means;
-    - `target()`: what it compiles for now, asked once per call; this machine if it has none;
+    - `environment`: the variables it reads, each with its value when unset;
+    - `target()`: what it compiles for, called once per call; without it, this machine;
     - `toolchain`: a text that identifies what it calls, such as `cc --version`; by default the
       distribution that the compiler's class is from;
-    - `settings`: the names of its attributes that decide what it makes. Without it all that the
-      instance holds counts, by value;
-    - `ignores`: names of globals and attributes of classes that its code reads and that decide
-      nothing (`LOCK`, `emit.LOCK`, `Toy.hits`);
+    - `settings`: the names of its attributes that decide what it compiles. Without it, all that
+      the instance holds counts, by value;
+    - `ignores`: names of globals and attributes of classes that its code reads and that do not
+      affect artifacts (`LOCK`, `emit.LOCK`, `Toy.hits`);
     - `code = "by version"`: its code does not count beside its `version`;
     - `before_compile()`: called before each compile, for imports and the like.
     """
@@ -110,13 +109,17 @@ class Compiler(Protocol):
 
 
 def check_compiler(compiler: object) -> None:
-    """Say what an object lacks to be a compiler."""
+    """Raise `TypeError` for an object that is not a compiler."""
     for name in ("name", "version"):
         if type(getattr(compiler, name, None)) is not str:
-            raise TypeError(f"{type(compiler).__name__} is no compiler: its {name!r} is not a str")
+            raise TypeError(
+                f"{type(compiler).__name__} is not a compiler: its {name!r} is not a str"
+            )
     for name in ("compile", "load"):
         if not callable(getattr(compiler, name, None)):
-            raise TypeError(f"{type(compiler).__name__} is no compiler: it has no method {name!r}")
+            raise TypeError(
+                f"{type(compiler).__name__} is not a compiler: it has no method {name!r}"
+            )
     declared_environment(compiler)
     declared_ignores(compiler)
     counts_by_version(compiler)
@@ -143,7 +146,7 @@ def declared_environment(compiler: object) -> Mapping[str, str | None]:
         except UnicodeError:
             raise ValueError(
                 f"{type(compiler).__name__}.environment: {name!r} with the default {default!r} is "
-                "nothing that a system can have in its environment"
+                "not valid in an environment"
             ) from None
     return declared
 
@@ -153,7 +156,7 @@ def declared_ignores(compiler: object) -> frozenset[str]:
     declared = getattr(compiler, "ignores", ())
     if not isinstance(declared, tuple | list) or not all(type(name) is str for name in declared):
         raise TypeError(
-            f"{type(compiler).__name__}.ignores names what its code reads and decides nothing: "
+            f"{type(compiler).__name__}.ignores lists names that do not affect artifacts: "
             f'a tuple such as ("LOCK",), not {declared!r}'
         )
     return frozenset(declared)
@@ -174,8 +177,8 @@ def is_own_compiler(compiler: object) -> bool:
 
 
 def see_settings(compiler: object, recorder: Recorder) -> None:
-    """Record what a compiler was set up with: no line of the program asks for that."""
-    recorder.asking = ""
+    """Record the settings of a compiler: no line of the program reads them."""
+    recorder.program_line = ""
     for read in setting_reads(compiler):
         value = recorder.world.find(read.path)
         if value is not ABSENT:
@@ -193,9 +196,9 @@ def see_settings(compiler: object, recorder: Recorder) -> None:
             recorder.absent(read.path)
         else:
             raise AttributeError(
-                f"{type(compiler).__name__}.settings names {read.path.name!r}, which it has not"
+                f"{type(compiler).__name__}.settings names {read.path.name!r}, which it lacks"
             )
-    recorder.asking = None
+    recorder.program_line = None
 
 
 def target_of(compiler: object) -> Target:
@@ -205,7 +208,7 @@ def target_of(compiler: object) -> Target:
         return host()
     target = ask()
     if not isinstance(target, Target):
-        raise TypeError(f"{type(compiler).__name__}.target() returned {target!r}, no Target")
+        raise TypeError(f"{type(compiler).__name__}.target() returned {target!r}, not a Target")
     return target
 
 
@@ -231,8 +234,8 @@ def identity_with_settings(compiler: Any) -> Identity:
 def toolchain_of(compiler: object) -> str:
     """What identifies the tools behind a compiler.
 
-    Either what it says itself, or the distribution its class is from: name, version and the
-    digest of its RECORD, which lists the digest of every file.
+    Its `toolchain` if it has one, or the distribution of its class: the name, the version and the
+    digest of the RECORD, which lists the digest of every file.
     """
     toolchain = getattr(compiler, "toolchain", None)
     if callable(toolchain):
@@ -277,7 +280,7 @@ def _may_be_installed(top: str) -> bool:
 def _distributions_of(top: str) -> list[metadata.Distribution]:
     """The distributions that a package is from. One of its own name is found at once."""
     with importing:
-        from importlib import metadata  # slow to import, and rarely asked for
+        from importlib import metadata  # slow to import, and rarely needed
 
     with contextlib.suppress(metadata.PackageNotFoundError):
         named = metadata.distribution(top)
@@ -285,7 +288,7 @@ def _distributions_of(top: str) -> list[metadata.Distribution]:
             return [named]
     distributions = []
     for name in sorted(set(metadata.packages_distributions().get(top, ()))):
-        with contextlib.suppress(metadata.PackageNotFoundError):  # named as no installer would
+        with contextlib.suppress(metadata.PackageNotFoundError):  # a name that no installer makes
             distributions.append(metadata.distribution(name))
     return distributions
 

@@ -1,17 +1,17 @@
 """The code of a compiler: the digest of it and of all that it reads.
 
-A compiler that is no part of an installed distribution is edited without a new version, so it
-counts as a cached function does: its class with bases and methods, the functions that these call,
-the constants that they read, as far as the user's own code goes. So do the classes of what it was
-set up with: a setting is known by its value, which names its class, and the compiler may call its
-methods. A class of an installed distribution counts by the version of that.
+A compiler that is not installed is edited without a new version. So it counts as a cached function
+does: its class with bases and methods, the functions that these call, and the constants that they
+read, as far as the user's own code goes. The classes of its settings count too: a setting is known
+by its value, which names its class, and the compiler may call its methods. A class of an installed
+distribution counts by the version of the distribution.
 
-What the protocol knows beside `compile` is not in the digest: of `target`, `toolchain`, `version`
-and settings the values are in the key, and `load` is called in every process anew. These may read
+The other members of the protocol are not in the digest. The values of `target`, `toolchain`,
+`version` and the settings are in the key, and `load` is called in every process. These may read
 what changes all the time: the current device, a table of opened libraries.
 
-The walk is made once for a compiler's class in a process, and again when something that it met is
-another: see `fingerprint.watch`.
+The walk is made once for a compiler's class in a process, and again when something that it met has
+changed: see `fingerprint.watch`.
 """
 
 from __future__ import annotations

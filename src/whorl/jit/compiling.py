@@ -31,7 +31,7 @@ from whorl.store.miss_recording import record_miss
 
 from .compiler import CompilerCode, Program, see_settings
 from .compiler_code import snapshot
-from .explain_call import explain_miss
+from .explain import explain_miss
 from .kernel_lookup import KernelLookup, LookupRequest
 from .key import ProgramKey, artifact_key, flight_name, function_group, shape_key
 from .specialization import Specialization

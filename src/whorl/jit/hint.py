@@ -1,20 +1,21 @@
 """Hints: all that led to the artifacts of a file before, in one entry that is read first.
 
-All of it is in the store in another place too: shapes in manifests, which are listed, and rows
-about sources, one entry each. A hint brings them together for all kernels of a file, so that a
-process reads one small entry when it makes the first of them, and none in their first lookups:
+Everything in a hint is also elsewhere in the store: shapes are in manifests, which have to be
+listed, and rows about sources are entries of their own. A hint collects them for all kernels of a
+file. So a process reads one small entry when it makes the first of these kernels, and no other
+entry in their first lookups:
 
     record = ["hint", {key: row...}, {lead: [shape...]...}]
 
-A row is about a source, and has a key that is made of the file and the code that it speaks of. A
+A row is about one source. Its key is made of the file and of the code that the row describes. A
 lead is all that is known of a program before anything is read: its code, by the key of its row,
-the compiler and the toolchain. Shapes are as `record` has them, and one leads to an artifact only
-under its own name, the digest of what stands here. So a hint is believed no more than any other
-entry, nothing depends on it, and one that is old, damaged or not there costs time and nothing else.
+the compiler and the toolchain. Shapes are encoded as `record` encodes them. A shape leads to an
+artifact only under its own name, which is the digest of what stands here. So a hint is trusted no
+more than any other entry, and one that is old, damaged or missing costs time and nothing else.
 
-Who has something to add reads what others have written meanwhile and adds to that. Between the two
-somebody may write, and be forgotten; that is found in the manifest then, and added again. What does
-not fit into the hint of a file is in one of its own, under its lead.
+To add something, a process reads the hint again, adds to it and writes it. What another process
+writes in between is lost from the hint, but not from the manifest: it is found there, and added
+again. What does not fit into the hint of a file goes into a hint of its own, under its lead.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_HINT", "FileHint", "Hint", "Rows", "file_hint", "prefetched_hint"]
 
 Rows: TypeAlias = list[Any] | str
-"""A shape as it is kept: see `artifacts.record`."""
+"""A shape as it is stored: see `artifacts.record`."""
 
 ROWS_KEPT: Final = 1024  # in the hint of a file
 SHAPES_KEPT: Final = 32  # of one lead
@@ -47,7 +48,7 @@ TEXT_KEPT: Final = 1 << 17  # characters of shapes in the hint of a file
 
 
 class Hint(NamedTuple):
-    """Rows about sources by key, and shapes as they are kept by lead.
+    """Rows about sources by key, and stored shapes by lead.
 
     >>> hint = NO_HINT.joined({"a": 1}, "f", "type arg x").joined({"b": 2}, "f", "value arg x")
     >>> list(hint.rows), hint.leads["f"]
@@ -63,7 +64,7 @@ class Hint(NamedTuple):
     ) -> Hint:
         """The hints under a key in all tiers of a store, merged up to the first that has a lead.
 
-        Whatever came from a farther tier is kept in the nearest, so that it is found there next.
+        What comes from a farther tier is stored in the nearest, for the next process.
         """
         hint = nearest = None
         for entry in store.versions(key, far=far):
@@ -79,7 +80,7 @@ class Hint(NamedTuple):
 
     @classmethod
     def of_entry(cls, entry: Entry) -> Hint:
-        """The hint in an entry; one that says nothing if that makes no sense."""
+        """The hint in an entry; an empty one if the entry is not a hint."""
         try:
             _, rows, leads = entry.fields["record"]
         except (Damaged, ValueError, TypeError, LookupError):
@@ -91,10 +92,10 @@ class Hint(NamedTuple):
     def entry(self, key: StableDigest) -> Entry:
         """The entry in which other processes find it."""
         record = ["hint", dict(self.rows), dict(self.leads)]
-        return Entry.made(Label(HINT, key), {}, record)
+        return Entry.build(Label(HINT, key), {}, record)
 
     def shapes(self, lead: str) -> dict[StableDigest, Rows]:
-        """The shapes of a lead by their names; none if what stands here makes no sense."""
+        """The shapes of a lead by their names; none if they cannot be read."""
         shapes: dict[StableDigest, Rows] = {}
         try:
             for shape in self.leads.get(lead, ()):
@@ -104,39 +105,39 @@ class Hint(NamedTuple):
         return shapes
 
     def joined(self, rows: Mapping[str, object], lead: str, shape: Rows) -> Hint:
-        """The same and this, the newest first; of a lead, the oldest shapes are forgotten."""
+        """This hint with a shape added, the newest first; a lead has only so many shapes."""
         known = self.leads.get(lead)
         others = [each for each in known if each != shape] if type(known) is list else []
-        shapes = [shape, *islice(filter(_makes_sense, others), SHAPES_KEPT - 1)]
-        return Hint({**rows, **self.rows}, {lead: shapes, **_but(self.leads, lead)})
+        shapes = [shape, *islice(filter(_is_shape, others), SHAPES_KEPT - 1)]
+        return Hint({**rows, **self.rows}, {lead: shapes, **_without(self.leads, lead)})
 
     def merged(self, other: Hint) -> Hint:
-        """What either says, this one first; of a lead that both know, the shapes of both."""
+        """The rows and leads of both hints, those of this one first."""
         leads = {**other.leads, **self.leads}
         for lead in self.leads.keys() & other.leads.keys():
-            leads[lead] = _both(self.leads[lead], other.leads[lead])
+            leads[lead] = _joined(self.leads[lead], other.leads[lead])
         return Hint({**other.rows, **self.rows}, leads)
 
     @property
     def is_full(self) -> bool:
-        """Whether it is as large as one should be that is read with every import of its file."""
+        """Whether it has reached its size: it is read with every import of its file."""
         if len(self.rows) > ROWS_KEPT:
             return True
         lists = (known for known in self.leads.values() if type(known) is list)
         return sum(map(_size, chain.from_iterable(lists))) > TEXT_KEPT
 
 
-def _but(leads: Mapping[str, list[Rows]], lead: str) -> dict[str, list[Rows]]:
+def _without(leads: Mapping[str, list[Rows]], lead: str) -> dict[str, list[Rows]]:
     return {name: known for name, known in leads.items() if name != lead}
 
 
-def _both(shapes: list[Rows], others: list[Rows]) -> list[Rows]:
+def _joined(shapes: list[Rows], others: list[Rows]) -> list[Rows]:
     if type(shapes) is not list or type(others) is not list:
         return shapes
     return [*shapes, *(each for each in others if each not in shapes)][:SHAPES_KEPT]
 
 
-def _makes_sense(shape: Rows) -> bool:
+def _is_shape(shape: Rows) -> bool:
     try:
         shape_of(shape)
     except (ValueError, AttributeError):
@@ -191,7 +192,7 @@ class FileHint:
         return Hint.of(self.store, lead, lead) if lead in self._single else hint
 
     def add(self, rows: Mapping[str, object], lead: StableDigest, shape: Rows) -> None:
-        """Let other processes come here sooner."""
+        """Add a shape and rows, so that other processes find them first."""
         # A store on another machine merges what it is given with what others have put there.
         whole = Hint.of(self.store, self.key, far=False).merged(self.hint)
         if lead in whole.leads or not whole.is_full:
@@ -204,7 +205,7 @@ class FileHint:
 
 
 def file_hint(text: Text, store: BaseStore, definition: Definition | None = None) -> FileHint:
-    """The hint of a file in a store; one for all who know it by the same definition."""
+    """The hint of a file in a store; the same object for the same definition."""
     of_file = None if definition is None else _of_files.get(definition)
     if of_file is None or of_file.store is not store:
         of_file = FileHint(store, _key_of(text))

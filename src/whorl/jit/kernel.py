@@ -18,7 +18,6 @@ import functools
 import sys
 import types
 import weakref
-from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -26,6 +25,7 @@ from whorl.calls.events import audits, emit, listeners
 from whorl.calls.sources import StoredSources
 from whorl.errors import CompilerFailed, KernelError, RequiredHit
 from whorl.fast_dataclasses import replace
+from whorl.fingerprint.names import full_name
 from whorl.fingerprint.static_lookup import uncounted
 from whorl.frames import show_users_frames
 from whorl.lazy import lazy_module
@@ -38,17 +38,17 @@ from whorl.store.default import prepare
 from .choices import Choices, copied_options
 from .compiler import Compiler, declared_environment, target_of
 from .kernel_lookup import KernelLookup, LookupRequest, Setup
-from .key import function_name
 from .specialization import Specialization
 from .target import Target
 
 if TYPE_CHECKING:
     from whorl.calls.explanation import Explanation
 
-    from . import compiling, explain_call
+    from . import compiling, drift, explain
 else:  # what a process that finds everything has no need of
     compiling = lazy_module("whorl.jit.compiling", globals())
-    explain_call = lazy_module("whorl.jit.explain_call", globals())
+    drift = lazy_module("whorl.jit.drift", globals())
+    explain = lazy_module("whorl.jit.explain", globals())
 
 __all__ = ["Kernel", "obtain"]
 
@@ -89,8 +89,8 @@ class Kernel:
         self.choices = choices
         self.own_cache = cache
         environment = DeclaredVariables(declared_environment(compiler))
-        name, counts = function_name(function), defaultdict[str, int](int)
-        self._setup = Setup(name, function, compiler, choices, cache, environment, counts)
+        name = full_name(function)
+        self._setup = Setup(name, function, compiler, choices, cache, environment, _Counts())
         self._lock = ForkSafeLock()  # reentrant: a finalizer or a signal handler may call it
         if cache is None:
             prepare()
@@ -208,7 +208,7 @@ class Kernel:
         """
         lookup = self._current_lookup()
         values = lookup.binding.bind(*args, **kwargs)
-        return explain_call.explain_call(lookup, values, target_of(self.compiler))
+        return explain.explain_call(lookup, values, target_of(self.compiler))
 
     def specializations(self) -> list[Specialization]:
         """What this kernel has in memory, in the order in which it came to be there."""
@@ -257,7 +257,7 @@ def _find_unless_drifted(lookup: KernelLookup, request: LookupRequest) -> Specia
     """What fits in memory is right; a drift is noticed before the store is asked."""
     return (
         lookup.find(request, count=True, in_memory=True)
-        or explain_call.used_despite_drift(lookup, request)
+        or drift.used_despite_drift(lookup, request)
         or lookup.find(request, count=True)
     )
 

@@ -5,7 +5,7 @@
     facts      the durable facts of each shape, from the call at hand, form a key
     store      is asked for the artifact of that key
 
-What a call reads is read on every call, so nothing has to be promised, invalidated or declared.
+The reads of a call are made on every call, so users declare and invalidate nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
 from whorl.lazy import lazy_module
-from whorl.reads.first_replay import first_facts
+from whorl.reads.first_replay import Facts, first_facts
 from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import DeclaredVariables, Variables, World, own_module, place_of
@@ -45,10 +45,10 @@ from .compiler import (
     is_own_compiler,
     toolchain_of,
 )
+from .group_records import records
 from .hint import FileHint, Rows, file_hint, prefetched_hint
 from .key import ProgramContext, ProgramKey, artifact_key, lead_of, shape_key
 from .specialization import Specialization, SpecializationTable
-from .stored import records
 from .target import Target
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 else:
     compiler_code = lazy_module("whorl.jit.compiler_code", globals())  # whorl's own need none
 
-__all__ = ["KernelLookup", "LookupRequest", "Setup", "Start"]
+__all__ = ["Candidate", "KernelLookup", "LookupRequest", "Setup", "Start"]
 
 PROGRAMS_KEPT: Final = 64  # one for each state of the declared variables
 
@@ -96,7 +96,7 @@ class Start(NamedTuple):
 
 
 class LookupRequest(NamedTuple):
-    """One call that nothing in memory was for: its world, its target, and where to look."""
+    """A call that no specialization in memory fits: its world, its target, and where to look."""
 
     world: World
     target: Target
@@ -110,12 +110,21 @@ class LookupRequest(NamedTuple):
         return self.start.program
 
 
+class Candidate(NamedTuple):
+    """A known shape, the facts of a call by it, and the key that these form."""
+
+    key: StableDigest
+    name: StableDigest  # of the shape
+    shape: Shape
+    facts: Facts
+
+
 class KernelLookup:
     """The lookups of one function, with the code that it has now, and their table.
 
-    A kernel makes a new one when the function gets other code, its module is replaced, or its
-    compiler is another. So nothing here is ever reset, and what a call that is still on its way
-    adds to an old one is seen by nobody.
+    A kernel makes a new lookup when the function gets other code, its module is replaced, or its
+    compiler changes. So nothing here is ever reset, and nobody sees what a call that is still
+    running adds to an old lookup.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -162,7 +171,7 @@ class KernelLookup:
         """Where artifacts are kept."""
         return self._own_cache or default_cache()
 
-    # -- whether it is the right one ----------------------------------------------------
+    # -- whether it is still valid ------------------------------------------------------
 
     def is_current(self) -> bool:
         """Whether function, module and compiler are still the very same."""
@@ -178,7 +187,7 @@ class KernelLookup:
         return True
 
     def is_equivalent(self) -> bool:
-        """Whether all that differs is objects of the compiler's code, with the same digest."""
+        """Whether the compiler's code differs only in its objects, and has the same digest."""
         if self.function.__code__ is not self.code or _loaded(self._home) is not self._module:
             return False
         codes = self._compiler_codes
@@ -204,12 +213,12 @@ class KernelLookup:
             raise code.refused.with_traceback(None)
         return code
 
-    # -- where it begins ----------------------------------------------------------------
+    # -- the start of a lookup ----------------------------------------------------------
 
     def request(
         self, values: tuple[Any, ...], target: Target, cache: Cache, sources: StoredSources
     ) -> LookupRequest:
-        """What is looked up for a call."""
+        """The request for a call with these values."""
         start = self.start(cache, sources)
         return make(LookupRequest, (self.world(values, target), target, start, cache, sources))
 
@@ -279,19 +288,9 @@ class KernelLookup:
     def find(
         self, request: LookupRequest, *, count: bool, in_memory: bool = False
     ) -> Specialization | None:
-        """By the durable facts of every known shape: in memory, then in the store."""
-        if self.choices.cache == "process":
-            return None
-        for name, rows in self.known_shapes(request, in_memory=in_memory):
-            try:
-                shape = rows if type(rows) is Shape else shape_of(rows)
-                facts = first_facts(shape, request.world)
-            except (ValueError, TypeError, LookupError, AttributeError):
-                continue  # a hint that makes no sense
-            if facts.is_only_here:
-                continue
-            key = artifact_key(request.start.program, request.target, name, facts.durable)
-            table = self.table
+        """The specialization for the facts of a call: in memory, then in the store."""
+        table = self.table
+        for key, name, shape, facts in self.candidates(request, in_memory=in_memory):
             specialization = table.of_key(key) if table.young else None
             if specialization is None and not in_memory:
                 specialization = self._from_store(key, request, facts.durable, count=count)
@@ -303,10 +302,24 @@ class KernelLookup:
                 return table.remember(architecture, name, shape, facts, specialization)
         return None
 
-    def known_shapes(
+    def candidates(self, request: LookupRequest, *, in_memory: bool = False) -> Iterator[Candidate]:
+        """The keys under which an artifact for a call may be stored, one for each known shape."""
+        if self.choices.cache == "process":
+            return
+        for name, rows in self._known_shapes(request, in_memory=in_memory):
+            try:
+                shape = rows if type(rows) is Shape else shape_of(rows)
+                facts = first_facts(shape, request.world)
+            except (ValueError, TypeError, LookupError, AttributeError):
+                continue  # a hint that makes no sense
+            if not facts.is_only_here:
+                key = artifact_key(request.start.program, request.target, name, facts.durable)
+                yield make(Candidate, (key, name, shape, facts))
+
+    def _known_shapes(
         self, request: LookupRequest, *, in_memory: bool
     ) -> Iterator[tuple[StableDigest, Rows | Shape]]:
-        """Those met in this process, those that a hint names, then all of the manifest."""
+        """The shapes met in this process, those that a hint names, then those of the manifest."""
         shapes: Mapping[StableDigest, Rows | Shape] = {} if in_memory else request.start.shapes
         if self.table.young:
             met = self.table.stored_shapes(request.target.architecture)
@@ -327,7 +340,7 @@ class KernelLookup:
             if isinstance(artifact, Artifact):
                 if count:
                     cache.statistics.hit(len(entry.data), entry.head, self.name)
-                    self.counts["found"] = self.counts.get("found", 0) + 1
+                    self.counts["found"] += 1
                 if listeners:
                     emit("found", self.name, key=key)
                 architecture = request.target.architecture

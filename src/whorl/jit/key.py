@@ -11,7 +11,7 @@ from whorl.artifacts.record import shape_plain
 from whorl.fast_dataclasses import NamedTuple, make
 from whorl.fingerprint.digest import FORMAT as TOKENS
 from whorl.fingerprint.digest import StableDigest, digest_of
-from whorl.fingerprint.names import class_label, known_module_name
+from whorl.fingerprint.names import class_label, full_name
 from whorl.fingerprint.source import CodeDigest
 from whorl.reads import Plain, Shape
 from whorl.reads.facts import origin_of
@@ -26,7 +26,6 @@ __all__ = [
     "artifact_key",
     "flight_name",
     "function_group",
-    "function_name",
     "lead_of",
     "plain_shape_key",
     "shape_key",
@@ -111,14 +110,9 @@ def lead_of(context: ProgramContext, source: StableDigest) -> StableDigest:
     return digest_of("lead", str(source), context.counting)
 
 
-def function_name(function: types.FunctionType) -> str:
-    """The name of a function in every process."""
-    return f"{known_module_name(function.__module__ or '')}.{function.__qualname__}"
-
-
 def function_group(function: types.FunctionType) -> StableDigest:
     """The group in which the programs of a function of this name are listed."""
-    return digest_of("function", function_name(function))
+    return digest_of("function", full_name(function))
 
 
 def shape_key(shape: Shape) -> StableDigest:

@@ -63,12 +63,12 @@ def native_base() -> type:
     )
     make = ctypes.pythonapi.PyType_FromSpec
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
-    made = make(ctypes.addressof(spec))
-    _kept.append((members, slots, spec))
-    return type("NativeCallable", (made,), {"__slots__": ()})
+    base_class = make(ctypes.addressof(spec))
+    _alive.append((members, slots, spec))
+    return type("NativeCallable", (base_class,), {"__slots__": ()})
 
 
-_kept: Final[list[Any]] = []
+_alive: Final[list[Any]] = []
 
 
 def make_native(cls: type) -> None:

@@ -12,7 +12,7 @@ import ctypes
 import os
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -20,11 +20,11 @@ import numpy as np
 from whorl.reads.array_flags import LAYOUT_FLAGS, OWNS_DATA
 
 from .class_layout import NotKnown
+from .instances import INLINE_VALUES
 from .object_layout import ObjectLayout
 
 __all__ = ["check_layout"]
 
-_MANAGED_DICT, _INLINE_VALUES = 1 << 4, 1 << 2  # flags of a class
 _ARRAY_FLAGS: Final = LAYOUT_FLAGS | OWNS_DATA
 _NAMES: Final = tuple(sys.intern(f"whorl_canary_{i}") for i in range(3))
 _MOST: Final = 1 << 12  # bytes that are read at once: a pipe holds them
@@ -47,11 +47,11 @@ class _Memory:
     def bytes(self, address: int, size: int) -> bytes:
         if not 0 < address < 1 << 63 or not 0 <= size <= _MOST:
             raise NotKnown("an address is none")
-        found = self._write(self._writes, address, size) if size else 0
-        if found < 0:
+        count = self._write(self._writes, address, size) if size else 0
+        if count < 0:
             raise NotKnown("an address is not one of memory")
-        content = os.read(self._reads, found) if found else b""
-        if found != size:
+        content = os.read(self._reads, count) if count else b""
+        if count != size:
             raise NotKnown("memory ends where it should not")
         return content
 
@@ -200,21 +200,21 @@ def _classes(at: ObjectLayout, memory: _Memory) -> bool:
 def _slots(at: ObjectLayout, memory: _Memory) -> bool:
     if not at.descriptor:
         return True
-    made, values = _filled(_Slotted())
+    sample, values = _filled(_Slotted())
     for name, value in zip(_NAMES, values, strict=True):
         defined = memory.word(id(vars(_Slotted)[name]) + at.descriptor)
         offset = memory.word(defined + 16)
         is_inside = 0 < offset < _Slotted.__basicsize__
-        if not is_inside or memory.word(id(made) + offset) != id(value):
+        if not is_inside or memory.word(id(sample) + offset) != id(value):
             return False
     return True
 
 
-def _filled(made: Any) -> tuple[Any, list[object]]:
+def _filled(sample: Any) -> tuple[Any, list[object]]:
     values = [object() for _ in _NAMES]
     for name, value in zip(_NAMES, values, strict=True):
-        setattr(made, name, value)
-    return made, values
+        setattr(sample, name, value)
+    return sample, values
 
 
 def _dicts(at: ObjectLayout, memory: _Memory) -> bool:
@@ -222,12 +222,12 @@ def _dicts(at: ObjectLayout, memory: _Memory) -> bool:
     for count in (1, 3, 11, 200):
         sample = {sys.intern(f"whorl_canary_{i}"): [i] for i in range(count)}
         keys = memory.word(id(sample) + inside.keys)
-        wanted = [id(each) for pair in sample.items() for each in pair]
+        expected = [id(each) for pair in sample.items() for each in pair]
         if (
             memory.word(id(sample) + inside.values)
             or memory.byte(keys + inside.kind) != 1  # a byte beside it may be anything
             or memory.word(keys + inside.count) != count
-            or list(memory.words(_pairs(keys, at, memory), 2 * count)) != wanted
+            or list(memory.words(_pairs(keys, at, memory), 2 * count)) != expected
         ):
             return False
     mixed = {1: 2, "one": 3}
@@ -244,48 +244,48 @@ def _pairs(keys: int, at: ObjectLayout, memory: _Memory) -> int:
 def _instances(at: ObjectLayout, memory: _Memory) -> bool:
     if not at.instance.dict:
         return not at.instance.inline
-    made, values = _filled(_Sample())
-    wanted = dict(zip(_NAMES, map(id, values), strict=True))
+    sample, values = _filled(_Sample())
+    expected = dict(zip(_NAMES, map(id, values), strict=True))
 
     def is_found(kind: str) -> bool:
-        return next(_held(made, at, memory), ("", None)) == (kind, wanted)
+        return _attributes(sample, at, memory) == (kind, expected)
 
     inline = is_found("inline")
-    own = vars(made)
+    own = vars(sample)
     split = is_found("split")
-    made.__dict__ = dict(own)
+    sample.__dict__ = dict(own)
     combined = is_found("combined")
-    del made.__dict__  # what was kept inline is not used any more
-    is_empty = not _inline_row(made, memory.word(id(made) + at.instance.dict), at, memory)
+    del sample.__dict__  # what was kept inline is not used any more
+    is_empty = not _inline_row(sample, memory.word(id(sample) + at.instance.dict), at, memory)
     return inline and split and combined and is_empty
 
 
-def _held(made: Any, at: ObjectLayout, memory: _Memory) -> Iterator[tuple[str, dict[str, int]]]:
+def _attributes(sample: Any, at: ObjectLayout, memory: _Memory) -> tuple[str, dict[str, int]]:
     """How an instance keeps its attributes, and what they are, as the launcher finds them."""
     where, inside = at.instance, at.inside
-    found = memory.word(id(made) + where.dict)
-    if found and not found & 1:
-        keys, row = memory.word(found + inside.keys), memory.word(found + inside.values)
+    own = memory.word(id(sample) + where.dict)
+    if own and not own & 1:
+        keys, row = memory.word(own + inside.keys), memory.word(own + inside.values)
         kind = "split" if row else "combined"
     else:
-        keys, kind = memory.word(id(type(made)) + where.class_keys), "inline"
-        row = _inline_row(made, found, at, memory)
+        keys, kind = memory.word(id(type(sample)) + where.class_keys), "inline"
+        row = _inline_row(sample, own, at, memory)
     count = memory.word(keys + inside.count)
     pairs = memory.words(_pairs(keys, at, memory), 2 * count) if 0 <= count < 64 else ()
     values = memory.words(row + where.values, count) if row else pairs[1::2]
     names = {id(name): name for name in _NAMES}
     known = zip(pairs[::2], values, strict=True)
-    yield kind, {names[name]: value for name, value in known if name in names}
+    return kind, {names[name]: value for name, value in known if name in names}
 
 
-def _inline_row(made: Any, word: int, at: ObjectLayout, memory: _Memory) -> int:
+def _inline_row(sample: Any, word: int, at: ObjectLayout, memory: _Memory) -> int:
     match at.instance.inline:
         case "pointer":
-            return memory.word(id(made) + at.instance.pointer)
+            return memory.word(id(sample) + at.instance.pointer)
         case "tagged":
             return word + 1 if word & 1 else 0
-        case "embedded" if type(made).__flags__ & _INLINE_VALUES:
-            row: int = id(made) + type(made).__basicsize__
+        case "embedded" if type(sample).__flags__ & INLINE_VALUES:
+            row: int = id(sample) + type(sample).__basicsize__
             return row if memory.byte(row + at.instance.valid) else 0
     raise NotKnown("an instance keeps no values of its own")
 

@@ -95,8 +95,8 @@ class Attributes(NamedTuple):
 
 
 def _number(pairs: int, count: int, name: str) -> int:
-    found = (ctypes.c_int64 * (2 * count)).from_address(pairs)[::2]
-    return found.index(id(name)) if id(name) in found else -1
+    names = (ctypes.c_int64 * (2 * count)).from_address(pairs)[::2]
+    return names.index(id(name)) if id(name) in names else -1
 
 
 def _word(address: int) -> int:
@@ -119,14 +119,14 @@ def attributes_of(value: object, inside: DictLayout, at: InstanceLayout) -> Attr
     if not cls.__flags__ & MANAGED_DICT:
         if cls.__dictoffset__ <= 0:
             return None
-        found = _word(id(value) + cls.__dictoffset__)
-        return attributes_in_dict(found, inside, at) if found else None
+        own = _word(id(value) + cls.__dictoffset__)
+        return attributes_in_dict(own, inside, at) if own else None
     if not at.dict:
         return None
-    found = _word(id(value) + at.dict)
-    if found and not found & 1:
-        return attributes_in_dict(found, inside, at)
-    values = _inline_values(value, found, at)
+    own = _word(id(value) + at.dict)
+    if own and not own & 1:
+        return attributes_in_dict(own, inside, at)
+    values = _inline_values(value, own, at)
     keys = _word(id(cls) + at.class_keys) if values else 0
     if not keys:
         return None
@@ -162,8 +162,8 @@ def _inline_values(value: object, word: int, at: InstanceLayout) -> int:
     """The address of the first inline value; 0 if there are none."""
     match at.inline:
         case "pointer":
-            found = _word(id(value) + at.pointer)
-            return found + at.values if found else 0
+            row = _word(id(value) + at.pointer)
+            return row + at.values if row else 0
         case "tagged":
             return word + 1 + at.values if word & 1 else 0
         case "embedded" if type(value).__flags__ & INLINE_VALUES:
@@ -248,8 +248,8 @@ def _finds_slots(place: int) -> bool:
     offsets = [slot_offset(vars(_Slotted)[name], place) for name in _NAMES]
     if not all(0 < offset < _Slotted.__basicsize__ for offset in offsets):
         return False
-    found = [_word(id(sample) + offset) for offset in offsets]
-    return found == [id(getattr(sample, name)) for name in _NAMES]
+    values = [_word(id(sample) + offset) for offset in offsets]
+    return values == [id(getattr(sample, name)) for name in _NAMES]
 
 
 def instance_layout(inside: DictLayout) -> InstanceLayout:
@@ -271,15 +271,15 @@ def instance_layout(inside: DictLayout) -> InstanceLayout:
     class_keys = _class_keys(inside, expected)
     if not class_keys:
         return unknown
-    found = replace(expected, class_keys=class_keys)
-    return found if _holds(sample, values, inside, found) else unknown
+    layout = replace(expected, class_keys=class_keys)
+    return layout if _holds(sample, values, inside, layout) else unknown
 
 
 def _sample() -> tuple[Any, list[object]]:
-    made, values = _Sample(), [object() for _ in range(3)]
+    sample, values = _Sample(), [object() for _ in range(3)]
     for name, value in zip(_NAMES, values, strict=True):
-        setattr(made, name, value)
-    return made, values
+        setattr(sample, name, value)
+    return sample, values
 
 
 _NAMES: Final = tuple(sys.intern(f"whorl_sample_{i}") for i in range(3))
@@ -287,9 +287,9 @@ _NAMES: Final = tuple(sys.intern(f"whorl_sample_{i}") for i in range(3))
 
 def _class_keys(inside: DictLayout, expected: InstanceLayout) -> int:
     """Where a class has the keys that its instances share: what their dicts have as keys."""
-    made, _ = _sample()
-    own = vars(made)
-    if _word(id(made) + expected.dict) != id(own) or not _word(id(own) + inside.values):
+    sample, _ = _sample()
+    own = vars(sample)
+    if _word(id(sample) + expected.dict) != id(own) or not _word(id(own) + inside.values):
         return 0
     keys = _word(id(own) + inside.keys)
     metaclass: Any = type
@@ -301,20 +301,20 @@ def _class_keys(inside: DictLayout, expected: InstanceLayout) -> int:
 def _holds(sample: Any, values: list[object], inside: DictLayout, at: InstanceLayout) -> bool:
     """Whether the attributes of an instance are found: inline, split, combined, and exchanged."""
 
-    def found(*, is_inline: bool, is_combined: bool) -> bool:
+    def is_found(*, is_inline: bool, is_combined: bool) -> bool:
         place = attributes_of(sample, inside, at)
         if place is None or bool(place.dict) == is_inline or place.is_combined != is_combined:
             return False
         numbers = [place.number(name) for name in _NAMES]
         return -1 not in numbers and [place.value(i) for i in numbers] == [id(v) for v in values]
 
-    inline = found(is_inline=True, is_combined=False)
+    inline = is_found(is_inline=True, is_combined=False)
     own = vars(sample)
-    split = found(is_inline=False, is_combined=False) and _word(id(sample) + at.dict) == id(own)
+    split = is_found(is_inline=False, is_combined=False) and _word(id(sample) + at.dict) == id(own)
     own[7] = None  # not a text: the dict gets keys of its own
     mixed = attributes_of(sample, inside, at) is None
     sample.__dict__ = dict(reversed([(name, own[name]) for name in _NAMES]))
-    combined = found(is_inline=False, is_combined=True)
+    combined = is_found(is_inline=False, is_combined=True)
     del sample.__dict__
     empty = attributes_of(sample, inside, at) is None
     return inline and split and mixed and combined and empty

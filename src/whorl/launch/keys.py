@@ -8,10 +8,10 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .instances import PAIR, DictLayout, attributes_in_dict
+from .instances import PAIR, Attributes, DictLayout, attributes_in_dict
 from .layout_search import object_layout
 
-__all__ = ["keys_bits", "keys_word", "own_key", "pair_of"]
+__all__ = ["entries_of", "key_number", "keys_bits", "keys_word", "own_key", "pair_of"]
 
 
 def keys_word(inside: DictLayout) -> int:
@@ -44,6 +44,19 @@ def pair_of(scope: int, number: int) -> tuple[int, int, int, int]:
     return keys, word, keys + inside.start + (1 << index_bits) + PAIR * number, values
 
 
+def entries_of(scope: object) -> Attributes | None:
+    """Where a dict keeps its entries; None for other objects, and if not all keys are texts."""
+    if type(scope) is not dict:
+        return None
+    return attributes_in_dict(id(scope), object_layout().inside, object_layout().instance)
+
+
+def key_number(scope: dict[Any, Any], key: str) -> int:
+    """The number of the entry with a key, as a hint for the launcher; 0 if it is not known."""
+    entries = entries_of(scope)
+    return 0 if entries is None else max(entries.number(key), 0)
+
+
 def own_key(scope: dict[Any, Any], key: str) -> str:
     """The text by which a dict knows what a key leads to: `__main__` is not one for all, say.
 
@@ -51,7 +64,7 @@ def own_key(scope: dict[Any, Any], key: str) -> str:
     >>> own_key({text: 1}, "ab") is text
     True
     """
-    attributes = attributes_in_dict(id(scope), object_layout().inside, object_layout().instance)
-    if attributes is None or attributes.number(key) >= 0:
+    entries = entries_of(scope)
+    if entries is None or entries.number(key) >= 0:
         return key
     return next((each for each in list(scope) if each == key), key)

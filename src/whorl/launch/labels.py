@@ -18,15 +18,15 @@ __all__ = ["is_same_label", "label_of", "labels_of", "number_of"]
 def label_of(plain: Plain, world: World) -> Any:
     """The object that a label is in this process, found as the source finds it.
 
-    That it is what the compile has found is one of the facts of the call.
+    Whether it is still the object of the compile is one of the facts of the call.
     """
     if plain[0] == "key":
         return key_of(plain[1])
     _, root, name, steps = plain
-    found = world.find(Path(root, name, tuple(Step(*step) for step in steps)))
-    if found is ABSENT:  # rebound since the launch began
+    label = world.find(Path(root, name, tuple(Step(*step) for step in steps)))
+    if label is ABSENT:  # rebound since the launch began
         raise LookupError(f"the label {root}:{name} of a checkpoint is gone")
-    return found
+    return label
 
 
 def labels_of(plain: Plain, world: World) -> tuple[Any, ...]:

@@ -63,11 +63,11 @@ def words_of(type: Scalar | ArrayType) -> int:
 
 def offsets(types: Sequence[Scalar | ArrayType]) -> tuple[list[int], int]:
     """The first word of each slot, and of the results."""
-    found, at = [], FIRST_SLOT
+    starts, at = [], FIRST_SLOT
     for type in types:
-        found.append(at)
+        starts.append(at)
         at += words_of(type)
-    return found, at
+    return starts, at
 
 
 def format_of(type: Scalar | ArrayType) -> str:

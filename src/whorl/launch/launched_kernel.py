@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.calls.events import audits, listeners
+from whorl.fingerprint.names import full_name
 from whorl.fingerprint.static_lookup import uncounted
+from whorl.frames import show_users_frames
 from whorl.jit import Kernel, Target
 from whorl.jit.compiler import target_of
-from whorl.jit.key import function_name
-from whorl.lazy import importing, load
+from whorl.lazy import importing
 from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
 from whorl.settings import current
@@ -42,7 +43,7 @@ class LaunchedKernel(Kernel):
     interpret_resumed: Callable[..., Any]
 
     def __init__(self, function: types.FunctionType, *rest: Any) -> None:
-        self.tables = NativeTables(function_name(function))
+        self.tables = NativeTables(full_name(function))
         self.python_calls = 0
         self._reaching: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
         self._has_checkpoints = False  # one of the specializations that were loaded
@@ -59,10 +60,10 @@ class LaunchedKernel(Kernel):
     def _may_have_checkpoints(self, instance: object) -> bool:
         """Whether the code could come to a checkpoint: worked out once for each class."""
         cls = type(instance)
-        found = self._reaching.get(cls)
-        if found is None:
-            found = self._reaching[cls] = self.reaches_checkpoints(instance)
-        return found
+        reaches = self._reaching.get(cls)
+        if reaches is None:
+            reaches = self._reaching[cls] = self.reaches_checkpoints(instance)
+        return reaches
 
     def reaches_checkpoints(self, instance: object) -> bool:
         """Whether the code could come to a checkpoint when it is a method of an object."""
@@ -75,7 +76,7 @@ class LaunchedKernel(Kernel):
         try:
             return self.call_in_python(*args, **kwargs)
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -101,10 +102,10 @@ class LaunchedKernel(Kernel):
                 slots = launch.read(values)
             except Changed as changed:
                 path = changed.path
-                found = self._read_once(values, target)
-                if found is None:
+                once = self._read_once(values, target)
+                if once is None:
                     continue
-                launch, slots = found
+                launch, slots = once
             number = 0 if start is None else start(launch, values)
             return launch.enter(slots, values, number)
         raise never_the_same(self.lookup.name, path)
@@ -117,9 +118,9 @@ class LaunchedKernel(Kernel):
         for known in self.lookup.table.young.get(target.architecture, ()):
             once = cast("World", Once(self.lookup.world(values, target)))
             facts = live_facts(known.shape, once, by_identity=self.lookup.is_by_identity)
-            found = known.by_facts.get(facts)
-            if found is not None:
-                launch = cast("PlainLaunch", self._load(found[0], target))
+            match = known.by_facts.get(facts)
+            if match is not None:
+                launch = cast("PlainLaunch", self._load(match[0], target))
                 return launch, [once.find(path) for path, _ in launch.parts.slots]
         return None
 
@@ -157,7 +158,7 @@ class LaunchedKernel(Kernel):
         try:
             return resumption(*args, from_checkpoint=from_checkpoint, **kwargs)
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
     # -- native launches ----------------------------------------------------------------
@@ -185,11 +186,11 @@ class LaunchedKernel(Kernel):
             return False
         values, target = self.lookup.binding.bind(*args, **kwargs), target_of(self.compiler)
         for known in self.lookup.table.young.get(target.architecture, ()):
-            found = known.by_facts.get(known.replay(values, target.properties))
-            launch = None if found is None else found[0].loaded.get(target.device)
+            match = known.by_facts.get(known.replay(values, target.properties))
+            launch = None if match is None else match[0].loaded.get(target.device)
             if isinstance(launch, PlainLaunch):
                 world, given = self.lookup.world(values, target), (len(args), frozenset(kwargs))
-                call = NativeCall(known, found, world, launch.parts, given, number)
+                call = NativeCall(known, match, world, launch.parts, given, number)
                 return tables.add(called, call, epoch, self.lookup.cache)
         return False
 

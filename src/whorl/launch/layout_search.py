@@ -29,7 +29,7 @@ def object_layout() -> ObjectLayout:
     inside = dict_layout()
     if inside is None:
         raise NotKnown("a dict is not laid out as expected")
-    found = ObjectLayout(
+    layout = ObjectLayout(
         type=offset_of(Marked(), id(Marked), "the class of an object"),
         float_value=offset_of(1.2345e67, _bits(1.2345e67), "a float's value"),
         array_data=_array_offset("data"),
@@ -55,8 +55,8 @@ def object_layout() -> ObjectLayout:
         none=_none(),
         base_size=of_classes.base_size,
     )
-    check_layout(found)
-    return found
+    check_layout(layout)
+    return layout
 
 
 _INTS: Final = (0, 1, -1, 5, -7, 2**15, 2**30 - 1, 1 - 2**30, 2**30, -(2**30), 2**62, -(2**63))
@@ -105,8 +105,8 @@ def _items_offset() -> int:
     """Where the items of a tuple begin."""
     samples = (Marked, _function), (_function, Marked, None)
     for place in range(len(words_of(samples[0]))):
-        found = [words_of(sample)[place : place + len(sample)] for sample in samples]
-        if found == [[id(item) for item in sample] for sample in samples]:
+        items = [words_of(sample)[place : place + len(sample)] for sample in samples]
+        if items == [[id(item) for item in sample] for sample in samples]:
             return place * 8
     raise NotKnown("the items of a tuple are not found in it")
 
@@ -134,7 +134,7 @@ def _version_offset() -> int:
         setattr(Base if number % 2 else Sample, f"other{number}", number)
         changed = halves()
         after = touched()
-        found = {
+        candidates = {
             place
             for place in range(len(before))
             if before[place]
@@ -142,7 +142,7 @@ def _version_offset() -> int:
             and before[place] != after[place]
             and changed[place] != before[place]
         }
-        places = found if places is None else places & found
+        places = candidates if places is None else places & candidates
     if not places or len(places) != 1:
         raise NotKnown("the version of a class is not found in it")
     return 4 * places.pop()
@@ -170,11 +170,11 @@ def _array_offset(part: str) -> int:
         case "ndim":
             return 4 * next(i for i in range(6, len(halves)) if halves[i] == array.ndim)
         case "flags":
-            wanted = array.flags.num
-            found = [i for i in range(6, len(halves)) if halves[i] & 0xFFFF == wanted & 0xFFFF]
-            if not found:
+            flags = array.flags.num & 0xFFFF
+            places = [i for i in range(6, len(halves)) if halves[i] & 0xFFFF == flags]
+            if not places:
                 raise NotKnown("the flags of an array are not found in it")
-            return 4 * found[-1]
+            return 4 * places[-1]
         case "shape":
             start = _array_offset("ndim") // 8 + 1
             places = [i for i in range(start, start + 2) if pointed(i, array.shape)]

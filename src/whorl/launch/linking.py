@@ -101,12 +101,12 @@ def _symbols(code: bytes, sections: list[_Section]) -> list[_Symbol]:
     if table is None:
         raise Unlinkable("it has no symbols")
     names = sections[table.link].offset
-    found = []
+    symbols = []
     for at in range(table.offset, table.offset + table.size, 24):
         name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", code, at)
         text = code[names + name : code.index(b"\0", names + name)].decode()
-        found.append(_Symbol(text, info >> 4, info & 15, section, value))
-    return found
+        symbols.append(_Symbol(text, info >> 4, info & 15, section, value))
+    return symbols
 
 
 def _laid_out(code: bytes, sections: list[_Section]) -> tuple[bytearray, dict[int, int]]:

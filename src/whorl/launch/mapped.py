@@ -53,8 +53,8 @@ def map_image(image: Image) -> Mapped:
         raise Unmappable("images are for Linux")
     library = _library()
     table_size = (8 * len(image.table) + PAGE - 1) // PAGE * PAGE
-    held, base = _writable(image.table_at + table_size)
-    made = Mapped(held, base, image.exports)
+    memory, base = _writable(image.table_at + table_size)
+    mapped = Mapped(memory, base, image.exports)
     values = [base + entry if isinstance(entry, int) else _address(entry) for entry in image.table]
     ctypes.memmove(base + image.table_at, struct.pack(f"<{len(values)}Q", *values), 8 * len(values))
     ctypes.memmove(base, image.text, len(image.text))
@@ -62,7 +62,7 @@ def map_image(image: Image) -> Mapped:
         _map_memory_file(image.text, base, image.table_at)
     if table_size and library.mprotect(base + image.table_at, table_size, _READ):
         raise Unmappable("this system does not protect memory")
-    return made
+    return mapped
 
 
 def runs_written_memory() -> bool:
@@ -95,8 +95,8 @@ def _writable(size: int) -> tuple[object, int]:
         memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, _READ | _WRITE)
     except (OSError, ValueError):
         raise Unmappable("there is no memory for it") from None
-    held = ctypes.c_char.from_buffer(memory)
-    return held, ctypes.addressof(held)
+    first = ctypes.c_char.from_buffer(memory)  # which keeps it alive
+    return first, ctypes.addressof(first)
 
 
 def _map_memory_file(text: bytes, base: int, size: int) -> None:
@@ -106,11 +106,11 @@ def _map_memory_file(text: bytes, base: int, size: int) -> None:
     except (OSError, ImportError) as error:
         raise Unmappable(f"{REFUSED}, and has no memory files ({error})") from None
     try:
-        wanted = _READ | _RUN
-        found = _library().mmap(base, size, wanted, mmap.MAP_PRIVATE | _FIXED, file, 0)
+        rights = _READ | _RUN
+        address = _library().mmap(base, size, rights, mmap.MAP_PRIVATE | _FIXED, file, 0)
     finally:
         os.close(file)
-    if found != base:
+    if address != base:
         raise Unmappable(f"{REFUSED}, not even a memory file")
 
 
@@ -162,9 +162,9 @@ def _address(name: str) -> int:
         raise Unmappable(f"it needs {name!r}, which is no function of the C library")
     for library in (_python,) if name in PYTHON else (_library, _mathematics):
         try:
-            found = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+            address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
         except (AttributeError, OSError):
             continue
-        if found:
-            return found
+        if address:
+            return address
     raise Unmappable(f"it needs {name!r}, which this system does not have")

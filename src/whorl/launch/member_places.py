@@ -15,14 +15,13 @@ from whorl.fast_dataclasses import dataclass
 from .instances import (
     INLINE_VALUES,
     MANAGED_DICT,
-    attributes_in_dict,
     attributes_of,
     shared_number,
     slot_offset,
 )
 from .layout_search import object_layout
 
-__all__ = ["Member", "attribute_places", "member_of", "number_of", "signed_word", "version_of"]
+__all__ = ["Member", "attribute_places", "member_of", "signed_word", "version_of"]
 
 _UNKNOWN: Final = 0xFFFFFFFF  # a number at which no name stands
 _GENERIC: Final = object.__dict__["__getattribute__"]
@@ -58,16 +57,17 @@ def member_of(holder: Any, name: str, value: Any) -> Member | None:
     version = version_of(cls)
     if not version:
         return None
-    found = _in_class(cls, name)
-    if isinstance(found, types.MemberDescriptorType):
-        if found.__objclass__ not in cls.__mro__ or "__slots__" not in vars(found.__objclass__):
+    in_class = _in_class(cls, name)
+    if isinstance(in_class, types.MemberDescriptorType):
+        owner = in_class.__objclass__
+        if owner not in cls.__mro__ or "__slots__" not in vars(owner):
             return None
-        offset = slot_offset(found, object_layout().descriptor)
+        offset = slot_offset(in_class, object_layout().descriptor)
         if not 0 < offset < cls.__basicsize__:
             return None
         is_there = ctypes.c_int64.from_address(id(holder) + offset).value == id(value)
         return Member(cls, version, sys.intern(name), offset) if is_there else None
-    if found is not None and type(found) not in _HIDDEN_BY_INSTANCES:
+    if in_class is not None and type(in_class) not in _HIDDEN_BY_INSTANCES:
         return None
     return _attribute(holder, cls, version, sys.intern(name), value)
 
@@ -94,12 +94,6 @@ def attribute_places(cls: type) -> tuple[int, int]:
     if at.inline == "embedded":
         return at.dict, cls.__basicsize__ if cls.__flags__ & INLINE_VALUES else 0
     return at.dict, int(bool(at.inline))
-
-
-def number_of(scope: dict[Any, Any], key: str) -> int:
-    """At which number a key stands in a dict: a hint."""
-    place = attributes_in_dict(id(scope), object_layout().inside, object_layout().instance)
-    return max(place.number(key), 0) if place is not None else 0
 
 
 def signed_word(number: int) -> int:

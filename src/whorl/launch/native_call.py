@@ -1,4 +1,4 @@
-"""A call whose like is to be launched natively: what was found for it."""
+"""A call in Python that native calls of its kind are prepared from."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["NativeCall"]
 
 
 class NativeCall(NamedTuple):
-    """A call, and what was found for it."""
+    """A call, and the specialization that was launched for it."""
 
     known: KnownShape
-    found: Any  # what its facts lead to
+    match: Any  # what its facts lead to
     world: World
     parts: Parts
     given: tuple[int, frozenset[str]]  # how many arguments by position, and which by keyword

@@ -18,7 +18,8 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from whorl.fast_dataclasses import NamedTuple, dataclass
-from whorl.lazy import lazy_module, load, logger
+from whorl.frames import show_users_frames
+from whorl.lazy import lazy_module, logger
 from whorl.settings import Settings, on_change
 
 from .callable import entry_header, make_native, native_base, set_entry
@@ -179,7 +180,7 @@ class NativeTables:
         try:
             table = kernel_tables.table_for(call)
             # The table is made of what was found now, which has to be what was called with.
-            if call.known.by_facts.get(table.facts) is not call.found:
+            if call.known.by_facts.get(table.facts) is not call.match:
                 raise not_native("what it reads has changed meanwhile")
         except not_native as reason:
             log.debug("%s is launched in Python: %s", self.name, reason)
@@ -295,7 +296,7 @@ class _PythonCall:
         try:
             return self.kernel().call_in_python(*args, **kwargs)
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
 

@@ -1,8 +1,8 @@
 """The plain launch, which packs the launch record in Python: the reference for native launches.
 
-This is the reference for the native launch, and launches the calls that are not native. What does
-not change from call to call is worked out once: the order of the arguments, and how each slot is
-read, checked and put down. Measured by `bench/launch.py`: 3 µs with three arrays and an int.
+It launches the calls that are not native. What does not change from call to call is worked out
+once: the order of the arguments, and how each slot is read, checked and put down. Measured by
+`bench/launch.py`: 3 µs with three arrays and an int.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from whorl.errors import NoCheckpoints
 from whorl.fingerprint import exclude
-from whorl.lazy import load
+from whorl.frames import show_users_frames
 from whorl.settings import current
 
 from .labels import labels_of, number_of
@@ -64,7 +64,7 @@ class Resumption:
         try:
             return self.call_in_python(*args, **kwargs)
         except Exception as error:
-            load("whorl.frames").show_users_frames(error)
+            show_users_frames(error)
             raise
 
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:

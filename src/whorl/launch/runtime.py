@@ -1,14 +1,14 @@
-"""What a kernel finds at run time: how many threads, the thread runtime, a way to print.
+"""The run time of parallel loops: the OpenMP runtime, and how many threads they may use.
 
 Parallel loops run on the OpenMP runtime of the machine, through the one entry that all of them
 have. Where none is found, and in a child that was forked after threads were used, they run on
-one thread; that is said once. Where the system lets fewer threads be started than are wanted, they
+one thread, with one warning. Where the system lets fewer threads be started than are wanted, they
 run on fewer.
 
-Threads that wait for others spin for a while before they sleep. For how long, the runtimes decide
-for machines that do nothing else: GNU's spins for 10 ms. Where other programs run, that takes the
-time of the very threads that are waited for: the demo took 12.5 s beside three busy programs, and
-takes 6 with 0.2 ms of spinning. What the environment says of it is left as it is.
+Threads that wait for others spin for a while before they sleep. GNU's runtime spins for 10 ms,
+which suits machines that do nothing else. Where other programs run, a spinning thread takes the
+processor from the threads it waits for: beside three busy programs the demo took 12.5 s, and takes
+6 s with 0.2 ms of spinning. Who sets `GOMP_SPINCOUNT` or `OMP_WAIT_POLICY` decides instead.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def _startable(wanted: int) -> int:
     started, error = _try_threads(wanted - 1)
     if not error:
         return wanted
-    found = max(1, started)  # and one is left for others
-    _notice_fewer(found, wanted, os.strerror(error))
-    return found
+    count = max(1, started)  # and one is left for others
+    _warn_of_fewer(count, wanted, os.strerror(error))
+    return count
 
 
 def _try_threads(count: int) -> tuple[int, int]:
@@ -157,8 +157,8 @@ def _try_threads(count: int) -> tuple[int, int]:
 
 
 @cache
-def _notice_fewer(found: int, wanted: int, reason: str) -> None:
+def _warn_of_fewer(count: int, wanted: int, reason: str) -> None:
     log.warning(
         "parallel loops run on %d of %d threads: more cannot be started here (%s)",
-        found, wanted, reason,
+        count, wanted, reason,
     )  # fmt: skip

@@ -121,6 +121,6 @@ def scalar_of_value(value: object) -> Scalar:
     if known is not None:
         return known
     assert isinstance(value, np.generic)
-    found = scalar_of_dtype(value.dtype)
-    assert found is not None
-    return found
+    scalar = scalar_of_dtype(value.dtype)
+    assert scalar is not None
+    return scalar

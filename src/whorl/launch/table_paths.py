@@ -14,11 +14,10 @@ from whorl.reads.replay import is_as_the_code
 from whorl.reads.value_fact import is_constant
 from whorl.reads.world import own_module, scope_of
 
-from .enums import members_of, place_of_dict
-from .keys import own_key
-from .member_places import Member, attribute_places, member_of, number_of, version_of
+from .keys import key_number, own_key
+from .member_places import Member, attribute_places, member_of, version_of
 from .members import HELD_WORDS
-from .modules import module_scope
+from .name_dicts import address_of_dict, member_dict, module_dict
 from .selector import META
 from .table_simplification import ALL_BITS
 from .table_state import NotNative, TableState, row
@@ -42,8 +41,7 @@ def plan_paths(table: TableState, reads: Sequence[Read]) -> None:
     every = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
     for path in every:
         if path.steps and path.steps[-1].operation == "attr":
-            holder, found = find(owner_of(path)), find(path)
-            member = member_of(holder, path.steps[-1].name, found)
+            member = member_of(find(owner_of(path)), path.steps[-1].name, find(path))
             if member is not None:
                 table.members[path] = member
     for path in every:
@@ -140,7 +138,7 @@ def _global(table: TableState, register: int, scope: dict[Any, Any], key: str) -
 def global_row(table: TableState, register: int, scope: dict[Any, Any], key: str) -> list[int]:
     """The operation that loads what a key leads to in a dict."""
     key = own_key(scope, key)
-    number = number_of(scope, key)
+    number = key_number(scope, key)
     return row("GLOBAL", 0, register, table.address(scope), table.address(key), number)
 
 
@@ -155,7 +153,7 @@ def _of_enum(table: TableState, path: Path) -> int | None:
     if step.operation == "item" and before.steps[-1:] == (_MEMBERS,):
         cls, member = find(owner_of(before)), find(path)
         version = version_of(cls) if isinstance(cls, type) else 0  # as it is now
-        scope = members_of(cls, step.name, member)
+        scope = member_dict(cls, step.name, member)
         if scope is None or not version:
             return None
         table.op("SAME", register_of(table, owner_of(before)), 0, table.address(cls))
@@ -163,7 +161,7 @@ def _of_enum(table: TableState, path: Path) -> int | None:
         member = find(before)
         cls = type(member)
         version = version_of(cls)
-        place = place_of_dict(member, step.name)
+        place = address_of_dict(member, step.name)
         if not place or not version:
             return None
         scope, owner = vars(member), register_of(table, before)
@@ -189,7 +187,7 @@ def _of_module(table: TableState, before: Path, step: Step, owner: int, register
     module = table.world.find(before)
     cls = type(module)
     version = version_of(cls)  # before it is looked at: another thread may change it meanwhile
-    scope = module_scope(module, step)
+    scope = module_dict(module, step)
     if scope is None or not version:
         return False
     table.op("SAME", owner, 0, table.address(module))

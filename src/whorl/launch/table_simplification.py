@@ -45,31 +45,31 @@ def simplify(first: list[Row], then: list[Row], fixed: Fixed, loaded: AbstractSe
         objects = {check[3] for check in checks if check[0] == _SAME}
         if kind != KINDS["GLOBAL"] or register in loaded or len(objects) != 1:
             continue
-        (found,) = objects
+        (address,) = objects
         words: Fixed = {}
-        if len(checks) != uses[register] or not all(_fix(row, found, words) for row in checks):
+        if len(checks) != uses[register] or not all(_fix(row, address, words) for row in checks):
             continue
         if any(fixed.get(at, word) != word for at, word in words.items()):
             continue  # what contradicts itself is left to fail as it did
         fixed.update(words)
-        made = [KINDS["STAYS"], 0, 0, scope, key, found, place]
-        first[number] = made + [0] * (OP_WORDS - len(made))
+        stays = [KINDS["STAYS"], 0, 0, scope, key, address, place]
+        first[number] = stays + [0] * (OP_WORDS - len(stays))
         done.update(id(check) for check in checks)
     then[:] = [row for row in then if id(row) not in done]
 
 
-def _fix(check: Row, found: int, words: Fixed) -> bool:
-    """Say a check of an object in words of its own; whether that can be."""
+def _fix(check: Row, address: int, words: Fixed) -> bool:
+    """Replace a check of an object by checks of words at fixed addresses; whether that can be."""
     at = object_layout()
     kind, _, _, a, b, *_ = check
     if kind == _SAME:
         return True
     if kind in (_TYPE, _CLASS):
-        words[found + at.type, ALL_BITS] = a
+        words[address + at.type, ALL_BITS] = a
         if kind == _CLASS:
             words[a + at.type_version, HALF] = b
         return True
     if kind == _CODE and b == id(types.FunctionType):  # which no function ceases to be
-        words[found + at.function_code, ALL_BITS] = a
+        words[address + at.function_code, ALL_BITS] = a
         return True
     return False

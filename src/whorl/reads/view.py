@@ -1,7 +1,7 @@
 """Views of values, which record what a compile reads of them.
 
 Walking records nothing, except that something is absent. Asking for an aspect records it,
-with the fact and the line that asked. A read that was made before is not made again.
+with the fact and the source line. A read that was made before is not made again.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Recorder:
         self._seen: dict[Read, Seen] = {}
         self._refused: dict[Read, Seen] = {}  # what has no fact: who goes on knows that much
         self._walked: dict[Path, str] = {}
-        self._found: dict[Path, Any] = {}
-        self.asking: str | None = None  # the line of the program that asks, if the compiler says
+        self._values: dict[Path, Any] = {}
+        self.program_line: str | None = None  # that is being compiled, if the compiler says which
 
     @property
     def trace(self) -> Trace:
@@ -84,20 +84,20 @@ class Recorder:
         if (path.steps or path.root != "arg") and path not in self._walked:
             self._walked[path] = self.line
 
-    def view(self, path: Path, found: Any, error: Exception | None = None) -> View:
-        """The view of what was found at a path; `AbsentRead` if that is nothing.
+    def view(self, path: Path, value: Any, error: Exception | None = None) -> View:
+        """The view of the value at a path; `AbsentRead` if there is none.
 
-        What was found there first stays what is there for this compile: a property may say
+        The first value at a path stays the one of this compile: a property may return
         something else each time, and another thread may bind something else meanwhile.
         """
-        found = self._found.setdefault(path, found)
-        if found is ABSENT:
+        value = self._values.setdefault(path, value)
+        if value is ABSENT:
             try:
                 raise self.absent(path) from error
             finally:
                 del error  # with which this frame would keep itself alive
         self.walked(path)
-        return View(path, found, self)
+        return View(path, value, self)
 
     def see(self, read: Read, value: Any, *beside: Any) -> Plain:
         """Record a read, and return the fact."""
@@ -126,8 +126,8 @@ class Recorder:
 
     @property
     def line(self) -> str:
-        """Which source line asks: of the program if the compiler says so, or of the compiler."""
-        return _asking_line() if self.asking is None else self.asking
+        """The source line that makes a read: the program's if the compiler names it, or its own."""
+        return _calling_line() if self.program_line is None else self.program_line
 
     def key_step(self, path: Path, key: Any) -> Step:
         """The step to the item of a key."""
@@ -152,8 +152,8 @@ class Recorder:
         return AbsentRead(f"there is no {path}")
 
 
-def _asking_line() -> str:
-    """Which line outside of this package is asking."""
+def _calling_line() -> str:
+    """The line outside of this package that makes a read."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and PurePath(frame.f_code.co_filename).parent == _HERE:
         frame = frame.f_back
@@ -203,9 +203,9 @@ class View:
         return self._step(self._recorder.key_step(self.path, key))
 
     def _step(self, step: Step) -> View:
-        found, error = walk_or_error(self._value, step)
+        value, error = walk_or_error(self._value, step)
         try:
-            return self._recorder.view(self.path.then(step), found, error)
+            return self._recorder.view(self.path.then(step), value, error)
         finally:
             del error  # with which this frame would keep itself alive
 
@@ -232,9 +232,9 @@ class View:
         """The attribute of this name, or None, which is recorded; what it raises otherwise."""
         step = Step("attr", name)
         path = self.path.then(step)
-        found, error = walk_or_error(self._value, step)
-        if found is not ABSENT:
-            return self._recorder.view(path, found)
+        value, error = walk_or_error(self._value, step)
+        if value is not ABSENT:
+            return self._recorder.view(path, value)
         self._recorder.absent(path)
         if error is not None and not isinstance(error, AttributeError):
             raise error
@@ -258,8 +258,8 @@ class View:
         fact = self._see(Aspect.LEN)
         if type(fact) is OnlyHere:
             return len(self._value)
-        found: int = fact[-1] if type(fact) is tuple else fact  # what was seen, not what is now
-        return found
+        number: int = fact[-1] if type(fact) is tuple else fact  # as recorded, not as it is now
+        return number
 
     def code(self) -> CodeView:
         """The function that is really called here (aspect `code`)."""
@@ -293,8 +293,8 @@ class View:
             classes = classes.__args__
         if type(classes) is tuple:
             return any(map(self.is_instance, classes))
-        asked: Any = type(classes).__instancecheck__  # of an abstract class, methods decide
-        is_plain = asked is type.__instancecheck__
+        check: Any = type(classes).__instancecheck__  # of an abstract class, methods decide
+        is_plain = check is type.__instancecheck__
         if is_plain and self._tells_bases():
             return isinstance(self._value, classes)
         if not isinstance(classes, type):
@@ -364,16 +364,16 @@ class CodeView:
         It shows docstrings and how annotations and defaults are written, which are not part of the
         code's digest: so the text is read by value.
         """
-        found: str | None = self._at(self.path.then(Step("written", None))).value()
-        return found
+        text: str | None = self._at(self.path.then(Step("written", None))).value()
+        return text
 
     @property
     def name(self) -> str:
         """The module and the name of the function, which are read by value."""
         module = own_module(self.function)  # which is part of the fact of its code
         if module is None:
-            said = self._at(self.path.then(Step("behind", "__module__"))).value()
-            module = known_module_name(str(said))
+            name = self._at(self.path.then(Step("behind", "__module__"))).value()
+            module = known_module_name(str(name))
         qualname = self._at(self.path.then(Step("behind", "__qualname__"))).value()
         return f"{module}.{qualname}"
 
@@ -404,8 +404,8 @@ class CodeView:
 
         It is read by value: the digest of the code says only that there is one.
         """
-        found: str = self._at(self.path.then(Step("annotation", name))).value()
-        return found
+        annotation: str = self._at(self.path.then(Step("annotation", name))).value()
+        return annotation
 
     def evaluated_annotation(self, name: str) -> View:
         """What the annotation of a parameter was when the function was made."""
@@ -433,7 +433,7 @@ class Inputs:
 
     def asking(self, line: str) -> None:
         """Say which line of the program the reads from here on are for."""
-        self._recorder.asking = line
+        self._recorder.program_line = line
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -461,16 +461,16 @@ class Inputs:
                 f"the compiler does not declare the environment variable {name!r}: add it to "
                 "its `environment`, with the default that being unset means"
             )
-        found: str | None = self._value(Path("env", name))
-        return found
+        value: str | None = self._value(Path("env", name))
+        return value
 
     def file(self, name: str | os.PathLike[str]) -> bytes:
         """The content of a file, beside that of the function if the name is relative."""
         text = os.fspath(name) if isinstance(name, str | os.PathLike) else None
         if type(text) is not str:
             raise TypeError(f"a file is named by a str or a path, not by {name!r}")
-        found: bytes = self._value(Path("file", text))
-        return found
+        content: bytes = self._value(Path("file", text))
+        return content
 
     def option(self, name: str) -> Any:
         """An option of the kernel."""
@@ -482,8 +482,8 @@ class Inputs:
 
     def target_names(self) -> tuple[str, ...]:
         """The names of the target's properties, in their order."""
-        found: tuple[str, ...] = self._value(Path("target", ""))
-        return found
+        names: tuple[str, ...] = self._value(Path("target", ""))
+        return names
 
     def everything(self) -> dict[str, Any]:
         """Every argument, option, declared variable and property of the target, by value.

@@ -60,12 +60,12 @@ class World:
 
     def find(self, path: Path) -> Any:
         """What is at a path, or ABSENT: an operation that raises leads to nothing."""
-        found = _ROOTS[path.root](self, path.name)
+        value = _ROOTS[path.root](self, path.name)
         for step in path.steps:
-            if found is ABSENT:
+            if value is ABSENT:
                 break
-            found = walk(found, step)
-        return found
+            value = walk(value, step)
+        return value
 
 
 def failed_import(scope: Any, name: str) -> Exception | None:

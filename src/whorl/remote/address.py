@@ -77,7 +77,7 @@ def _size(text: str) -> int:
     try:
         return size_of("max_size", text)
     except BadSetting as error:
-        raise ValueError(error.wanted) from None
+        raise ValueError(error.expected) from None
 
 
 def _compression(text: str) -> Compression:

@@ -14,6 +14,7 @@ from whorl.calls.events import emit, listeners
 from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
+from whorl.fingerprint.names import full_name
 from whorl.fingerprint.tokens import dumps
 from whorl.frames import show_users_frames
 from whorl.lazy import importing
@@ -26,7 +27,7 @@ from .parameters import CountedParameters, leaf_test
 from .process_store import ProcessStore
 from .request import OnDrift, ResultRequest
 from .result_format import Serializer
-from .results import Results, name_of, results_of, settings_epoch
+from .results import Results, results_of, settings_epoch
 
 __all__ = ["BoundCached", "CachedFunction", "cached"]
 
@@ -286,7 +287,7 @@ class _Options:
         """The results of a function whose arguments have these names."""
         return results_of(
             function,
-            name_of(function),
+            full_name(function),
             names,
             home=function.__globals__,
             folder=_folder_of(function),

@@ -198,7 +198,7 @@ class RequestBuilder:
         raise Drifted(
             self.name,
             tuple((change.path, change.old, change.new) for change in changes),
-            made="reads",
+            verb="reads",
             remedy='Restore it, or let the function run again with on_drift="rerun".',
         )
 

@@ -139,7 +139,7 @@ class StoredResults:
                 "result", key, self._group, outcome.parts,
                 made=time.time(), seconds=outcome.seconds,
             )  # fmt: skip
-            entry = Entry.made(label, encoded.payloads, encoded.record)
+            entry = Entry.build(label, encoded.payloads, encoded.record)
             result = self._decoded(entry)
         except Exception as error:  # whatever it is, the result is there and is returned
             return self._not_kept(outcome, str(error) or type(error).__name__)

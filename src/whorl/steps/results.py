@@ -24,7 +24,6 @@ from whorl.calls.sources import StoredSources
 from whorl.errors import RequiredHit
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.digest import hash_hex
-from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.tokens import marshalled
 from whorl.store import Ending
 from whorl.store.miss_recording import MissOutcome, is_hit_required, record_miss
@@ -38,7 +37,7 @@ from .request import OnDrift, RequestBuilder, ResultRequest, changed_names
 from .result_format import Serializer
 from .result_store import LABELS_READ, LiveResults, Result, RunOutcome, StoredResults, result_store
 
-__all__ = ["Results", "Row", "name_of", "results_of", "settings_epoch"]
+__all__ = ["Results", "Row", "results_of", "settings_epoch"]
 
 log = logging.getLogger("whorl.steps")
 
@@ -280,7 +279,7 @@ class Results:
             return Explanation(self.name, "miss", FIRST_CALL)
         if not nearest:
             return Explanation(
-                self.name, "miss", "what was kept of it is not there any more or not readable"
+                self.name, "miss", "its result is no longer in the store, or cannot be read"
             )
         count = len(nearest)
         differ = f"{count} {'part differs' if count == 1 else 'parts differ'}"
@@ -346,11 +345,6 @@ def results_of(
     )
     group = StableDigest(hash_hex(marshalled(("results", name))))
     return Results(requests, result_store(name, group, store, home, serializer, writable=writable))
-
-
-def name_of(function: Any) -> str:
-    """The name of a function or class in every process."""
-    return f"{known_module_name(function.__module__ or '')}.{function.__qualname__}"
 
 
 def _on_settings(before: settings.Settings, after: settings.Settings) -> None:

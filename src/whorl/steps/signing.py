@@ -14,28 +14,19 @@ import hmac
 import os
 import shlex
 import stat
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from whorl import settings
-from whorl.store.atomic_file import close_quietly, make_directory
-from whorl.store.safety import IS_LINK, danger
+from whorl.store.atomic_file import READ_FLAGS, close_quietly, make_directory
+from whorl.store.safety import IS_LINK, OTHERS, danger
 
 __all__ = ["UnusableKey", "is_signed", "sign"]
 
 _FILE: Final = "signing.key"
 _BYTES: Final = 32
-_OTHERS: Final = 0 if sys.platform == "win32" else stat.S_IRWXG | stat.S_IRWXO
-_FLAGS: Final = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 _keys: Final[dict[str, bytes]] = {}
 
@@ -79,9 +70,9 @@ def is_signed(about: Sequence[str], data: bytes | memoryview, signature: str) ->
 
 
 def _key() -> bytes:
-    given = settings.current().signing_key.value
-    if given is not None:
-        return given.reveal()
+    secret = settings.current().signing_key.value
+    if secret is not None:
+        return secret.reveal()
     place = settings.current().cache_place.value
     known = _keys.get(place)
     return _keys.setdefault(place, _load_or_create(Path(place) / _FILE)) if known is None else known
@@ -101,7 +92,7 @@ def _load_or_create(file: Path) -> bytes:
 def _load(file: Path) -> bytes | None:
     """The key in a file; None if there is no file. `UnusableKey` if it cannot be trusted."""
     try:
-        descriptor = os.open(file, _FLAGS)
+        descriptor = os.open(file, READ_FLAGS)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -124,7 +115,7 @@ def _distrust(status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         return "it is not a file"
     reason = danger(status)
-    if reason is None and status.st_mode & _OTHERS:
+    if reason is None and status.st_mode & OTHERS:
         return "other users may read it"
     return reason or ""
 

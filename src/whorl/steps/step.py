@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overlo
 from whorl.calls.explanation import Explanation
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.markers import exclude
+from whorl.fingerprint.names import full_name
 from whorl.fingerprint.static_lookup import find
 from whorl.frames import show_users_frames
 from whorl.store import Cache, Store
@@ -26,7 +27,7 @@ from .dependencies import Declarations
 from .process_store import ProcessStore
 from .request import ResultRequest
 from .result_format import Serializer
-from .results import name_of, results_of
+from .results import results_of
 
 __all__ = ["CachedStep", "Chain", "Step", "chain"]
 
@@ -169,7 +170,7 @@ def step_name(step: object) -> str:
     named = step if hasattr(step, "__qualname__") else type(step)
     if not getattr(named, "__module__", None) or named.__module__ == "builtins":
         return cast("str", named.__qualname__)
-    return name_of(named)
+    return full_name(named)
 
 
 def _home_of(step: Any) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from typing import Final
 from .safety import distrust
 
 __all__ = [
+    "READ_FLAGS",
     "append_small",
     "close_quietly",
     "make_directory",
@@ -33,7 +34,9 @@ _ALWAYS: Final = (
     getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
 _NEW: Final = os.O_CREAT | os.O_EXCL | _ALWAYS
-_THERE: Final = _ALWAYS | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place must not hold us up
+_EXISTING: Final = _ALWAYS | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place must not hold us up
+READ_FLAGS: Final = os.O_RDONLY | _EXISTING
+"""Opens a file for reading: links are not followed, and a pipe is not waited for."""
 
 
 def write_file(path: str, data: bytes | memoryview, beside: str, *, sync: bool = False) -> None:
@@ -142,7 +145,7 @@ def write_small(path: str, text: str) -> None:
 
 def read_small(path: str, most: int) -> bytes:
     """The first bytes of a file, no more than so many. Neither a link nor a pipe is waited for."""
-    file = os.open(path, os.O_RDONLY | _THERE)
+    file = os.open(path, READ_FLAGS)
     try:
         parts, left = [], most
         while left > 0 and (part := os.read(file, left)):
@@ -172,7 +175,7 @@ def open_own(path: str, flags: int) -> int:
     _check_directory_of(path)
     for _ in range(_ATTEMPTS):
         try:
-            file = os.open(path, flags | _THERE)
+            file = os.open(path, flags | _EXISTING)
         except FileNotFoundError:
             try:
                 file = os.open(path, flags | _NEW, 0o600)

@@ -12,6 +12,7 @@ from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.digest import StableDigest
 
 from .directory import DirectoryStore
+from .journal import is_time
 from .listing import StoredFile, entry_files, read_label
 
 __all__ = ["Listed", "Name", "catalogue", "named", "names"]
@@ -19,7 +20,6 @@ __all__ = ["Listed", "Name", "catalogue", "named", "names"]
 BOOKKEEPING: Final = frozenset(("manifest", "source", "hint"))
 _NAMING: Final = ("function", "program", "step", "name")  # parts that name a program, best first
 _CODE: Final = "code:"
-_ABSURD: Final = 1e11  # seconds: the year 5138
 
 
 class Name(NamedTuple):
@@ -129,5 +129,5 @@ def listed_file(name: Name, file: StoredFile) -> Listed | None:
 
 
 def _sane(seconds: float) -> float:
-    """A time as a label may say it; 0 for what is none."""
-    return seconds if 0 <= seconds < _ABSURD else 0.0
+    """A time in a label; 0 if it makes no sense."""
+    return seconds if is_time(seconds) else 0.0

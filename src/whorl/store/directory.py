@@ -42,7 +42,7 @@ from whorl.lazy import importing, logger
 from whorl.settings import DEFAULT_MAX_SIZE, absolute
 
 from . import listing
-from .atomic_file import make_directory, sync_directories, write_file
+from .atomic_file import READ_FLAGS, make_directory, sync_directories, write_file
 from .outcome import (
     ABSENT,
     STORED,
@@ -73,13 +73,6 @@ __all__ = ["DirectoryStore"]
 log = logger("whorl.store")
 
 RENEWED_EVERY: Final = 3600.0  # seconds after which a hit renews the time of a file
-_FLAGS: Final = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe under an entry's name must not hold us up
-    | getattr(os, "O_BINARY", 0)
-)
 _KIND: Final = 0o170000  # what `stat.S_IFMT` masks
 _REGULAR: Final = stat.S_IFREG
 _SEP: Final = os.sep
@@ -224,7 +217,7 @@ class DirectoryStore(BaseStore):
         else:
             path = f"{self._groups}{under[:2]}{_SEP}{under[2:]}{_SEP}{key}"
         try:
-            file = os.open(path, _FLAGS)
+            file = os.open(path, READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
         except (OSError, MemoryError) as error:
@@ -287,7 +280,7 @@ class DirectoryStore(BaseStore):
         """The entry of a key, if it is small and all is well with it; nothing is logged."""
         path = self.path(key)
         try:
-            file = os.open(path, _FLAGS)
+            file = os.open(path, READ_FLAGS)
         except (OSError, MemoryError):
             return None
         try:

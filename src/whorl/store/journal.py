@@ -22,7 +22,7 @@ from whorl.fast_dataclasses import NamedTuple, dataclass
 
 from .atomic_file import append_small, make_directory, read_small
 
-__all__ = ["Change", "Journal", "Miss"]
+__all__ = ["Change", "Journal", "Miss", "is_time"]
 
 LONGEST: Final = 1 << 19  # bytes of a file
 DIFFERENCES: Final = 24  # of one miss that are kept
@@ -92,7 +92,7 @@ class Miss:
         """The miss that is kept as this; ValueError if none is."""
         try:
             at, seconds = float(plain["time"]), float(plain["seconds"])
-            if not (0 <= at < _ABSURD and 0 <= seconds < _ABSURD):
+            if not (is_time(at) and is_time(seconds)):
                 raise ValueError(f"not a time: {at}, {seconds}")
             return cls(
                 str(plain["program"]),
@@ -113,6 +113,15 @@ class Miss:
 def _change(plain: Mapping[str, Any]) -> Change:
     path, old, new, line = (str(plain[name]) for name in _FIELDS)
     return Change(path, old, new, line)
+
+
+def is_time(seconds: float) -> bool:
+    """Whether a number from a file can be a time or a duration in seconds.
+
+    >>> is_time(1.7e9), is_time(-1.0), is_time(float("nan"))
+    (True, False, False)
+    """
+    return 0 <= seconds < _ABSURD
 
 
 class Journal:
@@ -156,9 +165,9 @@ def _line(miss: Miss) -> bytes:
     """A miss as a line of bounded length. It begins with a new line: a torn one before it stays
     alone."""
     plain = miss.as_plain()
-    kept = plain["differences"][:DIFFERENCES]
-    plain["left_out"] += len(plain["differences"]) - len(kept)
-    plain["differences"] = [{name: _short(text) for name, text in each.items()} for each in kept]
+    first = plain["differences"][:DIFFERENCES]
+    plain["left_out"] += len(plain["differences"]) - len(first)
+    plain["differences"] = [{name: _short(text) for name, text in each.items()} for each in first]
     for name in ("program", "cause", "reason", "ending", "key"):
         plain[name] = _short(plain[name])
     plain["time"] = round(miss.time or time.time(), 3)

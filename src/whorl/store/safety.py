@@ -1,13 +1,13 @@
 """Which files and directories of a store may be trusted, and what to do about those that may not.
 
-Code is loaded from the store, so nobody but the user may have written it. The superuser may:
-nothing helps against him. Where the system has no owners (Windows), there is nothing to say.
+Code is loaded from the store, so nobody but the user may have written it. The superuser may: there
+is no protection against that. Where files have no owners (Windows), everything is trusted.
 
 The directory of a cache may be a link: whoever names it chose it. What is inside was made by whorl,
 which makes no links: a link there was put by somebody else, and is not followed.
 
-A proposed remedy works when it is done literally, and changes nothing that is not whorl's: a
-directory that holds anything else, or that belongs to everybody as `/tmp` does, stays as it is.
+A proposed remedy works when it is followed literally, and changes nothing that is not whorl's: it
+never touches a directory that holds anything else, or that belongs to everybody as `/tmp` does.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from whorl.lazy import load
 
 __all__ = [
     "IS_LINK",
+    "OTHERS",
     "TRUSTED_FOR",
     "Trust",
     "check_directory",
@@ -38,8 +39,8 @@ __all__ = [
 TRUSTED_FOR: Final = 5.0  # seconds for which a directory is taken to be as it was seen
 _DIRECTORIES_KNOWN: Final = 10_000
 
-_OTHERS: Final = 0 if sys.platform == "win32" else stat.S_IRWXG | stat.S_IRWXO
-_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+OTHERS: Final = 0 if sys.platform == "win32" else stat.S_IRWXG | stat.S_IRWXO  # what they may do
+_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _KIND: Final = 0o170000  # what `stat.S_IFMT` looks at
 _LINK: Final = stat.S_IFLNK
 IS_LINK: Final = "it is a symbolic link"
@@ -52,7 +53,7 @@ def danger(status: os.stat_result) -> str | None:
     owner = status.st_uid
     if owner and owner != os.geteuid():
         return f"it belongs to user {owner}"
-    if status.st_mode & _OTHERS_WRITE:
+    if status.st_mode & _WRITABLE_BY_OTHERS:
         everybody = status.st_mode & stat.S_IWOTH
         return f"{'every user' if everybody else 'its group'} may write to it"
     return None
@@ -69,7 +70,7 @@ def distrust(directory: str) -> str | None:
 
 def is_private(status: os.stat_result) -> bool:
     """Whether nobody else can get into a directory at all."""
-    return danger(status) is None and not status.st_mode & _OTHERS
+    return danger(status) is None and not status.st_mode & OTHERS
 
 
 def check_directory(directory: str, home: str) -> bool | None:
@@ -88,7 +89,7 @@ def check_directory(directory: str, home: str) -> bool | None:
         raise unsafe_directory(directory, reason, directory)
     if inside is not None:
         raise unsafe_directory(home, inside, directory)
-    return not status.st_mode & _OTHERS
+    return not status.st_mode & OTHERS
 
 
 def unsafe_directory(directory: str, reason: str, root: str) -> UnsafeDirectory:

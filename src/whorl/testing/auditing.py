@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from whorl.artifacts import Artifact
 from whorl.calls.events import Event, Happened, audits, listeners, watches
+from whorl.fingerprint.names import full_name
 from whorl.jit.compiler import Compiler, Program, declared_environment
 from whorl.jit.kernel import Kernel
 from whorl.jit.specialization import Specialization
@@ -102,7 +103,7 @@ class _Audit:
         if self.rate < 1 and self.chance.random() >= self.rate:
             return
         self.report.compared += 1
-        name = _name(kernel.function)
+        name = kernel.lookup.name
         try:
             with self.watch(kernel.function, kernel.compiler):
                 first, second = (_compile(kernel, values, target) for _ in range(2))
@@ -123,7 +124,7 @@ class _Audit:
 
         def check(variable: str) -> None:
             if variable not in declared:
-                self.report.add(_name(function), "undeclared variable", variable)
+                self.report.add(full_name(function), "undeclared variable", variable)
 
         with _watched_environment(check):
             yield
@@ -135,10 +136,6 @@ class _Audit:
                 self.misses[event.kernel, change.path] += 1
                 if self.misses[event.kernel, change.path] == CHURN:
                     self.report.add(event.kernel, "churn", f"{change.path} keeps changing")
-
-
-def _name(function: types.FunctionType) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
 
 
 def _compile(kernel: Kernel, values: tuple[Any, ...], target: Target) -> Artifact:

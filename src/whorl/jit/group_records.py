@@ -1,4 +1,4 @@
-"""A group of the store in, the records that are in it out."""
+"""Reads the records in a group of the store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def records(
         if not isinstance(got, Found):
             continue
         try:
-            found = got.entry.label, decode(got.entry)
+            row = got.entry.label, decode(got.entry)
         except Damaged:
             continue
-        yield found
+        yield row
