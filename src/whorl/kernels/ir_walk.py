@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from . import ir
 
 __all__ = [
+    "allocates",
     "blocks_of",
     "compared",
     "every_expression",
@@ -20,6 +21,7 @@ __all__ = [
     "sets_of",
     "statements_in",
     "statements_of",
+    "writes_memory",
 ]
 
 
@@ -72,6 +74,10 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return values
         case ir.Yield(_, flag):
             return (flag,)
+        case ir.Allocate(_, size):
+            return (size,)
+        case ir.Sweep(since, live):
+            return ir.Get(since), *live
     return ()
 
 
@@ -114,10 +120,31 @@ def has_atomics(block: ir.Block) -> bool:
     )
 
 
+def allocates(block: ir.Block) -> bool:
+    """Whether a block allocates memory, or calls what does."""
+    return any(
+        isinstance(statement, ir.Allocate)
+        or (isinstance(statement, ir.SubroutineCall) and allocates(statement.callee.body))
+        for statement in statements_in(block)
+    )
+
+
+def writes_memory(block: ir.Block) -> bool:
+    """Whether a block may change an element of an array or of a vector."""
+    return any(
+        isinstance(statement, _WRITES)
+        or (isinstance(statement, ir.SubroutineCall) and writes_memory(statement.callee.body))
+        for statement in statements_in(block)
+    )
+
+
+_WRITES = (ir.SetElement, ir.SetComponent, ir.Atomic, ir.Update)
+
+
 def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
     """The variables that a statement itself sets."""
     match statement:
-        case ir.Set(local) | ir.For(local=local):
+        case ir.Set(local) | ir.For(local=local) | ir.Allocate(local) | ir.Mark(local):
             return (local,)
         case ir.Parallel(local=local, reductions=reductions):
             return local, *(reduction.local for reduction in reductions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
@@ -10,6 +11,7 @@ from whorl.late import dataclass
 from whorl.launch.launch_record import ENTRY
 
 from .checkpoints import resumptions
+from .memory import free_all
 from .module import Module
 from .polling import begin_state
 from .statement_text import STATEMENTS
@@ -32,8 +34,10 @@ def emit(function: ir.Function) -> Emitted:
     for each parallel loop and each subroutine."""
     module = Module(function, STATEMENTS)
     writer = FunctionWriter(module, ENTRY, "ptr noalias nonnull %record", linkage="")
-    if module.polls:
+    if module.has_state:
         begin_state(writer, "1")
+    if module.allocates:
+        writer.exit = partial(free_all, writer)
     writer.load_slots()
     if function.resumed:
         resumptions(writer, function.resumed)

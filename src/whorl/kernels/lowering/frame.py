@@ -6,10 +6,11 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from whorl.kernels import ir
 from whorl.kernels.function_source import Source, bound_names, free_names
+from whorl.kernels.ir_walk import every_part
 from whorl.kernels.types import Scalar
 from whorl.late import dataclass, field
 from whorl.reads import CodeView, Inputs
@@ -28,6 +29,9 @@ __all__ = [
     "outliving",
     "place_of",
 ]
+
+
+_SMALL: Final = 24  # expressions in an expression
 
 
 @dataclass(slots=True)
@@ -105,8 +109,10 @@ class Lowering:
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
+        self.allocated: set[ir.Local] = set()  # variables that nothing but an allocation sets
         self.silent: dict[str, None] = {}  # lines of prints that print nothing
         self._labels = 0
+        self._scopes = 0
 
     def emit(self, statement: ir.Stmt) -> None:
         """Write a statement."""
@@ -129,10 +135,24 @@ class Lowering:
         self.emit(ir.Set(local, expr))
         return ir.Get(local)
 
+    def keep_large(self, expr: ir.Expr) -> ir.Expr:
+        """The same, but small arithmetic stays what it is: it is the same later, and two that
+        are equal can be seen to be equal."""
+        parts = list(every_part(expr))
+        is_small = len(parts) <= _SMALL and not any(
+            isinstance(part, ir.Element | ir.Component | ir.Both) for part in parts
+        )
+        return expr if is_small else self.keep(expr)
+
     def label(self, name: str) -> str:
         """A label that no other scope has."""
         self._labels += 1
         return f"{name}{self._labels}"
+
+    def scope(self) -> int:
+        """The number of a scope of elements, which no other has."""
+        self._scopes += 1
+        return self._scopes
 
     def site(self, error: str, text: str, line: str, types: tuple[Scalar, ...] = ()) -> int:
         """The number of a place that can fail, or prints."""
