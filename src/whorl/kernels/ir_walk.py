@@ -130,15 +130,18 @@ def allocates(block: ir.Block) -> bool:
 
 
 def writes_memory(block: ir.Block) -> bool:
-    """Whether a block may change an element of an array or of a vector."""
-    return any(
-        isinstance(statement, _WRITES)
-        or (isinstance(statement, ir.SubroutineCall) and writes_memory(statement.callee.body))
-        for statement in statements_in(block)
-    )
-
-
-_WRITES = (ir.SetElement, ir.SetComponent, ir.Atomic, ir.Update)
+    """Whether a block may change an element of an array or of a vector that was there before."""
+    statements = list(statements_in(block))
+    new = {each.local for each in statements if isinstance(each, ir.Allocate)}
+    for statement in statements:
+        match statement:
+            case ir.SetElement(ir.Element(ir.ArrayRef(base=ir.Get(local)))) if local in new:
+                continue
+            case ir.SetElement() | ir.SetComponent() | ir.Atomic() | ir.Update():
+                return True
+            case ir.SubroutineCall(callee) if writes_memory(callee.body):
+                return True
+    return False
 
 
 def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from whorl.kernels import ir
 from whorl.kernels.overlap import every, test
-from whorl.kernels.types import WEAK_INT
+from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.late import replace
 
 from .arithmetic import NotPossible, binary, cast, constant, power, scalar_type
@@ -34,6 +34,7 @@ from .vectors import vector_of
 __all__ = [
     "array_binary",
     "array_power",
+    "by_rule",
     "elementwise",
     "expression_of",
     "fit",
@@ -108,6 +109,19 @@ def _vector(vec: Vec) -> Elementwise:
         return ir.Component(vec.local, place)
 
     return Elementwise(vec.element, extents, at, vectors=(vec.local,))
+
+
+def by_rule(
+    element: Scalar,
+    extents: tuple[ir.Expr, ...],
+    make: Callable[[tuple[ir.Expr, ...]], ir.Expr],
+) -> Elementwise:
+    """An array whose elements follow from their indices."""
+
+    def at(indices: tuple[ir.Expr, ...], access: Access) -> ir.Expr:
+        return make(_own_indices(extents, indices, access))
+
+    return Elementwise(element, extents, at)
 
 
 def _own_indices(

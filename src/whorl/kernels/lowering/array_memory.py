@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from whorl.kernels import ir
 from whorl.kernels.overlap import every, test, total
-from whorl.kernels.types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Scalar
+from whorl.kernels.types import F64, POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Scalar
 
 from .arithmetic import cast
 from .array_expressions import raise_if, shape_text
 from .frame import Frame
 from .operands import ArrayOf, Elementwise, Items, Named, Operand
 
-__all__ = ["new_array", "owners_in"]
+__all__ = ["check_extents", "new_array", "owners_in"]
 
 _MOST = 2.0**62  # bytes: more than any machine has
 
@@ -56,21 +56,29 @@ def new_array(
     )
 
 
-def _check_size(frame: Frame, node: ast.AST, size: ir.Const, extents: tuple[ir.Expr, ...]) -> None:
-    """End the launch where an extent is negative, or the size is no number of 64 bits."""
-    run = [extent for extent in extents if not isinstance(extent, ir.Const | ir.Extent)]
+def check_extents(frame: Frame, node: ast.AST, extents: Sequence[ir.Expr]) -> None:
+    """End the launch where an extent that the source gives is negative."""
+    run = [extent for extent in extents if not isinstance(extent, ir.Extent)]
+    for extent in run:
+        if isinstance(extent, ir.Const) and extent.value < 0:
+            frame.refuse(node, "an array has no negative dimensions")
+    run = [extent for extent in run if not isinstance(extent, ir.Const)]
     if run:
         negative = every([test("lt", extent, ir.ZERO) for extent in run], "or")
         text = f"an array has no negative dimensions: {shape_text(extents)}"
         raise_if(frame, node, negative, "ValueError", text, extents)
-    if len(extents) > 1 or run:
-        f64 = Scalar("f", 64)
-        bytes_ = cast(size, f64)
-        for extent in extents:
-            bytes_ = ir.Op("mul", f64, (bytes_, cast(extent, f64)))
-        is_large = ir.Op("ge", WEAK_BOOL, (bytes_, ir.Const(f64, _MOST)))
-        text = f"no memory for an array of shape {shape_text(extents)}"
-        raise_if(frame, node, is_large, "MemoryError", text, extents)
+
+
+def _check_size(frame: Frame, node: ast.AST, size: ir.Const, extents: Sequence[ir.Expr]) -> None:
+    """End the launch where the size is no number of 64 bits."""
+    if all(isinstance(extent, ir.Const) for extent in extents):
+        return
+    bytes_ = cast(size, F64)
+    for extent in extents:
+        bytes_ = ir.Op("mul", F64, (bytes_, cast(extent, F64)))
+    is_large = ir.Op("ge", WEAK_BOOL, (bytes_, ir.Const(F64, _MOST)))
+    text = f"no memory for an array of shape {shape_text(extents)}"
+    raise_if(frame, node, is_large, "MemoryError", text, extents)
 
 
 def owners_in(operands: Iterable[Operand]) -> Iterator[ir.Expr]:

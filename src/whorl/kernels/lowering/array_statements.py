@@ -47,10 +47,15 @@ def loop_nest(
     lowering.block.extend(inner)
 
 
-def materialised(frame: Frame, node: ast.AST, value: Elementwise, name: str = "array") -> ArrayOf:
-    """An expression as an array in memory of its own."""
+def materialised(
+    frame: Frame, node: ast.AST, value: Elementwise, name: str = "array", order: str = ""
+) -> ArrayOf:
+    """An expression as an array in memory of its own; in the order of what it reads, if none is
+    wanted."""
     lowering = frame.lowering
-    order = "F" if value.arrays and all(each.type.layout == "F" for each in value.arrays) else "C"
+    if not order:
+        is_f = value.arrays and all(each.type.layout == "F" for each in value.arrays)
+        order = "F" if is_f else "C"
     array = new_array(
         frame,
         node,

@@ -17,7 +17,17 @@ from whorl.reads import CodeView, Inputs
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import failed_import
 
-from .operands import Closure, DefiningScope, Items, Named, Operand, Slots, Unset, ViewOperand
+from .operands import (
+    Closure,
+    DefiningScope,
+    Elementwise,
+    Items,
+    Named,
+    Operand,
+    Slots,
+    Unset,
+    ViewOperand,
+)
 
 __all__ = [
     "ActiveCheckpoint",
@@ -89,6 +99,7 @@ class Syntax:
 
     expressions: Mapping[type[ast.expr], Callable[[Frame, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Frame, Any], bool]]
+    stored: Callable[[Frame, ast.AST, Elementwise], ir.ArrayRef]  # an expression, in memory
 
 
 class Lowering:

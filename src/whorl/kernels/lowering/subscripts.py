@@ -15,7 +15,19 @@ from whorl.reads.view import AbsentRead
 from . import vectors
 from .arithmetic import scalar_type
 from .frame import Frame
-from .operands import ArrayOf, Items, Known, Named, Operand, Value, Vec, ViewOperand, describe
+from .operands import (
+    Access,
+    ArrayOf,
+    Elementwise,
+    Items,
+    Known,
+    Named,
+    Operand,
+    Value,
+    Vec,
+    ViewOperand,
+    describe,
+)
 from .run_values import decide, is_scalar, number
 
 __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
@@ -31,6 +43,8 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
     match owner:
         case ArrayOf(array):
             return array_part(frame, node, array, spread(indices))
+        case Elementwise():
+            return _part_of_expression(frame, node, owner, spread(indices))
         case Vec():
             return vectors.part_of(frame, node, owner, spread(indices))
         case Items():
@@ -160,6 +174,23 @@ def element_of(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[An
         text = f"index {{}} is out of bounds for axis {{}} of {array.path or 'an array'}"
         site = frame.check(node, "IndexError", f"{text}, of size {{}}")
     return ir.Element(array, exprs, unsigned, site)
+
+
+def _part_of_expression(
+    frame: Frame, node: ast.AST, value: Elementwise, indices: list[Any]
+) -> Operand:
+    """An element of an expression, or a part of the array that it makes."""
+    if len(indices) != value.ndim or not all(map(is_scalar, indices)):
+        array = frame.lowering.syntax.stored(frame, node, value)
+        return array_part(frame, node, array, indices)
+    places = []
+    for axis, (index, extent) in enumerate(zip(indices, value.extents, strict=True)):
+        written = frame.lowering.keep(vectors.index_of(frame, node, index))
+        place = frame.lowering.keep(wrapped(written, extent))
+        site = frame.check(node, "IndexError", f"index {{}} is out of bounds for axis {axis}")
+        fail_unless(frame, ir.Op("ult", WEAK_BOOL, (place, extent)), site, written)
+        places.append(place)
+    return Value(frame.lowering.keep(value.at(tuple(places), Access())))
 
 
 def check_writeable(frame: Frame, node: ast.AST, array: ir.ArrayRef) -> None:
