@@ -9,6 +9,7 @@ has been looked up, every call has been followed, and every conversion is writte
     expressions         Const Get SlotUse Extent Stride Op Both Element Component
     statements          Set SetElement SetComponent Atomic Update If For While Region Leave Next
                         Parallel Raise Print SubroutineCall Checkpoint Yield
+                        Allocate Mark Sweep
                         ForeignCall Reserve, of the systems dialect alone
     Function            the whole: slots it is launched with, body, results
 """
@@ -24,8 +25,10 @@ from whorl.fast_dataclasses import dataclass, field
 from .types import POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Pointer, Scalar, Type, VectorType
 
 __all__ = [
+    "NULL",
     "ONE",
     "ZERO",
+    "Allocate",
     "ArrayRef",
     "Atomic",
     "Block",
@@ -44,6 +47,7 @@ __all__ = [
     "If",
     "Leave",
     "Local",
+    "Mark",
     "Next",
     "Op",
     "Parallel",
@@ -63,6 +67,7 @@ __all__ = [
     "Stride",
     "Subroutine",
     "SubroutineCall",
+    "Sweep",
     "Update",
     "While",
     "Yield",
@@ -183,6 +188,8 @@ class ArrayRef:
     path: str
     part_of: tuple[ArrayRef, tuple[Expr | None, ...]] | None = None
     """The array that it is a part of, and the index along each axis of it; None for a slice."""
+    owner: Expr | None = None
+    """The address of the memory that was allocated for it in the kernel, if it was."""
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -206,12 +213,13 @@ class ArrayRef:
 @dataclass(frozen=True, slots=True)
 class Element:
     """An element of an array. A negative index counts from the end, unless `direct` says that
-    it never is one."""
+    it never is one. Elements of one scope that are set are none of those of it that are read."""
 
     array: ArrayRef
     indices: tuple[Expr, ...]
     direct: tuple[bool, ...]
     site: int = -1
+    scope: int = 0
 
     @property
     def type(self) -> Scalar:
@@ -236,6 +244,7 @@ class Component:
 
 ZERO: Final = Const(WEAK_INT, 0)
 ONE: Final = Const(WEAK_INT, 1)
+NULL: Final = Op("null", POINTER, ())
 Expr: TypeAlias = Const | Get | SlotUse | Extent | Stride | Op | Both | Element | Component
 
 
@@ -371,8 +380,33 @@ class Parallel:
 
 
 @dataclass(slots=True, eq=False)
+class Allocate:
+    """Set a variable to the address of new memory; end the launch at a site if there is none."""
+
+    local: Local
+    size: Expr  # in bytes
+    site: int
+    is_zero: bool = False  # whether all bytes of it are zero
+
+
+@dataclass(slots=True, eq=False)
+class Mark:
+    """Set a variable to how much memory this thread has allocated so far."""
+
+    local: Local
+
+
+@dataclass(slots=True, eq=False)
+class Sweep:
+    """Free the memory that this thread has allocated since a mark, except for what is live."""
+
+    since: Local
+    live: tuple[Expr, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
 class Raise:
-    """End the launch with an error, in debug."""
+    """End the launch with an error."""
 
     site: int
     values: tuple[Expr, ...]
@@ -453,7 +487,7 @@ class Yield:
 
 Stmt: TypeAlias = (
     Set | SetElement | SetComponent | Atomic | Update | If | For | While | Region | Leave | Next
-    | Parallel | Raise | Print | SubroutineCall | Checkpoint | Yield
+    | Parallel | Raise | Print | SubroutineCall | Checkpoint | Yield | Allocate | Mark | Sweep
     | ForeignCall | Reserve
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]

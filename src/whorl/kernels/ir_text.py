@@ -148,6 +148,14 @@ def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
             yield f"next {label}"
         case ir.Raise(site, values):
             yield f"raise site {site} ({', '.join(_expr(value, names) for value in values)})"
+        case ir.Allocate(local, size, _, is_zero):
+            zeros = " of zeros" if is_zero else ""
+            yield f"{names(local)} = allocate {_expr(size, names)} bytes{zeros}"
+        case ir.Mark(local):
+            yield f"{names(local)} = mark"
+        case ir.Sweep(since, live):
+            but = f" but {', '.join(_expr(each, names) for each in live)}" if live else ""
+            yield f"free since {names(since)}{but}"
         case ir.SubroutineCall(callee, args, results):
             given = ", ".join(_expr(arg, names) for arg in args)
             into = f"{', '.join(map(names, results))} = " if results else ""

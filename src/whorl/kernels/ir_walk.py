@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from . import ir
 
 __all__ = [
+    "allocates",
     "blocks_of",
     "compared",
     "every_expression",
@@ -20,6 +21,7 @@ __all__ = [
     "sets_of",
     "statements_in",
     "statements_of",
+    "writes_memory",
 ]
 
 
@@ -76,6 +78,10 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return address, *args
         case ir.Reserve(_, words):
             return (words,)
+        case ir.Allocate(_, size):
+            return (size,)
+        case ir.Sweep(since, live):
+            return ir.Get(since), *live
     return ()
 
 
@@ -118,10 +124,34 @@ def has_atomics(block: ir.Block) -> bool:
     )
 
 
+def allocates(block: ir.Block) -> bool:
+    """Whether a block allocates memory, or calls what does."""
+    return any(
+        isinstance(statement, ir.Allocate)
+        or (isinstance(statement, ir.SubroutineCall) and allocates(statement.callee.body))
+        for statement in statements_in(block)
+    )
+
+
+def writes_memory(block: ir.Block) -> bool:
+    """Whether a block may change an element of an array or of a vector that was there before."""
+    statements = list(statements_in(block))
+    new = {each.local for each in statements if isinstance(each, ir.Allocate)}
+    for statement in statements:
+        match statement:
+            case ir.SetElement(ir.Element(ir.ArrayRef(base=ir.Get(local)))) if local in new:
+                continue
+            case ir.SetElement() | ir.SetComponent() | ir.Atomic() | ir.Update():
+                return True
+            case ir.SubroutineCall(callee) if writes_memory(callee.body):
+                return True
+    return False
+
+
 def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
     """The variables that a statement itself sets."""
     match statement:
-        case ir.Set(local) | ir.For(local=local):
+        case ir.Set(local) | ir.For(local=local) | ir.Allocate(local) | ir.Mark(local):
             return (local,)
         case ir.Parallel(local=local, reductions=reductions):
             return local, *(reduction.local for reduction in reductions)

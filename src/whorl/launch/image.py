@@ -21,7 +21,7 @@ __all__ = ["EXTERNALS", "PAGE", "PYTHON", "Image"]
 PAGE: Final = 4096
 
 EXTERNALS: Final = C_FUNCTIONS | frozenset((
-    "memset", "memcpy", "memmove", "memcmp", "clock_gettime", "usleep",
+    "memset", "memcpy", "memmove", "memcmp", "clock_gettime", "usleep", "malloc", "calloc", "free",
 ))  # fmt: skip
 """The outside functions that an image may call: those of the C library."""
 PYTHON: Final = frozenset((

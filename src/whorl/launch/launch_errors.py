@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from whorl.lazy import importing
 from whorl.reads.trace import Path, Plain
 
-from .launch_record import INTERRUPTED, format_of
+from .launch_record import INTERRUPTED, STATUS_VALUES, format_of
 from .slot_types import Scalar
 
 __all__ = ["Changed", "never_the_same", "not_packed", "print_site", "raise_status"]
@@ -72,10 +72,24 @@ def _raise_again(words: list[int]) -> None:
     restore(*(word or None for word in words))
 
 
+def _values_in_memory(address: int, count: int) -> list[int]:
+    """The values of a message that has more than the record has words for; their memory is freed.
+    Zeros, if there was none."""
+    if not address:
+        return [0] * count
+    values = list((ctypes.c_int64 * count).from_address(address))
+    free = ctypes.CDLL(None).free
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+    free(address)
+    return values
+
+
 def raise_status(sites: Plain, status: bytes) -> None:
     """Raise what the status words of a launch say."""
     number, *values = struct.unpack("<4q", status)
     if number == INTERRUPTED:
         _raise_again(values)
-    error, text, line, _ = sites[number - 1]
+    error, text, line, types = sites[number - 1]
+    if len(types) > STATUS_VALUES:
+        values = _values_in_memory(values[0], len(types))
     raise getattr(builtins, error)(f"{text.format(*values)}\n  at {line}")

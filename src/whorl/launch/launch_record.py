@@ -4,8 +4,8 @@
     word 1      the address of the runtime's `parallel`, or 0
     word 2      the address of the function that prints
     word 3      0, or one more than the site that failed, or -1: the handler of a signal has raised
-    word 4-6    the values that the site's message shows; or type, value and traceback of what was
-                raised
+    word 4-6    the values that the site's message shows, or in word 4 the address of memory with
+                more than three; or type, value and traceback of what was raised
     word 7      the checkpoint to resume from, counted from one, or 0; afterwards the one at which
                 the launch has yielded, or 0
     word 8-     the slots, in order: a number is one word; an array is its address, its extents,
@@ -33,6 +33,7 @@ __all__ = [
     "PRINT",
     "RESULTS",
     "STATUS",
+    "STATUS_VALUES",
     "THREADS",
     "format_of",
     "offsets",
@@ -45,6 +46,7 @@ THREADS: Final = 0
 PARALLEL: Final = 1
 PRINT: Final = 2
 STATUS: Final = 3
+STATUS_VALUES: Final = 3  # words for the values of a message
 INTERRUPTED: Final = -1  # a status
 CHECKPOINT: Final = 7
 FIRST_SLOT: Final = 8

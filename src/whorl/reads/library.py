@@ -40,8 +40,16 @@ _DISPATCHER: Final[type] = vars(_UMATH)["_ArrayFunctionDispatcher"]
 _MODULES: Final = {id(builtins): "builtins", id(math): "math", id(_UMATH): "numpy"}
 _WRITTEN_IN_PYTHON: Final = {
     "numpy._core.fromnumeric": "numpy",
+    "numpy._core.function_base": "numpy",
     "numpy._core.numeric": "numpy",
     "numpy._core.numerictypes": "numpy",
+    "numpy._core.shape_base": "numpy",
+    "numpy.lib._arraysetops_impl": "numpy",
+    "numpy.lib._function_base_impl": "numpy",
+    "numpy.lib._histograms_impl": "numpy",
+    "numpy.lib._nanfunctions_impl": "numpy",
+    "numpy.lib._shape_base_impl": "numpy",
+    "numpy.lib._twodim_base_impl": "numpy",
     "numpy.linalg._linalg": "numpy.linalg",
     "whorl.kernels.language": "whorl",
 }

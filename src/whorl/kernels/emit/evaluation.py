@@ -31,7 +31,8 @@ def value_of(writer: FunctionWriter, expr: ir.Expr) -> str:
         case ir.Both():
             return _both(writer, expr)
         case ir.Element():
-            return writer.load(expr.type, element_address(writer, expr))
+            note = f", !noalias {writer.module.scope(expr.scope)}" if expr.scope else ""
+            return writer.load(expr.type, element_address(writer, expr), note)
         case ir.Component():
             return writer.load(expr.type, component_address(writer, expr))
         case ir.Op():

@@ -399,6 +399,7 @@ _OPERATIONS: Final[dict[str, Callable[..., str]]] = {
     "mod": _mod,
     "mul": _arithmetic("mul"),
     "neg": _negative,
+    "null": lambda writer, op: "null",
     "not": lambda writer, op, value: writer.let(f"xor i1 {value}, true"),
     "offset": _offset,
     "or": _instruction("or"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
 from whorl.launch.launch_record import ENTRY
 
+from .allocation import free_all
 from .checkpoints import resumptions
 from .module import Module
 from .polling import begin_state
@@ -32,8 +34,10 @@ def emit(function: ir.Function) -> Emitted:
     for each parallel loop and each subroutine."""
     module = Module(function, STATEMENTS)
     writer = FunctionWriter(module, ENTRY, "ptr noalias nonnull %record", linkage="")
-    if module.polls:
+    if module.has_state:
         begin_state(writer, "1")
+    if module.allocates:
+        writer.exit = partial(free_all, writer)
     writer.load_slots()
     if function.resumed:
         resumptions(writer, function.resumed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import statements_of
 from whorl.kernels.types import ArrayType
 from whorl.launch.launch_record import offsets, words_of
 
@@ -32,6 +33,9 @@ class Module:
         self._begun: set[str] = set()
         self._declarations: dict[str, str] = {}
         self._words: set[tuple[int, int]] = set()  # of slots, that are used
+        self._metadata: list[str] = []
+        self._scopes: dict[int, str] = {}
+        self.allocates = any(isinstance(each, ir.Allocate) for each in statements_of(function))
 
     @property
     def polls(self) -> bool:
@@ -42,6 +46,23 @@ class Module:
     def can_stop(self) -> bool:
         """Whether a launch may stop before its end."""
         return self.polls or bool(self.function.sites)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether each thread has a state: for signals, or for the memory that it allocates."""
+        return self.polls or self.allocates
+
+    def scope(self, number: int) -> str:
+        """The list that consists of one scope of elements, by its number in the program."""
+        if number not in self._scopes:
+            domain, scope, scopes = (f"!{len(self._metadata) + i}" for i in range(3))
+            self._metadata += [
+                f"{domain} = distinct !{{{domain}}}",
+                f"{scope} = distinct !{{{scope}, {domain}}}",
+                f"{scopes} = !{{{scope}}}",
+            ]
+            self._scopes[number] = scopes
+        return self._scopes[number]
 
     def declare(self, name: str, result: str, *arguments: str) -> str:
         """Declare a function without effects: an intrinsic, or one of the C library."""
@@ -78,4 +99,5 @@ class Module:
 
     def text(self) -> str:
         """The module."""
-        return "\n".join([*self._declarations.values(), *self.functions, self.last, ""])
+        parts = [*self._declarations.values(), *self.functions, self.last, *self._metadata]
+        return "\n".join([*parts, ""])

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from typing import Final
 
 from whorl.kernels import ir
@@ -18,6 +19,7 @@ from whorl.kernels.ir_walk import has_atomics, locals_in
 from whorl.kernels.types import WEAK_INT, Scalar, Type, VectorType
 from whorl.launch.launch_record import PARALLEL, THREADS
 
+from .allocation import free_all
 from .counting import CountedLoop, Payment
 from .evaluation import value_of
 from .instructions import combined, iterations_between, minimum
@@ -195,6 +197,10 @@ def worker_function(outer: FunctionWriter, loop: ir.Parallel, part: str, context
     if writer.module.polls:
         is_owner = writer.let(f"icmp eq i64 {this_thread(writer)}, {inner.word(Context.OWNER)}")
         begin_state(writer, writer.let(f"zext i1 {is_owner} to i64"))
+    elif writer.module.has_state:
+        begin_state(writer, "0")
+    if writer.module.allocates:
+        writer.exit = partial(free_all, writer)
     count, parts = inner.word(Context.COUNT), inner.word(Context.PARTS)
     with writer.loop() as go_on_if:
         writer.leave_if_failed()

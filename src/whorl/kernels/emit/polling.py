@@ -24,13 +24,16 @@ from .module import Module
 from .writer import FunctionWriter
 
 __all__ = [
+    "BLOCKS",
     "BUDGET",
     "DECLARATIONS",
+    "NUMBER",
     "begin_state",
     "pace",
     "poll",
     "spend",
     "state_argument",
+    "state_place",
     "this_thread",
     "unlikely",
     "wait_for_parts",
@@ -41,13 +44,18 @@ _INTERVAL: Final = 100_000_000  # ns after which Python may run the handlers of 
 _SPIN: Final = 200_000  # ns for which a thread that waits for others does not sleep
 
 FUEL, LAST, OWNER, RECORD, PACE, SEEN = range(0, 48, 8)  # the places in the state of a thread
-STATE: Final = "[6 x i64]"
+BLOCKS, NUMBER = 48, 56  # and, where memory is allocated, those of `memory`
+_WORDS: Final = 6
+_WORDS_WITH_BLOCKS: Final = 8
 
 
 def begin_state(writer: FunctionWriter, owner: str) -> None:
     """Write the state of a thread that begins here."""
-    place = writer.alloca(STATE, "state")
+    allocates = writer.module.allocates
+    place = writer.alloca(f"[{_WORDS_WITH_BLOCKS if allocates else _WORDS} x i64]", "state")
     words = {FUEL: str(BUDGET), LAST: "0", OWNER: owner, PACE: "64", SEEN: "0"}
+    if allocates:
+        words |= {BLOCKS: "0", NUMBER: "0"}
     for offset, value in words.items():
         writer.do(f"store i64 {value}, ptr {_at(writer, place, offset)}")
     writer.do(f"store ptr %record, ptr {_at(writer, place, RECORD)}")
@@ -56,7 +64,12 @@ def begin_state(writer: FunctionWriter, owner: str) -> None:
 
 def state_argument(writer: FunctionWriter) -> str:
     """The state as the argument of a call."""
-    return f"ptr {writer.state if writer.module.polls else 'null'}"
+    return f"ptr {writer.state if writer.module.has_state else 'null'}"
+
+
+def state_place(writer: FunctionWriter, offset: int) -> str:
+    """The address of a place in the state."""
+    return _at(writer, writer.state, offset)
 
 
 def _at(writer: FunctionWriter, place: str, offset: int) -> str:

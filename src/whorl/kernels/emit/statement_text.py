@@ -10,6 +10,7 @@ from whorl.kernels.ir_walk import every_part
 from whorl.kernels.types import Scalar
 from whorl.launch.launch_record import PRINT
 
+from .allocation import allocate, mark, sweep
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment
 from .evaluation import component_address, element_address, value_of
@@ -29,7 +30,9 @@ def _set(writer: FunctionWriter, statement: ir.Set) -> None:
 
 def _store(writer: FunctionWriter, statement: ir.SetElement) -> None:
     value = value_of(writer, statement.value)
-    writer.store(statement.element.type, value, element_address(writer, statement.element))
+    element = statement.element
+    note = f", !alias.scope {writer.module.scope(element.scope)}" if element.scope else ""
+    writer.store(element.type, value, element_address(writer, element), note)
 
 
 def _set_component(writer: FunctionWriter, statement: ir.SetComponent) -> None:
@@ -213,12 +216,14 @@ def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
 
 
 STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
+    ir.Allocate: allocate,
     ir.Atomic: _atomic,
     ir.SubroutineCall: _call,
     ir.Checkpoint: checkpoint,
     ir.For: _for,
     ir.If: _if,
     ir.Leave: _leave,
+    ir.Mark: mark,
     ir.Next: _next,
     ir.Parallel: parallel_loop,
     ir.Print: _print,
@@ -227,6 +232,7 @@ STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     ir.Set: _set,
     ir.SetComponent: _set_component,
     ir.SetElement: _store,
+    ir.Sweep: sweep,
     ir.Update: _update,
     ir.While: _while,
     ir.Yield: yield_,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from whorl.kernels import ir
 from whorl.kernels.types import Scalar
-from whorl.launch.launch_record import STATUS, words_of
+from whorl.launch.launch_record import STATUS, STATUS_VALUES, words_of
 
 from .llvm_types import INLINED, llvm_type, memory_type
 from .module import Module
@@ -38,6 +38,7 @@ class FunctionWriter:
         self.is_paced = False  # whether the caller measures how long its iterations take
         self.depth = 0  # how many loops of this function are around
         self.is_open = True  # whether the basic block has not ended
+        self.exit: Callable[[], None] | None = None  # what it does last, however it ends
         self._lines: list[str] = []
         self._allocas: list[str] = []
         self._places: dict[ir.Local, str] = {}
@@ -71,6 +72,10 @@ class FunctionWriter:
         """Add the function to the module."""
         if self.is_open:
             self.leave()
+        if self.exit is not None:
+            self.open("exit")
+            self.exit()
+            self.end("ret void")
         lines = [self._head, "entry:", *self._allocas, *self._lines, "}"]
         self.module.functions.append("\n".join(lines))
 
@@ -97,7 +102,7 @@ class FunctionWriter:
 
     def leave(self) -> None:
         """End a basic block by leaving the function."""
-        self.end("ret void")
+        self.end("ret void" if self.exit is None else "br label %exit")
 
     def end(self, text: str) -> None:
         """End a basic block by an instruction."""
@@ -164,16 +169,16 @@ class FunctionWriter:
 
     # -- memory and variables -----------------------------------------------------------
 
-    def load(self, type: Scalar, address: str) -> str:
-        """A number from memory."""
-        value = self.let(f"load {memory_type(type)}, ptr {address}")
+    def load(self, type: Scalar, address: str, note: str = "") -> str:
+        """A number from memory; `note` is metadata of the instruction."""
+        value = self.let(f"load {memory_type(type)}, ptr {address}{note}")
         return self.let(f"icmp ne i8 {value}, 0") if type.kind == "b" else value
 
-    def store(self, type: Scalar, value: str, address: str) -> None:
-        """A number into memory."""
+    def store(self, type: Scalar, value: str, address: str, note: str = "") -> None:
+        """A number into memory; `note` is metadata of the instruction."""
         if type.kind == "b":
             value = self.let(f"zext i1 {value} to i8")
-        self.do(f"store {memory_type(type)} {value}, ptr {address}")
+        self.do(f"store {memory_type(type)} {value}, ptr {address}{note}")
 
     def place(self, local: ir.Local) -> str:
         """The address of a variable."""
@@ -201,9 +206,23 @@ class FunctionWriter:
         status = self.word(STATUS)
         first = self.let(f"cmpxchg ptr {status}, i64 0, i64 {site + 1} monotonic monotonic")
         with self.only_if(self.let(f"extractvalue {{ i64, i1 }} {first}, 1"), "first"):
+            self._store_values(values)
+        self.leave()
+
+    def _store_values(self, values: tuple[str, ...]) -> None:
+        """Put the values that the message of an error shows into the record: more than there are
+        words for into memory that whoever raises the error frees."""
+        if len(values) <= STATUS_VALUES:
             for i, value in enumerate(values):
                 self.do(f"store i64 {value}, ptr {self.word(STATUS + 1 + i)}")
-        self.leave()
+            return
+        self.module.declare_as("malloc", "declare noalias ptr @malloc(i64)")
+        memory = self.let(f"call noalias ptr @malloc(i64 {8 * len(values)})")
+        self.do(f"store ptr {memory}, ptr {self.word(STATUS + 1)}")
+        with self.only_if(self.let(f"icmp ne ptr {memory}, null"), "more"):
+            for i, value in enumerate(values):
+                place = self.let(f"getelementptr inbounds i64, ptr {memory}, i64 {i}")
+                self.do(f"store i64 {value}, ptr {place}")
 
     def leave_if_failed(self) -> None:
         """Leave the function if a part of a parallel loop, or a subroutine, has failed."""

@@ -6,16 +6,18 @@ import ast
 import enum
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
 from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
+from whorl.kernels.ir_walk import writes_memory
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
 from whorl.reads.evaluate import written_defaults
 from whorl.reads.implicit_calls import OPERATED, TESTED, checked
-from whorl.reads.view import AbsentRead
+from whorl.reads.view import AbsentRead, View
 
 from . import vectors
 from .arithmetic import (
@@ -31,11 +33,14 @@ from .arithmetic import (
     truth,
     unary,
 )
+from .array_expressions import array_binary, elementwise, is_array, turned
+from .array_statements import materialised
 from .frame import Frame, Jump
 from .joins import Apart, all_at_once, join, merge, new_variable, settings
 from .operands import (
     ArrayOf,
     Closure,
+    Elementwise,
     Items,
     Known,
     Named,
@@ -53,6 +58,7 @@ from .subscripts import subscript, transposed
 __all__ = [
     "EXPRESSIONS",
     "apply",
+    "attribute_of",
     "closure",
     "condition",
     "errors_at",
@@ -84,6 +90,7 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Starred: ("a starred expression", "Write the items out."),
 }
 _OF_ARRAYS: Final = "Arrays have .shape, .ndim, .size, .dtype and .T; write loops for the rest."
+TRUTH: Final = "a truth value"
 _PLAIN: Final = (bool, int, float, str, bytes, tuple, type(None), enum.Enum, np.generic, np.dtype)
 
 
@@ -124,8 +131,8 @@ def remedy_for(*operands: Operand) -> str:
     """What to do where numbers are needed and one of these is something else."""
     for operand in operands:
         value = operand.view.peek() if isinstance(operand, ViewOperand) else operand
-        if isinstance(value, np.ndarray | ArrayOf):
-            return "Write a loop over the elements."
+        if isinstance(value, np.ndarray | ArrayOf | Elementwise):
+            return "Index it down to a number, or assign to a part of an array: x[:] = ..."
         if isinstance(value, Known) and value.value is None:
             return "Pass a number, or ask `is None` before."
         remedy = remedy_for_subclass(value)
@@ -143,9 +150,20 @@ def remedy_for_subclass(value: object) -> str:
     return ""
 
 
+def _refuse_truth(frame: Frame, node: ast.AST) -> NoReturn:
+    frame.refuse(
+        node,
+        "an array is used as a truth value, which NumPy refuses too: it has many elements",
+        "Write np.any(...) or np.all(...); & and | and ~ for the elements; chained comparisons "
+        "as (a < b) & (b < c).",
+    )
+
+
 def number_at(frame: Frame, node: ast.AST, operand: Operand, what: str = "a number") -> ir.Expr:
     """The number that an operand is; a `KernelError` at a node if it is none."""
     if not is_scalar(operand):
+        if what == TRUTH and is_array(operand):
+            _refuse_truth(frame, node)
         what = f"this is {describe(operand)}, where {what} is needed"
         frame.refuse(node, what, remedy_for(operand))
     try:
@@ -164,23 +182,31 @@ def condition(frame: Frame, node: ast.expr) -> Known | ir.Expr:
             frame.refuse(node, str(error))
     if isinstance(operand, Items):
         return Known(bool(operand.items))
-    return truth(number_at(frame, node, operand, "a truth value"))
+    return truth(number_at(frame, node, operand, TRUTH))
 
 
-def operands_of(frame: Frame, nodes: Sequence[ast.expr]) -> list[Operand]:
-    """Operands of expressions that are evaluated one after the other.
+def operands_of(
+    frame: Frame, nodes: Sequence[ast.expr], first: Sequence[Operand] = ()
+) -> list[Operand]:
+    """Operands of expressions that are evaluated one after the other, and after the first ones.
 
-    If a later one needs statements, what the earlier ones are is before_them before these.
+    If a later one needs statements, what the earlier ones are is kept before these.
     """
     lowering = frame.lowering
-    operands: list[Operand] = []
+    operands = list(first)
     for node in nodes:
         block, before = lowering.block, len(lowering.block)
         operand = expression(frame, node)
         if len(block) > before:
+            is_written = writes_memory(block[before:])
             before_them: ir.Block = []
             with lowering.writing(before_them):
-                operands = [snapshot(frame, operand) for operand in operands]
+                operands = [
+                    operand
+                    if isinstance(operand, Elementwise) and not is_written
+                    else snapshot(frame, operand)
+                    for operand in operands
+                ]
             block[before:before] = before_them
         operands.append(operand)
     return operands
@@ -195,6 +221,8 @@ def snapshot(frame: Frame, operand: Operand) -> Operand:
             return operand.with_items(snapshot(frame, item) for item in items)
         case Named(items):
             return Named({name: snapshot(frame, item) for name, item in items.items()})
+        case Elementwise():
+            return materialised(frame, frame.statement, operand)
     return operand
 
 
@@ -251,7 +279,12 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
-    owner, name = expression(frame, node.value), node.attr
+    return attribute_of(frame, node, expression(frame, node.value))
+
+
+def attribute_of(frame: Frame, node: ast.Attribute, owner: Operand) -> Operand:
+    """An attribute of an operand."""
+    name = node.attr
     if isinstance(owner, ViewOperand) and isinstance(owner.view.peek(), np.ndarray):
         if name not in ARRAY_ATTRIBUTES:
             return _member(frame, node, owner)
@@ -259,11 +292,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     match owner:
         case ViewOperand():
             return _member(frame, node, owner)
-        case ArrayOf(array, view):
-            if name in ARRAY_ATTRIBUTES:
-                return ARRAY_ATTRIBUTES[name](frame, array)
-            if view is not None:
-                return _member(frame, node, frame.place(view))
+        case ArrayOf() | Elementwise() if name in ARRAY_ATTRIBUTES:
+            return _array_attribute(frame, owner, name)
+        case ArrayOf(view=View() as view):
+            return _member(frame, node, frame.place(view))
         case Vec() if name in vectors.ATTRIBUTES:
             return vectors.ATTRIBUTES[name](owner)
         case Known(value) if isinstance(value, _PLAIN) and hasattr(value, name):
@@ -271,7 +303,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
         case Value() if name in ("real", "imag"):
             return owner if name == "real" else Known(0)
     kind, remedy = describe(owner), ""
-    if isinstance(owner, ArrayOf | Vec):
+    if isinstance(owner, ArrayOf | Elementwise | Vec):
         remedy = _OF_ARRAYS
     elif isinstance(owner, Value):
         remedy = "Convert a number with int(...), float(...), np.float32(...) and the like."
@@ -304,25 +336,37 @@ def _member(frame: Frame, node: ast.Attribute, owner: ViewOperand) -> Operand:
     frame.refuse(node, f"{path} is {kind_of(value)} without an attribute {node.attr!r}", remedy)
 
 
-def _shape(frame: Frame, array: ir.ArrayRef) -> Operand:
-    return Items(tuple(Value(extent) for extent in array.extents))
+def _shape(frame: Frame, element: Scalar, extents: tuple[ir.Expr, ...]) -> Operand:
+    return Items(tuple(Value(extent) for extent in extents))
 
 
-def _size(frame: Frame, array: ir.ArrayRef) -> Operand:
+def _size(frame: Frame, element: Scalar, extents: tuple[ir.Expr, ...]) -> Operand:
     size: ir.Expr = ir.ONE
-    for extent in array.extents:
-        size = extent if isinstance(size, ir.Const) else ir.Op("mul", WEAK_INT, (size, extent))
+    for extent in extents:
+        size = extent if size == ir.ONE else ir.Op("mul", WEAK_INT, (size, extent))
     return Value(frame.lowering.keep(size))
 
 
-ARRAY_ATTRIBUTES: Final[dict[str, Callable[[Frame, ir.ArrayRef], Operand]]] = {
+_TYPE_ATTRIBUTES: Final[dict[str, Callable[[Frame, Scalar, tuple[ir.Expr, ...]], Operand]]] = {
     "shape": _shape,
     "size": _size,
-    "ndim": lambda frame, array: Known(array.type.ndim),
-    "dtype": lambda frame, array: Known(array.type.element.dtype),
-    "itemsize": lambda frame, array: Known(array.type.element.bits // 8),
-    "T": lambda frame, array: ArrayOf(transposed(array)),
+    "ndim": lambda frame, element, extents: Known(len(extents)),
+    "dtype": lambda frame, element, extents: Known(element.dtype),
+    "itemsize": lambda frame, element, extents: Known(element.bits // 8),
 }
+ARRAY_ATTRIBUTES: Final = frozenset((*_TYPE_ATTRIBUTES, "T"))
+
+
+def _array_attribute(frame: Frame, owner: ArrayOf | Elementwise, name: str) -> Operand:
+    """What an array says of itself, and the array with its axes in reverse."""
+    if isinstance(owner, ArrayOf):
+        if name == "T":
+            return ArrayOf(transposed(owner.array))
+        array = owner.array
+        return _TYPE_ATTRIBUTES[name](frame, array.type.element, array.extents)
+    if name == "T":
+        return turned(owner)
+    return _TYPE_ATTRIBUTES[name](frame, owner.element, owner.extents)
 
 
 # -- operators --------------------------------------------------------------------------
@@ -338,6 +382,12 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
     left, right = resolve(left), resolve(right)
     if isinstance(left, Known) and isinstance(right, Known):
         return _known_binary(frame, node, op, left.value, right.value)
+    if (is_array(left) or is_array(right)) and not isinstance(op, ast.MatMult):
+        name, sign, _ = OPERATORS[type(op)]
+        try:
+            return array_binary(frame, node, name, left, right)
+        except NotPossible as error:
+            frame.refuse(node, f"`{sign}`: {error.reason}", error.remedy, _origins(left, right))
     if isinstance(left, Items) and isinstance(right, Items) and isinstance(op, ast.Add):
         if left.is_list is not right.is_list:
             frame.refuse(node, "a list and a tuple cannot be added")
@@ -408,6 +458,10 @@ def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
         return Known(not operand.items)
     if isinstance(operand, Vec):
         return vectors.unary_of(frame, name, operand)
+    if is_array(operand):
+        if name == "not":
+            _refuse_truth(frame, node)
+        return elementwise(frame, node, partial(unary, name), (operand,))
     return Value(unary(name, number_at(frame, node, operand)))
 
 
@@ -448,6 +502,8 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
             frame.refuse(node, what, remedy_for(left, right))
     if isinstance(left, Items) and isinstance(right, Items) and name in ("eq", "ne"):
         return _equal_items(frame, node, left, right, name)
+    if is_array(left) or is_array(right):
+        return elementwise(frame, node, partial(compare, name), (left, right), keeps=False)
     for side, other in ((left, right), (right, left)):
         if not is_scalar(side):
             if isinstance(side, Known) and name in ("eq", "ne") and is_scalar(other):
@@ -513,6 +569,8 @@ def _contained(frame: Frame, node: ast.AST, left: Operand, right: Operand, is_no
                 return Known((left.value in right.value) is not is_not)
         except TypeError as error:
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
+    if is_array(left) or is_array(right):
+        _refuse_truth(frame, node)
     result: Operand = Known(False)
     for item in parts(frame, node, right):
         is_equal = _compared(frame, node, ast.Eq(), left, item)
@@ -544,12 +602,12 @@ def _short_circuit(
         return first if bool(first.value) is is_or else expression(frame, rest)
     if isinstance(first, Items):
         return first if bool(first.items) is is_or else expression(frame, rest)
-    left = number_at(frame, node, first, "a truth value")
+    left = number_at(frame, node, first, TRUTH)
     written: ir.Block = []
     before, frame.names = frame.names, dict(frame.names)
     with frame.lowering.writing(written):
         second = resolved(frame, rest)
-        right = number_at(frame, rest, second, "a truth value")
+        right = number_at(frame, rest, second, TRUTH)
     are_bools = _kind(left) == "b" and _kind(right) == "b"
     if are_bools and not written and not _differ(frame.names, before):
         return Value(ir.Both(is_or, left, right))
@@ -578,7 +636,10 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Operand:
     for block, side in zip(blocks, (node.body, node.orelse), strict=True):
         frame.names = dict(before)
         with frame.lowering.writing(block):
-            sides.append(resolved(frame, side))
+            side_operand = resolved(frame, side)
+            if isinstance(side_operand, Elementwise):
+                side_operand = snapshot(frame, side_operand)
+            sides.append(side_operand)
         jumps.append(Jump(block, frame.names))
     _merge_names(frame, jumps)
     return _either(frame, test, blocks, (sides[0], sides[1]))
@@ -629,8 +690,11 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
     return subscript(frame, node, *index_operands(frame, node))
 
 
-def index_operands(frame: Frame, node: ast.Subscript) -> tuple[Operand, list[Any]]:
-    """What is indexed, and by what: operands, and slices of operands."""
+def index_operands(
+    frame: Frame, node: ast.Subscript, first: Sequence[Operand] = ()
+) -> tuple[Any, ...]:
+    """The first operands, which are evaluated before, then what is indexed, and by what: operands,
+    and slices of operands."""
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes: list[ast.expr] = [node.value]
     for index in indices:
@@ -638,7 +702,8 @@ def index_operands(frame: Frame, node: ast.Subscript) -> tuple[Operand, list[Any
             nodes += [part for part in (index.lower, index.upper, index.step) if part is not None]
         else:
             nodes.append(index)
-    owner, *operands = operands_of(frame, nodes)
+    every = operands_of(frame, nodes, first)
+    before, owner, operands = every[: len(first)], every[len(first)], every[len(first) + 1 :]
     keys: list[Any] = []
     rest = iter(operands)
     for index in indices:
@@ -647,7 +712,7 @@ def index_operands(frame: Frame, node: ast.Subscript) -> tuple[Operand, list[Any
             keys.append(tuple(None if side is None else next(rest) for side in sides))
         else:
             keys.append(next(rest))
-    return owner, keys
+    return *before, owner, keys
 
 
 EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Frame, Any], Operand]]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -26,12 +26,13 @@ from whorl.reads.operations import function_behind, is_callable_object
 from whorl.reads.view import AbsentRead, View
 
 from .annotated_types import parameter
-from .expressions import expression, operands_of, parts, snapshot
+from .array_expressions import is_array
+from .expressions import attribute_of, errors_at, expression, operands_of, parts, snapshot
 from .frame import Frame, Jump, outliving, place_of
-from .functions import GRAPH, METHODS, handler_of, known_function
+from .functions import ARRAY_METHODS, GRAPH, METHODS, handler_of, known_function
 from .graphs import note_checkpoints
 from .joins import merge
-from .known_calls import KnownCall
+from .known_calls import Handler, KnownCall
 from .operands import (
     ArrayOf,
     Closure,
@@ -56,10 +57,16 @@ _RESULT: Final = "return"  # no name that a program can have
 def call(frame: Frame, node: ast.Call) -> Operand:
     """What a call returns."""
     if isinstance(node.func, ast.Attribute):
-        result = _method(frame, node, node.func)
-        if result is not None:
-            return result
-    callee = expression(frame, node.func)
+        owner = expression(frame, node.func.value)
+        method = _method(owner, node.func.attr)
+        if method is not None:
+            with errors_at(frame, node):
+                (first, *positional), named = arguments_of(frame, node, [owner])
+                return method(KnownCall(frame, node, [first, *positional], named))
+        with errors_at(frame, node.func):
+            callee = attribute_of(frame, node.func, owner)
+    else:
+        callee = expression(frame, node.func)
     function = known_function(callee)
     if function is language.static:
         return _static(frame, node)
@@ -89,11 +96,13 @@ def call(frame: Frame, node: ast.Call) -> Operand:
     frame.refuse(node, f"{describe(callee)} cannot be called in a kernel")
 
 
-def arguments_of(frame: Frame, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
-    """The arguments of a call, stars written out."""
+def arguments_of(
+    frame: Frame, node: ast.Call, first: Sequence[Operand] = ()
+) -> tuple[list[Operand], dict[str, Operand]]:
+    """The arguments of a call, stars written out, after the first ones."""
     nodes = [arg.value if isinstance(arg, ast.Starred) else arg for arg in node.args]
-    operands = operands_of(frame, [*nodes, *(keyword.value for keyword in node.keywords)])
-    positional: list[Operand] = []
+    every = operands_of(frame, [*nodes, *(keyword.value for keyword in node.keywords)], first)
+    positional, operands = every[: len(first)], every[len(first) :]
     for argument, operand in zip(node.args, operands, strict=False):
         if isinstance(argument, ast.Starred):
             positional.extend(parts(frame, argument, operand))
@@ -175,20 +184,13 @@ def _static_name(operand: Operand) -> Any:
 # -- methods of arrays and vectors ------------------------------------------------------
 
 
-def _method(frame: Frame, node: ast.Call, func: ast.Attribute) -> Operand | None:
+def _method(owner: Operand, name: str) -> Handler | None:
     """A method of an array or a vector; None if the owner is something else."""
-    if func.attr not in METHODS or not _may_be_local(frame, func.value):
-        return None
-    owner = expression(frame, func.value)
-    if isinstance(owner, Vec):
-        positional, named = arguments_of(frame, node)
-        return METHODS[func.attr](KnownCall(frame, node, [owner, *positional], named))
+    if isinstance(owner, Vec) and name in METHODS:
+        return METHODS[name]
+    if name in ARRAY_METHODS and (isinstance(owner, Vec) or is_array(owner)):
+        return ARRAY_METHODS[name]
     return None
-
-
-def _may_be_local(frame: Frame, node: ast.expr) -> bool:
-    """Whether an expression could be a vector: evaluating it must not be done twice."""
-    return isinstance(node, ast.Name) and isinstance(frame.names.get(node.id), Vec)
 
 
 # -- following --------------------------------------------------------------------------
@@ -258,8 +260,6 @@ def _instead_of(node: ast.Call, value: object) -> str:
         return "Lists and sets are read in a kernel, never changed: write into an array."
     if isinstance(owner, np.random.RandomState | np.random.Generator):
         return "Draw the numbers outside, and pass them in as an array."
-    if value is np.arange:
-        return "Count with range(...)."
     if isinstance(owner, np.ndarray) or (getattr(value, "__module__", "") or "") == "numpy":
         return "Write a loop over the elements, or compute it outside and pass the result in."
     wrapped = getattr(value, "__wrapped__", None)

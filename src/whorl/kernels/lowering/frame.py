@@ -7,17 +7,28 @@ import copy
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from whorl.fast_dataclasses import dataclass, field
 from whorl.kernels import ir
 from whorl.kernels.function_source import Source, bound_names, free_names
+from whorl.kernels.ir_walk import every_part
 from whorl.kernels.types import Scalar
 from whorl.reads import CodeView, Inputs
 from whorl.reads.view import AbsentRead, View
 from whorl.reads.world import failed_import
 
-from .operands import Closure, DefiningScope, Items, Named, Operand, Slots, Unset, ViewOperand
+from .operands import (
+    Closure,
+    DefiningScope,
+    Elementwise,
+    Items,
+    Named,
+    Operand,
+    Slots,
+    Unset,
+    ViewOperand,
+)
 
 __all__ = [
     "ActiveCheckpoint",
@@ -29,6 +40,9 @@ __all__ = [
     "outliving",
     "place_of",
 ]
+
+
+_SMALL: Final = 24  # expressions in an expression
 
 
 @dataclass(slots=True)
@@ -86,6 +100,7 @@ class Syntax:
 
     expressions: Mapping[type[ast.expr], Callable[[Frame, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Frame, Any], bool]]
+    stored: Callable[[Frame, ast.AST, Elementwise], ir.ArrayRef]  # an expression, in memory
 
 
 class Lowering:
@@ -106,8 +121,10 @@ class Lowering:
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
+        self.allocated: set[ir.Local] = set()  # variables that nothing but an allocation sets
         self.silent: dict[str, None] = {}  # lines of prints that print nothing
         self._labels = 0
+        self._scopes = 0
 
     def emit(self, statement: ir.Stmt) -> None:
         """Write a statement."""
@@ -134,10 +151,24 @@ class Lowering:
         """How a function that is always a subroutine is inlined; "" for all others."""
         return ""
 
+    def keep_large(self, expr: ir.Expr) -> ir.Expr:
+        """The same, but small arithmetic stays what it is: it is the same later, and two that
+        are equal can be seen to be equal."""
+        parts = list(every_part(expr))
+        is_small = len(parts) <= _SMALL and not any(
+            isinstance(part, ir.Element | ir.Component | ir.Both) for part in parts
+        )
+        return expr if is_small else self.keep(expr)
+
     def label(self, name: str) -> str:
         """A label that no other scope has."""
         self._labels += 1
         return f"{name}{self._labels}"
+
+    def scope(self) -> int:
+        """The number of a scope of elements, which no other has."""
+        self._scopes += 1
+        return self._scopes
 
     def site(self, error: str, text: str, line: str, types: tuple[Scalar, ...] = ()) -> int:
         """The number of a place that can fail, or prints."""

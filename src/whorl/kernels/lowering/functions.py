@@ -33,14 +33,27 @@ from whorl.reads.library import own_name
 
 from . import vectors
 from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
+from .array_expressions import expression_of, is_array
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
-from .operands import ArrayOf, Items, Known, Operand, Value, Vec, ViewOperand, describe, kind_of
+from .made_arrays import ARRAY_METHODS, MADE_ARRAYS, element_type
+from .operands import (
+    ArrayOf,
+    Elementwise,
+    Items,
+    Known,
+    Operand,
+    Value,
+    Vec,
+    ViewOperand,
+    describe,
+    kind_of,
+)
 from .run_values import is_scalar, resolve
 from .scalar_calls import SCALAR_CALLS
 from .subscripts import check_writeable, element_of, spread
 
-__all__ = ["GRAPH", "METHODS", "handler_of", "known_function"]
+__all__ = ["ARRAY_METHODS", "GRAPH", "METHODS", "handler_of", "known_function"]
 
 GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
 _LOOPS: Final = ("builtins.range", "builtins.enumerate", "builtins.zip", "whorl.prange")
@@ -145,6 +158,8 @@ def _len(call: KnownCall) -> Operand:
     match operand:
         case ArrayOf(array) if array.type.ndim:
             return Value(array.extents[0])
+        case Elementwise(extents=extents) if extents:
+            return Value(extents[0])
         case Items(items):
             return Known(len(items))
         case Vec(shape=shape):
@@ -261,20 +276,8 @@ def _print(call: KnownCall) -> Operand:
 # -- vectors ----------------------------------------------------------------------------
 
 
-def _element_type(call: KnownCall, operand: Operand | None) -> Scalar | None:
-    if operand is None:
-        return None
-    try:
-        element = scalar_of_dtype(np.dtype(call.known_value(operand)))
-    except TypeError:
-        element = None
-    if element is None:
-        call.refuse("the dtype is not one of a kernel")
-    return element
-
-
 def _vec(call: KnownCall) -> Operand:
-    element = _element_type(call, call.named.pop("dtype", None))
+    element = element_type(call, call.named.pop("dtype", None))
     if call.named:
         call.refuse(f"whorl.vec has no parameter {next(iter(call.named))!r}")
     return vectors.vector_of(call.frame, [resolve(arg) for arg in call.args], element)
@@ -286,8 +289,11 @@ def _array(call: KnownCall) -> Operand:
     if len(call.args) != 1:
         call.refuse(f"{call.function} takes the components, and a dtype")
     (operand,) = call.args
-    if isinstance(resolve(operand), ArrayOf):
-        call.refuse("arrays are not made in a kernel", "Make it outside and pass it in.")
+    if is_array(operand):
+        dtype = call.named.get("dtype")
+        if dtype is None:
+            return expression_of(call.frame, operand)
+        return ARRAY_METHODS["astype"](replace(call, args=[operand, dtype], named={}))
     items = [resolve(item) for item in call.parts(resolve(operand))]
     if "dtype" not in call.named and all(is_scalar(item) for item in items):
         # Unlike whorl.vec, NumPy counts Python's numbers as strong here.
@@ -296,26 +302,22 @@ def _array(call: KnownCall) -> Operand:
     return _vec(replace(call, args=items))
 
 
-def _filled(value: float) -> Handler:
-    def handle(call: KnownCall) -> Operand:
-        if len(call.args) == 2:
-            call.named.setdefault("dtype", call.args.pop())
-        element = _element_type(call, call.named.pop("dtype", None)) or F64
-        (operand,) = call.positional(1)
-        sizes = operand.items if isinstance(operand, Items) else (operand,)
-        if any(isinstance(size, Value) for size in sizes):
-            call.refuse(
-                f"{call.function} makes a small vector: its length has to be known at compile time",
-                "Make the array outside and pass it in.",
-            )
-        shape = call.known_value(operand)
-        if isinstance(shape, int):
-            shape = (shape,)
-        return vectors.filled(
-            call.frame, tuple(map(operator.index, shape)), constant(value, element)
+def _zeros(call: KnownCall) -> Operand:
+    """`whorl.zeros`: a small vector, whose shape is known now."""
+    if len(call.args) == 2:
+        call.named.setdefault("dtype", call.args.pop())
+    element = element_type(call, call.named.pop("dtype", None)) or F64
+    (operand,) = call.positional(1)
+    sizes = operand.items if isinstance(operand, Items) else (operand,)
+    if any(isinstance(size, Value) for size in sizes):
+        call.refuse(
+            f"{call.function} makes a small vector: its length has to be known at compile time",
+            "Use np.zeros(...), which makes an array of any length.",
         )
-
-    return handle
+    shape = call.known_value(operand)
+    if isinstance(shape, int):
+        shape = (shape,)
+    return vectors.filled(call.frame, tuple(map(operator.index, shape)), constant(0.0, element))
 
 
 def _of_vectors(count: int, make: Callable[..., Operand]) -> Handler:
@@ -361,6 +363,7 @@ def _atomic(name: str, call: KnownCall) -> Operand:
 
 _FUNCTIONS: Final[dict[str, Handler]] = {
     **SCALAR_CALLS,
+    **MADE_ARRAYS,
     "builtins.min": partial(_least, "lt"),
     "builtins.max": partial(_least, "gt"),
     "builtins.len": _len,
@@ -373,10 +376,8 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "builtins.getattr": _getattr,
     "builtins.print": _print,
     "whorl.vec": _vec,
-    "whorl.zeros": _filled(0.0),
+    "whorl.zeros": _zeros,
     "numpy.array": _array,
-    "numpy.zeros": _filled(0.0),
-    "numpy.ones": _filled(1.0),
     "whorl.dot": _of_vectors(2, vectors.dot),
     "whorl.cross": _of_vectors(2, vectors.cross),
     "whorl.norm": _of_vectors(1, vectors.norm),
@@ -393,4 +394,4 @@ METHODS: Final[dict[str, Handler]] = {
     "dot": _of_vectors(2, vectors.dot),
     "sum": _of_vectors(1, vectors.total),
 }
-"""Methods of small vectors."""
+"""Methods of small vectors, before those of arrays."""

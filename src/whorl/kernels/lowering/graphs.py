@@ -11,7 +11,7 @@ from whorl.errors import KernelError
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir
 from whorl.kernels.function_source import assigned_names
-from whorl.kernels.ir_walk import every_expression, statements_in
+from whorl.kernels.ir_walk import every_expression, every_part, statements_in
 from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.reads import Step
 from whorl.reads.item import NoKey, key_code
@@ -258,7 +258,9 @@ def _variables(operand: Operand) -> Iterator[ir.Local]:
         case Value(ir.Get(local)):
             yield local
         case ArrayOf(array):
-            yield from (place.local for place in array.parts if isinstance(place, ir.Get))
+            for part in every_part(*array.parts):
+                if isinstance(part, ir.Get):
+                    yield part.local
         case Items(items):
             for item in items:
                 yield from _variables(item)

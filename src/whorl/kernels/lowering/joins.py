@@ -84,6 +84,7 @@ class OneArray:
     """An array; strided if the branches have different layouts."""
 
     type: ArrayType
+    is_owned: bool = False  # whether its memory may have been allocated in the kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def template_of(operand: Operand) -> Template:
             assert isinstance(type, Scalar)
             return OneScalar(type)
         case ArrayOf(array):
-            return OneArray(array.type)
+            return OneArray(array.type, array.owner is not None)
         case Vec():
             return OneVector(VectorType(operand.element, operand.shape))
         case Items(items):
@@ -163,7 +164,8 @@ def _together(left: Template, right: Template) -> Template:
             return OneScalar(promote(a, b))
         case OneArray(a), OneArray(b) if (a.element, a.ndim) == (b.element, b.ndim):
             layout = a.layout if a.layout == b.layout else "strided"
-            return OneArray(replace(a, layout=layout, writeable=a.writeable and b.writeable))
+            type = replace(a, layout=layout, writeable=a.writeable and b.writeable)
+            return OneArray(type, left.is_owned or right.is_owned)
         case OneVector(a), OneVector(b) if a.shape == b.shape:
             return OneVector(VectorType(promote(a.element, b.element), a.shape))
         case Several(a, is_list), Several(b, other) if len(a) == len(b) and is_list is other:
@@ -221,7 +223,8 @@ def new_variable(template: Template, name: str) -> Operand:
             strides = tuple(ir.Get(ir.Local(f"{name}.s{i}", WEAK_INT)) for i in range(type.ndim))
             base = ir.Get(ir.Local(f"{name}.at", POINTER))
             known = strides if type.has_strides else None
-            return ArrayOf(ir.ArrayRef(type, base, extents, known, name))
+            owner = ir.Get(ir.Local(f"{name}.owner", POINTER)) if template.is_owned else None
+            return ArrayOf(ir.ArrayRef(type, base, extents, known, name, owner=owner))
 
 
 def whole(local: ir.Local) -> Vec:
@@ -260,6 +263,8 @@ def settings(variable: Operand, operand: Operand) -> Pairs:
             pairs = list(zip((into.base, *into.extents), (array.base, *array.extents), strict=True))
             if into.strides is not None:
                 pairs += zip(into.strides, array.all_strides, strict=True)
+            if into.owner is not None:
+                pairs.append((into.owner, array.owner or ir.NULL))
             return [(place.local, expr) for place, expr in pairs if isinstance(place, ir.Get)]
     raise Apart(f"cannot be {describe(operand)}")
 

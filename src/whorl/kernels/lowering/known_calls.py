@@ -43,6 +43,28 @@ class KnownCall:
             self.refuse(f"{self.function} takes {wanted} positional {noun} here")
         return self.args
 
+    def bound(self, *names: str, required: int = 1) -> dict[str, Operand | None]:
+        """The arguments by these names of parameters, in their order; None for those not given."""
+        given: dict[str, Operand | None] = dict.fromkeys(names)
+        if len(self.args) > len(names):
+            self.refuse(f"{self.function} takes at most {len(names)} arguments here")
+        given.update(zip(names, self.args, strict=False))
+        for name, operand in self.named.items():
+            if name not in given:
+                self.refuse(
+                    f"{self.function} has no parameter {name!r} in a kernel",
+                    f"There are {', '.join(names)}.",
+                )
+            if given[name] is not None:
+                self.refuse(f"two values for the parameter {name!r}")
+            given[name] = operand
+        for name in names[:required]:
+            if given[name] is None:
+                self.refuse(f"{self.function} needs an argument {name!r}")
+        return {
+            name: None if operand is None else resolve(operand) for name, operand in given.items()
+        }
+
     def decided(self, *counts: int) -> list[Operand]:
         """The same, as what they are to the run."""
         return [resolve(arg) for arg in self.positional(*counts)]

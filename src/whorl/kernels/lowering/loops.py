@@ -15,10 +15,12 @@ from whorl.fast_dataclasses import dataclass, field
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir
 from whorl.kernels.function_source import assigned_names
+from whorl.kernels.ir_walk import allocates
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT
 from whorl.reads.library import own_name
 
 from .arithmetic import cast, compare, scalar_type, truth
+from .array_memory import owners_in
 from .expressions import condition, expression, number_at, operands_of, parts, resolved, snapshot
 from .frame import Frame, Jump, Loop, place_of
 from .functions import known_function
@@ -195,6 +197,7 @@ def _stable(
     body: Callable[[Loop], bool],
     *,
     kind: str = "for",
+    test: Callable[[], ir.Block] = list,
 ) -> LoopBody:
     """Lower the body until every name has the type at its head that it has at its end."""
     lowering, before = frame.lowering, frame.names
@@ -225,9 +228,17 @@ def _stable(
             break
         templates = wider
     known.update(templates)
+    ends_iteration: list[ir.Stmt] = []
+    if allocates(written) or allocates(test()):
+        since = ir.Local("since", WEAK_INT)
+        ends_iteration.append(ir.Sweep(since, tuple(owners_in(heads.values()))))
+        if kind == "prange":  # each iteration has its own
+            written.insert(0, ir.Mark(since))
+        else:
+            lowering.emit(ir.Mark(since))
     for jump in backs:
         pairs = [pair for name, head in heads.items() for pair in _settings(head, jump.names[name])]
-        jump.set(*all_at_once(pairs))
+        jump.set(*all_at_once(pairs), *ends_iteration)
         ends = {name: jump.names[name] for name in before}
         _note_copies(frame, heads, ends, loop.leave)
     begin = [pair for name, head in heads.items() for pair in _settings(head, before[name])]
@@ -321,7 +332,9 @@ def while_loop(frame: Frame, node: ast.While) -> bool:
         frame.names = names_before
         return block(frame, node.orelse)
     assigned = assigned_names([node.test, *node.body])
-    lowered = _stable(frame, node, assigned, label, body, kind="while")
+    lowered = _stable(
+        frame, node, assigned, label, body, kind="while", test=lambda: test_of_loop["before"]
+    )
     test = test_of_loop["test"]
     if isinstance(test, Known) and not test.value:  # there is no iteration, only the test
         lowering.block.extend(test_of_loop["before"])

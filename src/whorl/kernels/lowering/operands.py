@@ -3,7 +3,8 @@
 Known       a value that is known now: a literal, what `static` worked out, a global number
 ViewOperand a view of something in the world that is not read yet
 Value       a number of the run
-ArrayOf     an array of the run
+ArrayOf     an array of the run, in memory
+Elementwise an array of the run that is nowhere: what its elements are
 Vec         a small vector that lives in the kernel
 Items       a tuple or list of operands
 Closure     a function that is defined in the kernel
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from whorl.fast_dataclasses import dataclass
@@ -25,8 +27,10 @@ from whorl.reads import Path
 from whorl.reads.view import View
 
 __all__ = [
+    "Access",
     "ArrayOf",
     "Closure",
+    "Elementwise",
     "Items",
     "Known",
     "Operand",
@@ -101,6 +105,40 @@ class ArrayOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """How the elements of an expression are read in a loop.
+
+    Without `is_broadcast` no axis of length 1 is stretched that is not known to be one. With a
+    scope, no element that the loop reads is one that it sets, except those of `target`, which
+    are read at the very index that is set.
+    """
+
+    is_broadcast: bool = True
+    scope: int = 0
+    target: ir.ArrayRef | None = None
+    places: Mapping[ir.ArrayRef, ir.ArrayRef] = MappingProxyType({})
+    """Arrays with their address and strides worked out before the loop."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elementwise:
+    """An array that is not in memory. `at` is what the element at some indices is: it may write
+    statements into the block of the loop that needs it."""
+
+    element: Scalar
+    extents: tuple[ir.Expr, ...]
+    at: Callable[[tuple[ir.Expr, ...], Access], ir.Expr]
+    arrays: tuple[ir.ArrayRef, ...] = ()  # that it reads
+    vectors: tuple[ir.Local, ...] = ()
+    conditions: tuple[ir.Expr, ...] = ()  # that no axis of length 1 is stretched, tests of the run
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.extents)
+
+
+@dataclass(frozen=True, slots=True)
 class Vec:
     """A small vector: part of a variable, by where it begins there, its shape and its steps."""
 
@@ -160,7 +198,9 @@ class Named:
     items: Mapping[str, Operand]
 
 
-Operand: TypeAlias = Known | ViewOperand | Value | ArrayOf | Vec | Items | Named | Closure | Unset
+Operand: TypeAlias = (
+    Known | ViewOperand | Value | ArrayOf | Elementwise | Vec | Items | Named | Closure | Unset
+)
 
 
 def same(left: Operand, right: Operand) -> bool:
@@ -224,6 +264,8 @@ def describe(operand: Operand) -> str:
             return str(operand.type)
         case ArrayOf(array):
             return f"an array {array.type}" + (f" ({array.path})" if array.path else "")
+        case Elementwise():
+            return f"an array {operand.element}[{', '.join(':' * operand.ndim)}]"
         case Vec():
             return f"a vector {operand}"
         case Items(items):

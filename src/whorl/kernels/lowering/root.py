@@ -18,6 +18,7 @@ from whorl.reads import Inputs, Path
 
 from .annotated_types import parameter
 from .arithmetic import NotPossible, cast, scalar_type
+from .array_statements import materialised
 from .expressions import EXPRESSIONS
 from .followed_calls import call
 from .frame import Frame, Jump, Lowering, Syntax
@@ -37,6 +38,7 @@ _ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 SYNTAX: Final = Syntax(
     {**EXPRESSIONS, ast.Call: call, ast.NamedExpr: assignment_expression},
     {**STATEMENTS, ast.For: for_loop, ast.While: while_loop, ast.With: with_statement},
+    lambda frame, node, value: materialised(frame, node, value).array,
 )
 
 

@@ -15,6 +15,8 @@ from whorl.kernels.types import WEAK_INT, Scalar
 from . import vectors
 from .annotated_types import annotated
 from .arithmetic import OPERATORS, cast, compare, scalar_type
+from .array_expressions import is_array
+from .array_statements import materialised, set_elements, update_elements
 from .expressions import (
     apply,
     closure,
@@ -29,7 +31,7 @@ from .expressions import (
 )
 from .frame import Frame, Jump, Loop
 from .joins import merge
-from .operands import ArrayOf, Items, Known, Operand, Value, Vec, ViewOperand, describe
+from .operands import ArrayOf, Elementwise, Items, Known, Operand, Value, Vec, ViewOperand, describe
 from .run_values import decide, is_scalar, resolve
 from .sharing import note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
@@ -68,7 +70,7 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
 
 def _assign(frame: Frame, node: ast.Assign) -> bool:
     operand = expression(frame, node.value)
-    if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
+    if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name | ast.Subscript):
         operand = snapshot(frame, operand)
     for target in node.targets:
         assign(frame, target, operand)
@@ -83,7 +85,9 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
         case ast.Tuple(targets) | ast.List(targets):
             _unpack(frame, target, targets, operand)
         case ast.Subscript():
-            owner, indices = index_operands(frame, target)
+            if not isinstance(operand, Elementwise):
+                operand = snapshot(frame, operand)
+            operand, owner, indices = index_operands(frame, target, [operand])
             store(frame, target, owner, indices, operand)
         case ast.Attribute():
             frame.refuse(
@@ -100,6 +104,8 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
     match operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr, name))
+        case Elementwise():
+            return materialised(frame, frame.statement, operand, name)
         case Items(items):
             parts = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
             return operand.with_items(parts)
@@ -177,14 +183,9 @@ def _store_into(
     if isinstance(value, Vec) and len(value.shape) == part.array.type.ndim:
         _store_vector(frame, node, part.array, value)
         return
-    if is_scalar(value):
-        _fill(frame, node, part.array, number_at(frame, node, value))
-        return
-    frame.refuse(
-        node,
-        f"{describe(value)} cannot be stored into {describe(part)}",
-        "Write a loop over the elements.",
-    )
+    if not (is_array(value) or is_scalar(value) or isinstance(value, Vec)):
+        frame.refuse(node, f"{describe(value)} cannot be stored into {describe(part)}")
+    set_elements(frame, frame.statement, part.array, value)
 
 
 def _store_vector(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: Vec) -> None:
@@ -198,18 +199,6 @@ def _store_vector(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: Vec) -
         component = vectors.component_of(frame, node, copy, indices)
         element = element_of(frame, node, array, indices)
         frame.lowering.emit(ir.SetElement(element, cast(component, array.type.element)))
-
-
-def _fill(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: ir.Expr) -> None:
-    lowering = frame.lowering
-    value = lowering.keep(cast(value, array.type.element))
-    counts = [ir.Local(f"i{axis}", WEAK_INT) for axis in range(array.type.ndim)]
-    indices = [Value(ir.Get(count)) for count in counts]
-    inner: ir.Block = [ir.SetElement(element_of(frame, node, array, indices), value)]
-    for count, extent in zip(reversed(counts), reversed(array.extents), strict=True):
-        inner = [ir.For(lowering.label("fill"), count, ir.ZERO, extent, ir.ONE, inner)]
-    for statement in inner:
-        lowering.emit(statement)
 
 
 def _annassign(frame: Frame, node: ast.AnnAssign) -> bool:
@@ -241,9 +230,8 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                 return False
             if isinstance(left, ArrayOf):
                 if not is_scalar(left):
-                    frame.refuse(
-                        node, f"{name!r} is {describe(left)}", "Write a loop over the elements."
-                    )
+                    _change_array(frame, node, left.array, right, name)
+                    return False
                 element = Value(ir.Element(left.array, (), ()))
                 result = _in_place(frame, node, element, right, f"{name}[()]")
                 _set_element(frame, node, left, result)
@@ -261,6 +249,9 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
                 return False
             read_target = snapshot(frame, element_operand)
             right = expression(frame, node.value)
+            if isinstance(read_target, ArrayOf) and not is_scalar(read_target):
+                _change_array(frame, node, read_target.array, right, ast.unparse(node.target))
+                return False
             if isinstance(read_target, Vec):
                 written = ast.unparse(node.target)
                 result = _in_place(frame, node, read_target, right, written)
@@ -293,6 +284,22 @@ def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = 
     lowering.emit(ir.Update(element, old, body, value))
 
 
+def _change_array(
+    frame: Frame, node: ast.AugAssign, array: ir.ArrayRef, right: Operand, into: str
+) -> None:
+    """Change every element of an array in place."""
+    check_writeable(frame, node, array)
+    right = resolve(right)
+    if not frame.lowering.is_in_prange:
+        value = _in_place(frame, node, ArrayOf(array), right, into)
+        set_elements(frame, node, array, value)
+        return
+    # Other iterations may change the same elements: each is changed on its own.
+    update_elements(
+        frame, node, array, right, lambda old, operand: _in_place(frame, node, old, operand, into)
+    )
+
+
 def _in_place(
     frame: Frame, node: ast.AugAssign, left: Operand, right: Operand, into: str
 ) -> Operand:
@@ -310,8 +317,10 @@ def _in_place(
 
 
 def _element(frame: Frame, node: ast.AST, operand: Operand) -> Scalar:
-    if isinstance(operand, Vec):
+    if isinstance(operand, Vec | Elementwise):
         return operand.element
+    if isinstance(operand, ArrayOf):
+        return operand.array.type.element
     return scalar_type(number_at(frame, node, operand))
 
 

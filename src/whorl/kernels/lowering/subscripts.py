@@ -15,7 +15,19 @@ from whorl.reads.view import AbsentRead
 from . import vectors
 from .arithmetic import scalar_type
 from .frame import Frame
-from .operands import ArrayOf, Items, Known, Named, Operand, Value, Vec, ViewOperand, describe
+from .operands import (
+    Access,
+    ArrayOf,
+    Elementwise,
+    Items,
+    Known,
+    Named,
+    Operand,
+    Value,
+    Vec,
+    ViewOperand,
+    describe,
+)
 from .run_values import decide, is_scalar, number
 
 __all__ = ["element_of", "fail_unless", "subscript", "transposed"]
@@ -31,6 +43,8 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
     match owner:
         case ArrayOf(array):
             return array_part(frame, node, array, spread(indices))
+        case Elementwise():
+            return _part_of_expression(frame, node, owner, spread(indices))
         case Vec():
             return vectors.part_of(frame, node, owner, spread(indices))
         case Items():
@@ -162,6 +176,23 @@ def element_of(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[An
     return ir.Element(array, exprs, unsigned, site)
 
 
+def _part_of_expression(
+    frame: Frame, node: ast.AST, value: Elementwise, indices: list[Any]
+) -> Operand:
+    """An element of an expression, or a part of the array that it makes."""
+    if len(indices) != value.ndim or not all(map(is_scalar, indices)):
+        array = frame.lowering.syntax.stored(frame, node, value)
+        return array_part(frame, node, array, indices)
+    places = []
+    for axis, (index, extent) in enumerate(zip(indices, value.extents, strict=True)):
+        written = frame.lowering.keep(vectors.index_of(frame, node, index))
+        place = frame.lowering.keep(wrapped(written, extent))
+        site = frame.check(node, "IndexError", f"index {{}} is out of bounds for axis {axis}")
+        fail_unless(frame, ir.Op("ult", WEAK_BOOL, (place, extent)), site, written)
+        places.append(place)
+    return Value(frame.lowering.keep(value.at(tuple(places), Access())))
+
+
 def check_writeable(frame: Frame, node: ast.AST, array: ir.ArrayRef) -> None:
     """Refuse to write into an array that is read-only."""
     if not array.type.writeable:
@@ -174,46 +205,60 @@ def check_writeable(frame: Frame, node: ast.AST, array: ir.ArrayRef) -> None:
 
 def array_part(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> Operand:
     """An element, or the part of an array that some indices leave."""
-    indices = _without_ellipsis(indices, array.type.ndim)
-    if len(indices) > array.type.ndim:
+    own = [index for index in indices if not _is_new_axis(index)]
+    indices = _without_ellipsis(indices, array.type.ndim - len(own))
+    own = [index for index in indices if not _is_new_axis(index)]
+    if len(own) > array.type.ndim:
         frame.refuse(
             node,
-            f"{len(indices)} indices for {array.path or 'an array'} of type {array.type}",
+            f"{len(own)} indices for {array.path or 'an array'} of type {array.type}",
             f"It has {array.type.ndim} dimension{'s' * (array.type.ndim != 1)}.",
         )
-    if len(indices) == array.type.ndim and not any(isinstance(i, tuple) for i in indices):
-        return Value(element_of(frame, node, array, indices))
+    is_element = len(own) == array.type.ndim and not any(isinstance(i, tuple) for i in own)
+    if is_element and len(own) == len(indices):
+        return Value(element_of(frame, node, array, own))
     return ArrayOf(_slice(frame, node, array, indices))
 
 
-def _without_ellipsis(indices: list[Any], ndim: int) -> list[Any]:
+def _is_new_axis(index: Any) -> bool:
+    """Whether an index is `None`, np.newaxis: it takes no axis of the array, and makes one."""
+    if isinstance(index, ViewOperand) and index.view.peek() is None:
+        index = decide(index)
+    return isinstance(index, Known) and index.value is None
+
+
+def _without_ellipsis(indices: list[Any], missing: int) -> list[Any]:
     for place, index in enumerate(indices):
         if isinstance(index, Known) and index.value is ...:
-            everything = [(None, None, None)] * (ndim - len(indices) + 1)
+            everything = [(None, None, None)] * (missing + 1)
             return [*indices[:place], *everything, *indices[place + 1 :]]
     return indices
 
 
 def _slice(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> ir.ArrayRef:
     """A part of an array, as NumPy would: a view of the same memory."""
-    keep = frame.lowering.keep
-    strides = [keep(stride) for stride in array.all_strides]
+    keep = frame.lowering.keep_large
     offset: ir.Expr = ir.ZERO
     extents: list[ir.Expr] = []
     strides_kept: list[ir.Expr] = []
     chosen: list[ir.Expr | None] = []
-    indices = indices + [(None, None, None)] * (array.type.ndim - len(indices))
-    for axis, (index, extent, stride) in enumerate(
-        zip(indices, array.extents, strides, strict=True)
-    ):
+    own = sum(not _is_new_axis(index) for index in indices)
+    indices = indices + [(None, None, None)] * (array.type.ndim - own)
+    rest = iter(zip(array.extents, map(keep, array.all_strides), strict=True))
+    for axis, index in enumerate(indices):
+        if _is_new_axis(index):
+            extents.append(ir.ONE)
+            strides_kept.append(ir.ZERO)
+            continue
+        extent, stride = next(rest)
         if isinstance(index, tuple):
             begin, length, step = _bounds(frame, node, index, extent)
             extents.append(length)
             strides_kept.append(keep(_times(stride, step)))
             chosen.append(None)
         else:
-            written = keep(vectors.index_of(frame, node, index))
-            begin = keep(wrapped(written, extent))
+            written = frame.lowering.keep(vectors.index_of(frame, node, index))
+            begin = frame.lowering.keep(wrapped(written, extent))
             chosen.append(written)
             text = f"index {{}} is out of bounds for axis {axis} of {array.path or 'an array'}"
             inside = ir.Op("ult", WEAK_BOOL, (begin, extent))
@@ -226,8 +271,15 @@ def _slice(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) 
     layout = _layout_of_part(array.type.layout, indices)
     type = replace(array.type, ndim=len(extents), layout=layout)
     strides_left = tuple(strides_kept) if type.has_strides else None
-    part_of = (array, tuple(chosen))
-    return ir.ArrayRef(type, base, tuple(extents), strides_left, array.path, part_of)
+    return ir.ArrayRef(
+        type,
+        base,
+        tuple(extents),
+        strides_left,
+        array.path,
+        (array, tuple(chosen)),
+        array.owner,
+    )
 
 
 def fail_unless(frame: Frame, test: ir.Expr, site: int, *values: ir.Expr) -> None:
@@ -239,6 +291,9 @@ def fail_unless(frame: Frame, test: ir.Expr, site: int, *values: ir.Expr) -> Non
 
 def _layout_of_part(layout: str, indices: list[Any]) -> str:
     """Whether what is left lies without gaps."""
+
+    if any(map(_is_new_axis, indices)):
+        return "strided"
 
     def is_whole(index: Any) -> bool:
         return isinstance(index, tuple) and all(part is None for part in index)
@@ -270,33 +325,107 @@ def _bounds(
 ) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
     """Begin, length and step of a slice, clamped as Python does it."""
     keep = frame.lowering.keep
-    lower, upper, step_operand = index
-    step = 1
-    if step_operand is not None:
-        key = _known_key([step_operand])
-        if key is None or type(key.value) is not int or key.value == 0:
-            frame.refuse(node, vectors.NO_STEP)
-        step = key.value
-    if lower is None and upper is None and step == 1:
-        return ir.ZERO, extent, ir.ONE
+    lower, upper = (_slice_bound(frame, node, side) for side in index[:2])
+    step = _slice_bound(frame, node, index[2]) or ir.ONE
+    if step == ir.ZERO:
+        frame.refuse(node, "the step of a slice is zero")
+    if not isinstance(step, ir.Const):
+        return _bounds_of_run(frame, node, lower, upper, keep(step), extent)
+    first = 0 if lower is None else _constant(lower)
+    last = 0 if upper is None else _constant(upper)
+    is_up = int(step.value) > 0
+    is_to_end = upper is None or (last is not None and last < 0)
+    if step == ir.ONE and first is not None and first >= 0 and last is not None and is_to_end:
+        # From the front to the end, or to so many before it.
+        begin = _least(ir.Const(WEAK_INT, first), extent)
+        if first == last:
+            return begin, extent, step
+        cut = ir.Const(WEAK_INT, first - last)
+        return begin, _most(ir.Op("sub", WEAK_INT, (extent, cut)), ir.ZERO), step
 
-    last = extent if step > 0 else _plus(extent, ir.Const(WEAK_INT, -1))
-    least = ir.ZERO if step > 0 else ir.Const(WEAK_INT, -1)
+    behind = extent if is_up else _plus(extent, ir.Const(WEAK_INT, -1))
+    least = ir.ZERO if is_up else ir.Const(WEAK_INT, -1)
 
-    def clamped(operand: Operand | None, default: ir.Expr) -> ir.Expr:
-        if operand is None:
+    def clamped(side: ir.Expr | None, default: ir.Expr) -> ir.Expr:
+        if side is None:
             return default
-        index = keep(wrapped(keep(vectors.index_of(frame, node, operand)), extent))
-        low = ir.Op("max", WEAK_INT, (index, least))
-        return keep(ir.Op("min", WEAK_INT, (low, last)))
+        place = keep(wrapped(keep(side), extent))
+        return keep(_least(_most(place, least), behind))
 
-    begin = clamped(lower, ir.ZERO if step > 0 else last)
-    end = clamped(upper, extent if step > 0 else ir.Const(WEAK_INT, -1))
-    length = ir.Op("sub", WEAK_INT, (end, begin) if step > 0 else (begin, end))
-    if abs(step) != 1:
-        rounded = _plus(length, ir.Const(WEAK_INT, abs(step) - 1))
-        length = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, abs(step))))
-    return begin, keep(ir.Op("max", WEAK_INT, (length, ir.ZERO))), ir.Const(WEAK_INT, step)
+    if lower is None and upper is None:  # all, or every so many
+        begin = ir.ZERO if is_up else _most(behind, ir.ZERO)
+        length = extent
+    else:
+        begin = clamped(lower, ir.ZERO if is_up else behind)
+        end = clamped(upper, extent if is_up else ir.Const(WEAK_INT, -1))
+        length = ir.Op("sub", WEAK_INT, (end, begin) if is_up else (begin, end))
+    size = abs(int(step.value))
+    if size != 1:
+        rounded = _plus(length, ir.Const(WEAK_INT, size - 1))
+        length = ir.Op("floordiv", WEAK_INT, (rounded, ir.Const(WEAK_INT, size)))
+    if lower is None and upper is None:
+        return begin, length, step
+    length = keep(_most(length, ir.ZERO))
+    # An empty part of an array begins inside of it, too.
+    return keep(_most(begin, ir.ZERO)), length, step
+
+
+def _bounds_of_run(
+    frame: Frame,
+    node: ast.AST,
+    lower: ir.Expr | None,
+    upper: ir.Expr | None,
+    step: ir.Expr,
+    extent: ir.Expr,
+) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
+    """The same for a step that only the run knows."""
+    keep = frame.lowering.keep
+    site = frame.lowering.site("ValueError", "the step of a slice is zero", frame.line(node))
+    frame.lowering.emit(ir.If(ir.Op("eq", WEAK_BOOL, (step, ir.ZERO)), [ir.Raise(site, ())], []))
+    is_up = keep(ir.Op("gt", WEAK_BOOL, (step, ir.ZERO)))
+
+    def either(up: ir.Expr, down: ir.Expr) -> ir.Expr:
+        return keep(ir.Op("select", WEAK_INT, (is_up, up, down)))
+
+    minus = ir.Const(WEAK_INT, -1)
+    behind, least = either(extent, _plus(extent, minus)), either(ir.ZERO, minus)
+
+    def clamped(side: ir.Expr | None, default: ir.Expr) -> ir.Expr:
+        if side is None:
+            return default
+        return keep(_least(_most(keep(wrapped(keep(side), extent)), least), behind))
+
+    begin = clamped(lower, either(ir.ZERO, behind))
+    end = clamped(upper, either(extent, minus))
+    span = either(
+        ir.Op("sub", WEAK_INT, (end, begin)),
+        ir.Op("sub", WEAK_INT, (begin, end)),
+    )
+    size = keep(ir.Op("abs", WEAK_INT, (step,)))
+    rounded = _plus(span, _plus(size, minus))
+    length = keep(_most(ir.Op("floordiv", WEAK_INT, (rounded, size)), ir.ZERO))
+    return keep(_most(begin, ir.ZERO)), length, step
+
+
+def _slice_bound(frame: Frame, node: ast.AST, operand: Operand | None) -> ir.Expr | None:
+    """A bound or the step of a slice; None if it is not there, or None."""
+    if operand is None or _is_new_axis(operand):
+        return None
+    return vectors.index_of(frame, node, operand)
+
+
+def _constant(expr: ir.Expr) -> int | None:
+    return int(expr.value) if isinstance(expr, ir.Const) else None
+
+
+def _least(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    if isinstance(left, ir.Const) and left.value == 0:
+        return left
+    return ir.Op("min", WEAK_INT, (left, right))
+
+
+def _most(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    return ir.Op("max", WEAK_INT, (left, right))
 
 
 def transposed(array: ir.ArrayRef) -> ir.ArrayRef:
@@ -306,7 +435,9 @@ def transposed(array: ir.ArrayRef) -> ir.ArrayRef:
         layout = array.type.layout
     strides = None if array.strides is None else array.strides[::-1]
     type = replace(array.type, layout=layout)
-    return ir.ArrayRef(type, array.base, array.extents[::-1], strides, array.path)
+    return ir.ArrayRef(
+        type, array.base, array.extents[::-1], strides, array.path, owner=array.owner
+    )
 
 
 def _is_zero(expr: ir.Expr) -> bool:

@@ -283,4 +283,5 @@ _SYNTAX: Final = Syntax(
         ast.Name: _name,
     },
     {**STATEMENTS, **SYNTAX.statements, ast.AugAssign: _augassign, ast.For: _for},
+    SYNTAX.stored,
 )

@@ -152,6 +152,8 @@ def _mark(block: ir.Block, bounds: Bounds) -> None:
                 statement.values = tuple(_marked(value, bounds) for value in values)
             case ir.Yield(_, flag):
                 statement.flag = _element(flag, bounds)
+            case ir.Allocate(_, size):
+                statement.size = _marked(size, bounds)
             case ir.SubroutineCall(_, args):
                 statement.args = tuple(_marked(arg, bounds) for arg in args)
         for inner in blocks_of(statement):

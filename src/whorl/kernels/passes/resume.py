@@ -148,8 +148,8 @@ class _Live:
                     return after
                 is_known = isinstance(component.index, ir.Const)
                 return (after - _component(component) if is_known else after) | used
-            case ir.Atomic(old=old):
-                return (after - _places(old)) | used
+            case ir.Atomic(old=local) | ir.Allocate(local) | ir.Mark(local):
+                return (after - _places(local)) | used
             case ir.Update(body=body):
                 return self.block(body, after | used)
             case ir.SubroutineCall(results=results):
@@ -249,6 +249,9 @@ def _again(block: ir.Block, written: ir.Block, known: Places) -> Places:
         is_plain = used <= known and not any(map(_reads_memory, expressions_of(statement)))
         match statement:
             case ir.Set(local) if is_plain:
+                written.append(statement)
+                known |= _places(local)
+            case ir.Mark(local):
                 written.append(statement)
                 known |= _places(local)
             case ir.SetComponent(component) if is_plain and (

@@ -32,7 +32,18 @@ from whorl.kernels.ir_walk import (
     statements_in,
     statements_of,
 )
-from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
+from whorl.kernels.overlap import (
+    are_interleaved,
+    are_the_same,
+    arithmetic,
+    ends_of,
+    every,
+    item_size,
+    reaches,
+    test,
+    total,
+)
+from whorl.kernels.types import WEAK_INT, Scalar
 
 from .indices import Bounds, bounds_in, lower_bound
 
@@ -292,53 +303,16 @@ def _is_direct(iterations: _Iterations, index: ir.Expr | None) -> bool:
 # -- guards -----------------------------------------------------------------------------
 
 
-def _op(name: str, *args: ir.Expr) -> ir.Expr:
-    return ir.Op(name, WEAK_INT, args)
-
-
-def _test(name: str, *args: ir.Expr) -> ir.Expr:
-    return ir.Op(name, WEAK_BOOL, args)
-
-
-def _total(exprs: Sequence[ir.Expr], name: str = "add") -> ir.Expr:
-    total, *others = exprs
-    for expr in others:
-        total = _op(name, total, expr)
-    return total
-
-
-def _every(tests: Sequence[ir.Expr], name: str = "and") -> ir.Expr:
-    every, *others = tests
-    for test in others:
-        every = _test(name, every, test)
-    return every
-
-
-def _bytes(array: ir.ArrayRef) -> ir.Expr:
-    """The size of an element."""
-    return ir.Const(WEAK_INT, array.type.element.bits // 8)
-
-
 def _never_negative(loop: ir.Parallel, indices: Range) -> Iterator[ir.Expr]:
     """That no index counts from the end: it would meet others. An index is least at an end."""
     assert isinstance(loop.step, ir.Const)
     one = ir.Const(WEAK_INT, 1 if loop.step.value > 0 else -1)
-    for end in (loop.start, _op("sub", loop.stop, one)):
+    for end in (loop.start, arithmetic("sub", loop.stop, one)):
         parts: list[ir.Expr] = [ir.Const(WEAK_INT, indices.low)]
         for expr, count in indices.terms:
             number = end if expr == ir.Get(loop.local) else expr
-            parts.append(_op("mul", ir.Const(WEAK_INT, count), number))
-        yield _test("ge", _total(parts), ir.ZERO)
-
-
-def _reaches(array: ir.ArrayRef) -> tuple[list[ir.Expr], list[ir.Expr]]:
-    """How far apart neighbours are along each axis, and how far the last is from the first."""
-    steps = [_op("abs", stride) for stride in array.all_strides]
-    spans = [
-        _op("mul", step, _op("max", _op("sub", extent, ir.ONE), ir.ZERO))
-        for step, extent in zip(steps, array.extents, strict=True)
-    ]
-    return steps, spans
+            parts.append(arithmetic("mul", ir.Const(WEAK_INT, count), number))
+        yield test("ge", total(parts), ir.ZERO)
 
 
 def _own_elements(array: ir.ArrayRef, axis: int) -> Iterator[ir.Expr]:
@@ -347,41 +321,28 @@ def _own_elements(array: ir.ArrayRef, axis: int) -> Iterator[ir.Expr]:
     So it is where the stride along this axis, and each larger one, is larger than what all smaller
     ones reach together. Of all ordinary views that is true.
     """
-    steps, spans = _reaches(array)
+    steps, spans = reaches(array)
     for here, step in enumerate(steps):
         smaller = [
-            _op("select", _test("le", steps[k], step), spans[k], ir.ZERO)
+            arithmetic("select", test("le", steps[k], step), spans[k], ir.ZERO)
             for k in range(len(steps))
             if k != here
         ]
-        is_clear = _test("ge", step, _total([_bytes(array), *smaller]))
+        is_clear = test("ge", step, total([item_size(array), *smaller]))
         if here == axis:
             yield is_clear
             continue
-        is_within = _test("lt", step, steps[axis])
-        is_single = _test("eq", spans[here], ir.ZERO)
-        yield _every([is_clear, is_within, is_single], "or")
-
-
-def _ends(array: ir.ArrayRef) -> tuple[ir.Expr, ir.Expr]:
-    """The addresses of the first byte of an array, and of the first one behind it."""
-    begin = _op("address", array.base)
-    if array.strides is None:
-        return begin, _op("add", begin, _total([_bytes(array), *array.extents], "mul"))
-    low = high = begin
-    for stride, extent in zip(array.strides, array.extents, strict=True):
-        reach = _op("mul", stride, _op("max", _op("sub", extent, ir.ONE), ir.ZERO))
-        low = _op("add", low, _op("min", reach, ir.ZERO))
-        high = _op("add", high, _op("max", reach, ir.ZERO))
-    return low, _op("add", high, _bytes(array))
+        is_within = test("lt", step, steps[axis])
+        is_single = test("eq", spans[here], ir.ZERO)
+        yield every([is_clear, is_within, is_single], "or")
 
 
 def _are_apart(iterations: _Iterations, one: Group, other: Group) -> ir.Expr:
     """That the updates of two arrays do not meet in different iterations."""
-    (low, high), (other_low, other_high) = _ends(one.array), _ends(other.array)
-    tests = [_test("le", high, other_low), _test("le", other_high, low)]
+    (low, high), (other_low, other_high) = ends_of(one.array), ends_of(other.array)
+    tests = [test("le", high, other_low), test("le", other_high, low)]
     if one.array.strides and other.array.strides:
-        tests.append(_are_interleaved(one.array, other.array))
+        tests.append(are_interleaved(one.array, other.array))
     low_both = min(one.range.low, other.range.low)
     high_both = max(one.range.high, other.range.high)
     both = Range(one.range.terms, low_both, high_both)
@@ -391,26 +352,5 @@ def _are_apart(iterations: _Iterations, one: Group, other: Group) -> ir.Expr:
         and one.range.terms == other.range.terms
         and _is_apart_from_others(iterations.loop, both)
     ):
-        tests.append(_are_the_same(one.array, other.array))
-    return _every(tests, "or")
-
-
-def _are_the_same(one: ir.ArrayRef, other: ir.ArrayRef) -> ir.Expr:
-    pairs = [(_op("address", one.base), _op("address", other.base))]
-    pairs += zip(one.all_strides, other.all_strides, strict=True)
-    return _every([_test("eq", *pair) for pair in pairs])
-
-
-def _are_interleaved(one: ir.ArrayRef, other: ir.ArrayRef) -> ir.Expr:
-    """That one lies in the gaps of the other, as columns of an array, or fields of records, do.
-
-    All strides are multiples of the least, and the elements lie apart in what is left.
-    """
-    steps = _reaches(one)[0] + _reaches(other)[0]
-    least = _total(steps, "min")
-    tests = [_test("eq", _op("fmod", step, least), ir.ZERO) for step in steps]
-    apart = _op("sub", _op("address", other.base), _op("address", one.base))
-    place = _op("mod", apart, least)
-    tests.append(_test("ge", place, _bytes(one)))
-    tests.append(_test("le", _op("add", place, _bytes(other)), least))
-    return _every(tests)
+        tests.append(are_the_same(one.array, other.array))
+    return every(tests, "or")

@@ -1,0 +1,95 @@
+"""Memory for arrays that are made in a kernel.
+
+A new array is a block of memory, see `emit/memory`. It belongs to the thread that has allocated
+it. At the end of each iteration of a loop, what was allocated since the loop began is freed,
+except for what a name still stands for; what is left then is freed where the launch ends.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from whorl.kernels import ir
+from whorl.kernels.overlap import every, test, total
+from whorl.kernels.types import F64, POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Scalar
+
+from .arithmetic import cast
+from .array_expressions import raise_if, shape_text
+from .frame import Frame
+from .operands import ArrayOf, Elementwise, Items, Named, Operand
+
+__all__ = ["check_extents", "new_array", "owners_in"]
+
+_MOST = 2.0**62  # bytes: more than any machine has
+
+
+def new_array(
+    frame: Frame,
+    node: ast.AST,
+    element: Scalar,
+    extents: Sequence[ir.Expr],
+    name: str = "array",
+    *,
+    is_zero: bool = False,
+    order: str = "C",
+    is_checked: bool = False,
+) -> ir.ArrayRef:
+    """An array of its own; its elements are not set, or all zero.
+
+    `is_checked` if there is another array of these extents, which are therefore possible.
+    """
+    lowering = frame.lowering
+    kept = tuple(lowering.keep(extent) for extent in extents)
+    size = ir.Const(WEAK_INT, element.bits // 8)
+    if not is_checked:
+        _check_size(frame, node, size, kept)
+    local = ir.Local(name, POINTER)
+    lowering.allocated.add(local)
+    text = "no memory for an array of {} bytes"
+    site = lowering.site("MemoryError", text, frame.line(node), (WEAK_INT,))
+    lowering.emit(ir.Allocate(local, total((size, *kept), "mul"), site, is_zero))
+    base = ir.Get(local)
+    layout = "C" if len(kept) < 2 else order
+    return ir.ArrayRef(
+        ArrayType(element, len(kept), layout, True), base, kept, None, name, owner=base
+    )
+
+
+def check_extents(frame: Frame, node: ast.AST, extents: Sequence[ir.Expr]) -> None:
+    """End the launch where an extent that the source gives is negative."""
+    run = [extent for extent in extents if not isinstance(extent, ir.Extent)]
+    for extent in run:
+        if isinstance(extent, ir.Const) and extent.value < 0:
+            frame.refuse(node, "an array has no negative dimensions")
+    run = [extent for extent in run if not isinstance(extent, ir.Const)]
+    if run:
+        negative = every([test("lt", extent, ir.ZERO) for extent in run], "or")
+        text = f"an array has no negative dimensions: {shape_text(extents)}"
+        raise_if(frame, node, negative, "ValueError", text, extents)
+
+
+def _check_size(frame: Frame, node: ast.AST, size: ir.Const, extents: Sequence[ir.Expr]) -> None:
+    """End the launch where the size is no number of 64 bits."""
+    if all(isinstance(extent, ir.Const) for extent in extents):
+        return
+    bytes_ = cast(size, F64)
+    for extent in extents:
+        bytes_ = ir.Op("mul", F64, (bytes_, cast(extent, F64)))
+    is_large = ir.Op("ge", WEAK_BOOL, (bytes_, ir.Const(F64, _MOST)))
+    text = f"no memory for an array of shape {shape_text(extents)}"
+    raise_if(frame, node, is_large, "MemoryError", text, extents)
+
+
+def owners_in(operands: Iterable[Operand]) -> Iterator[ir.Expr]:
+    """The memory that some operands stand for."""
+    for operand in operands:
+        match operand:
+            case ArrayOf(ir.ArrayRef(owner=owner)) if owner is not None:
+                yield owner
+            case Elementwise(arrays=arrays):
+                yield from (array.owner for array in arrays if array.owner is not None)
+            case Items(items):
+                yield from owners_in(items)
+            case Named(items):
+                yield from owners_in(items.values())

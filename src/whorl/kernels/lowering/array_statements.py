@@ -1,0 +1,273 @@
+"""Statements over whole arrays: one loop nest that sets every element of an array.
+
+What a statement reads may be what it sets: `a[1:] = a[:-1]`, or two arguments that share memory.
+NumPy's result is that of reading everything first. Where arrays are not known to lie apart, they
+are compared at run time: if they overlap, and not element by element, the expression is evaluated
+into memory of its own and copied then.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from whorl.fast_dataclasses import replace
+from whorl.kernels import ir
+from whorl.kernels.overlap import are_disjoint, are_the_same, every, test
+from whorl.kernels.types import WEAK_INT
+
+from .arithmetic import cast
+from .array_expressions import expression_of, raise_if, shape_text, source_text
+from .array_memory import new_array
+from .frame import Frame
+from .joins import OneArray, all_at_once, new_variable, settings
+from .operands import Access, ArrayOf, Elementwise, Operand, Value
+from .run_values import number
+
+__all__ = ["loop_nest", "materialised", "set_elements", "update_elements"]
+
+
+def loop_nest(
+    frame: Frame,
+    extents: Sequence[ir.Expr],
+    body: Callable[[tuple[ir.Expr, ...]], None],
+    *,
+    order: str = "C",
+) -> None:
+    """Loops over all indices of an array, the last axis innermost; with "F" the first one."""
+    lowering = frame.lowering
+    counts = [ir.Local(f"i{axis}", WEAK_INT) for axis in range(len(extents))]
+    inner: ir.Block = []
+    with lowering.writing(inner):
+        body(tuple(ir.Get(count) for count in counts))
+    axes = range(len(extents))
+    for axis in axes if order == "F" else reversed(axes):
+        label = lowering.label("each")
+        inner = [ir.For(label, counts[axis], ir.ZERO, extents[axis], ir.ONE, inner)]
+    lowering.block.extend(inner)
+
+
+def materialised(
+    frame: Frame, node: ast.AST, value: Elementwise, name: str = "array", order: str = ""
+) -> ArrayOf:
+    """An expression as an array in memory of its own; in the order of what it reads, if none is
+    wanted."""
+    lowering = frame.lowering
+    if not order:
+        is_f = value.arrays and all(each.type.layout == "F" for each in value.arrays)
+        order = "F" if is_f else "C"
+    array = new_array(
+        frame,
+        node,
+        value.element.strong,
+        value.extents,
+        name,
+        order=order,
+        is_checked=not value.conditions and len(value.arrays) == 1,
+    )
+    places = _places(frame, value.arrays)
+
+    def filled(*, is_broadcast: bool) -> ir.Block:
+        access = Access(is_broadcast, lowering.scope(), places=places)
+        return _set_each(frame, array, value, access)
+
+    if not value.conditions:
+        lowering.block.extend(filled(is_broadcast=False))
+    else:
+        fast, slow = filled(is_broadcast=False), filled(is_broadcast=True)
+        lowering.emit(ir.If(every(value.conditions), fast, slow))
+    return ArrayOf(array)
+
+
+def _places(frame: Frame, arrays: Sequence[ir.ArrayRef]) -> dict[ir.ArrayRef, ir.ArrayRef]:
+    """Arrays with their addresses, extents and strides worked out."""
+    keep = frame.lowering.keep
+    return {
+        array: replace(
+            array,
+            base=keep(array.base),
+            extents=tuple(map(keep, array.extents)),
+            strides=None if array.strides is None else tuple(map(keep, array.strides)),
+        )
+        for array in dict.fromkeys(arrays)
+    }
+
+
+def _set_each(frame: Frame, array: ir.ArrayRef, value: Elementwise, access: Access) -> ir.Block:
+    """The loops that set each element of an array to that of an expression."""
+    element = array.type.element
+    place = access.places.get(array, array)
+
+    def body(indices: tuple[ir.Expr, ...]) -> None:
+        target = ir.Element(place, indices, (True,) * len(indices), scope=access.scope)
+        number = cast(value.at(indices, access), element)
+        frame.lowering.emit(ir.SetElement(target, number))
+
+    block: ir.Block = []
+    with frame.lowering.writing(block):
+        loop_nest(frame, place.extents, body, order=array.type.layout)
+    return block
+
+
+def set_elements(frame: Frame, node: ast.AST, target: ir.ArrayRef, operand: Operand) -> None:
+    """Set every element of an array to what an expression is there."""
+    lowering = frame.lowering
+    value, conditions = _fitted(frame, node, target, expression_of(frame, operand))
+    risky = [array for array in dict.fromkeys(value.arrays) if _may_overlap(frame, array, target)]
+    places = _places(frame, (target, *value.arrays))
+    tests = [*conditions, *_disjoint(risky, target)]
+    access = Access(False, lowering.scope(), target, places)
+    fast = _set_each(frame, target, value, access)
+    if not tests:
+        lowering.block.extend(fast)
+        return
+    slow: ir.Block = []
+    with lowering.writing(slow):
+        _set_carefully(frame, node, target, value, risky, Access(places=places))
+    lowering.emit(ir.If(every(tests), fast, slow))
+
+
+def _disjoint(arrays: Sequence[ir.ArrayRef], target: ir.ArrayRef) -> list[ir.Expr]:
+    """Tests that arrays and a target lie apart: of parts of one other array, that this does."""
+    root = _root(target)
+    others = (array if _root(array) == root else _root(array) for array in arrays)
+    return [are_disjoint(array, target) for array in dict.fromkeys(others)]
+
+
+def _root(array: ir.ArrayRef) -> ir.ArrayRef:
+    while array.part_of is not None:
+        array = array.part_of[0]
+    return array
+
+
+def update_elements(
+    frame: Frame,
+    node: ast.AST,
+    target: ir.ArrayRef,
+    operand: Operand,
+    change: Callable[[Operand, Operand], Operand],
+) -> None:
+    """Change every element of an array that other iterations of prange may change as well.
+
+    `change` makes the new element of the old one and an operand.
+    """
+    lowering = frame.lowering
+    value, conditions = _fitted(frame, node, target, expression_of(frame, operand))
+    risky = [array for array in value.arrays if _may_overlap(frame, array, target)]
+    if risky:  # what is read may be what is set
+        value, conditions = expression_of(frame, materialised(frame, node, value)), []
+
+    def nest(access: Access) -> ir.Block:
+        def body(indices: tuple[ir.Expr, ...]) -> None:
+            element = ir.Element(target, indices, (True,) * len(indices))
+            old = ir.Local("old", element.type)
+            right = Value(lowering.keep(value.at(indices, access)))
+            lowering.emit(ir.Set(old, element))
+            changed: ir.Block = []
+            with lowering.writing(changed):
+                result = number(change(Value(ir.Get(old)), right))
+                result = cast(result, element.type)
+            lowering.emit(ir.Update(element, old, changed, result))
+
+        block: ir.Block = []
+        with lowering.writing(block):
+            loop_nest(frame, target.extents, body, order=target.type.layout)
+        return block
+
+    fast = nest(Access(is_broadcast=False))
+    if conditions:
+        lowering.emit(ir.If(every(conditions), fast, nest(Access(is_broadcast=True))))
+    else:
+        lowering.block.extend(fast)
+
+
+def _may_overlap(frame: Frame, array: ir.ArrayRef, target: ir.ArrayRef) -> bool:
+    """Whether an element of an array may be one of the target, at another index."""
+    if array.parts == target.parts and array.type.layout == target.type.layout:
+        return False
+    if array.owner == target.owner:
+        return True
+    # Memory that was allocated here is no argument's, nor that of another allocation.
+    allocated = frame.lowering.allocated
+    is_new = [
+        isinstance(each.owner, ir.Get) and each.owner.local in allocated for each in (array, target)
+    ]
+    has_owner = [each.owner is not None for each in (array, target)]
+    return not (all(is_new) or (any(is_new) and not all(has_owner)))
+
+
+def _set_carefully(
+    frame: Frame,
+    node: ast.AST,
+    target: ir.ArrayRef,
+    value: Elementwise,
+    risky: list[ir.ArrayRef],
+    access: Access,
+) -> None:
+    """Set the elements where axes are stretched, or arrays overlap: if need be in a copy first."""
+    lowering, keep = frame.lowering, frame.lowering.keep
+    if not risky:
+        lowering.block.extend(_set_each(frame, target, value, access))
+        return
+    place = access.places[target]
+    harmless = [_is_harmless(access.places[array], place) for array in risky]
+    is_direct = keep(every(harmless))
+    since = ir.Local("since", WEAK_INT)
+    lowering.emit(ir.Mark(since))
+    strided = replace(target.type, layout="strided")
+    into = new_variable(OneArray(strided), "into")
+    assert isinstance(into, ArrayOf)
+    direct = all_at_once(settings(into, ArrayOf(place)))
+    through: ir.Block = []
+    with lowering.writing(through):
+        copy = new_array(frame, node, target.type.element, place.extents, "copy", is_checked=True)
+        lowering.block.extend(all_at_once(settings(into, ArrayOf(copy))))
+    lowering.emit(ir.If(is_direct, direct, through))
+    lowering.block.extend(_set_each(frame, into.array, value, access))
+    back = _set_each(frame, target, expression_of(frame, into), replace(access, is_broadcast=False))
+    back.append(ir.Sweep(since))
+    lowering.emit(ir.If(is_direct, [], back))
+
+
+def _is_harmless(array: ir.ArrayRef, target: ir.ArrayRef) -> ir.Expr:
+    """That no element of a target is read at another index than that at which it is set."""
+    are_apart = are_disjoint(array, target)
+    if array.type.ndim != target.type.ndim:
+        return are_apart
+    lengths = [test("eq", *pair) for pair in zip(array.extents, target.extents, strict=True)]
+    return test("or", are_apart, every((are_the_same(array, target), *lengths)))
+
+
+def _fitted(
+    frame: Frame, node: ast.AST, target: ir.ArrayRef, value: Elementwise
+) -> tuple[Elementwise, list[ir.Expr]]:
+    """A value that has no more dimensions than the target, and the tests that nothing of it is
+    stretched. Where it does not fit at run time, the launch ends with a ValueError."""
+    keep = frame.lowering.keep
+    ndim = target.type.ndim
+    conditions = list(value.conditions)
+    problems: list[ir.Expr] = []
+    extra = value.extents[: max(0, value.ndim - ndim)]
+    problems += [test("ne", extent, ir.ONE) for extent in extra if extent != ir.ONE]
+    own = value.extents[len(extra) :]
+    for extent, length in zip(own, target.extents[ndim - len(own) :], strict=True):
+        if extent in (length, ir.ONE):
+            continue
+        is_equal = keep(test("eq", extent, length))
+        conditions.append(is_equal)
+        problems.append(test("not", test("or", is_equal, test("eq", extent, ir.ONE))))
+    if problems:
+        shapes = (value.extents, target.extents)
+        words = f"shape {shape_text(shapes[0])} does not fit into shape {shape_text(shapes[1])}"
+        text = f"an array of {words} in {source_text(node)}"
+        values = [extent for each in shapes for extent in each]
+        raise_if(frame, node, every(problems, "or"), "ValueError", text, values)
+    if extra:
+        inner = value.at
+        zeros: tuple[ir.Expr, ...] = (ir.ZERO,) * len(extra)
+        value = replace(
+            value,
+            extents=own,
+            at=lambda indices, access: inner((*zeros, *indices), access),
+        )
+    return value, list(dict.fromkeys(conditions))
