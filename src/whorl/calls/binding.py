@@ -10,15 +10,14 @@ __all__ = ["Binding"]
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08  # flags of code
 _STAND_IN: Final = "=None"
-_FEW: Final = 4  # calls that are not worth the 60 µs of a function that binds
+_FEW: Final = 4  # calls that are not worth the 60 µs of generating a function
 
 
 class Binding:
-    """How a function's arguments are bound: by a function of the very same signature.
+    """Binds arguments by calling a generated function with the same signature.
 
-    The parameters are those of the code: `__signature__` may say something else. The function that
-    binds is compiled when it is needed: the first calls with all arguments in their places are
-    bound as they are.
+    The parameters are those of the code, whatever `__signature__` says. The function is generated
+    when it is needed: the first calls that pass every argument by position do without it.
 
     >>> def f(a, b=2, *, c): ...
     >>> binding = Binding(f)

@@ -1,6 +1,6 @@
 """Events: what a call does, step by step, and the hooks that are called with it.
 
-Events are only created while somebody listens.
+Events are created only while there are listeners.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Event:
 
 
 listeners: Final[list[Callable[[Event], None]]] = []
-"""Called with every event. What one raises, the call raises."""
+"""Called with every event. An exception that one raises reaches the caller."""
 
 audits: Final[list[Callable[..., None]]] = []
 """Called with a kernel, a specialization, the values and the target before each launch."""

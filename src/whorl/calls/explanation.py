@@ -26,7 +26,7 @@ __all__ = [
     "explain_miss",
 ]
 
-COMPARED: Final = 8  # results that a miss is compared with if only the journal wants to know
+COMPARED: Final = 8  # results that a miss is compared with if only the journal is interested
 _AMBIENT: Final = frozenset(("global", "func", "env"))
 _AMBIENT_STEPS: Final = frozenset(("global", "cell", "default"))
 _INFO: Final = 20  # the level, as logging has it
@@ -56,10 +56,10 @@ class Explanation:
 def explain_miss(
     name: str, explain: Callable[[int | None], Explanation], *, is_journaled: bool
 ) -> Explanation | None:
-    """Why a call of this name missed, if anybody wants to know; it is logged and emitted.
+    """The explanation of a miss, logged and emitted; None if nobody is interested.
 
-    `explain` takes the number of earlier results to compare with, None for all. The journal alone
-    is content with a few.
+    `explain` takes the number of earlier results to compare with, None for all. If
+    only the journal is interested, a few are enough.
     """
     if listeners or why.isEnabledFor(_INFO) or is_hit_required():
         explanation = explain(None)
@@ -89,7 +89,7 @@ def changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Chang
 
 
 def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple[Change, ...]:
-    """The reads of a compile that have other facts in a world."""
+    """The reads of a compile whose facts in this world differ."""
     by_identity = is_only_here(facts)
     return changes_between(trace, facts, facts_now(trace.shape, world, by_identity=by_identity))
 
@@ -97,7 +97,7 @@ def changes_since(trace: Trace, facts: tuple[Plain, ...], world: World) -> tuple
 def changes_between(
     trace: Trace, before: tuple[Plain, ...], now: tuple[Plain, ...]
 ) -> tuple[Change, ...]:
-    """What differs between the facts of a compile and others of its shape."""
+    """The reads whose facts differ between a compile and another world."""
     return tuple(
         _change(seen, old, new)
         for seen, old, new in zip(trace.seen, before, now, strict=True)

@@ -1,4 +1,4 @@
-"""Keeps what is known about sources in the store: an unchanged file is not parsed again."""
+"""Stores facts about source files, so that an unchanged file is not parsed again."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ from .digest import LEAVES, dumps, hash_bytes, marshalled
 from .refusal import Refused
 
 __all__ = [
+    "AttributeRead",
     "Call",
     "CodeMemo",
     "GlobalRead",
     "ImportRead",
     "NameScope",
     "Reads",
-    "TakenAttribute",
-    "attributes_taken",
+    "attribute_reads",
     "bound_at_first",
     "bytecode_digest",
     "calls_in",
@@ -227,7 +227,7 @@ class NameScope(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class TakenAttribute:
+class AttributeRead:
     """An attribute that is taken from something: `STORE.open`, `f().open`."""
 
     attribute: str
@@ -382,9 +382,9 @@ def _texts(steps: list[dis.Instruction]) -> tuple[str, ...]:
 
 
 @once_per_code
-def attributes_taken(code: types.CodeType) -> tuple[TakenAttribute, ...]:
-    """Every attribute that is taken from something, with the name of what it is taken from."""
-    taken: dict[TakenAttribute, None] = {}
+def attribute_reads(code: types.CodeType) -> tuple[AttributeRead, ...]:
+    """Every attribute that code reads, with the name of what it is read from."""
+    reads: dict[AttributeRead, None] = {}
     for inner in nested_codes(code):
         steps = instructions_of(inner)
         named: dict[int, tuple[GlobalRead, NameScope]] = {}  # what is loaded, by its step
@@ -396,13 +396,13 @@ def attributes_taken(code: types.CodeType) -> tuple[TakenAttribute, ...]:
                 continue
             # Where branches join, the name that is loaded just before is one of several.
             source = None if step.is_jump_target else named.get(i - 1)
-            taken_from, scope = source or (None, NameScope.UNKNOWN)
+            holder, scope = source or (None, NameScope.UNKNOWN)
             is_called = _is_called(step, following)
-            taken[TakenAttribute(step.argval, taken_from, scope, is_called)] = None
-            if taken_from is not None:
-                attributes = (*taken_from.attributes, step.argval)
-                named[i] = GlobalRead(taken_from.name, attributes), scope
-    return tuple(taken)
+            reads[AttributeRead(step.argval, holder, scope, is_called)] = None
+            if holder is not None:
+                attributes = (*holder.attributes, step.argval)
+                named[i] = GlobalRead(holder.name, attributes), scope
+    return tuple(reads)
 
 
 def _scope_of(

@@ -287,9 +287,9 @@ def _parts(node: Node, owner: object, graph: Graph) -> Iterator[tuple[str | byte
         elif type(value) is Node and value.tag == b"annotations":
             yield label, _Part(label, _annotations(owner))
         elif type(value) is Node and value.tag == b"names":
-            known_by, names, *held = value.values
+            known_by, names, *inners = value.values
             yield label or str(i), _Part(label, known_by)
-            for name, inner in zip(cast("tuple[str, ...]", names), held, strict=True):
+            for name, inner in zip(cast("tuple[str, ...]", names), inners, strict=True):
                 yield f".{name}", _Part(f".{name}", inner)
         elif node.keys is not None:
             yield _written(node.keys[i], graph), _Part(label, value)

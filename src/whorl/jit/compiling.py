@@ -1,4 +1,4 @@
-"""Compiles for a call that nothing was found for, once among all threads and processes.
+"""Compiles for a call that missed, once among all threads and processes.
 
 A process that finds everything never imports this.
 """
@@ -57,7 +57,7 @@ def compile_once(lookup: KernelLookup, request: LookupRequest) -> Specialization
 def _in_one_flight(
     lookup: KernelLookup, request: LookupRequest
 ) -> tuple[Specialization, Ending | None]:
-    """By one thread of one process, and how it came about."""
+    """The specialization, compiled by one thread of one process, and how the production ended."""
     if lookup.choices.cache == "process":
         return _compile(lookup, request), None
 
@@ -85,7 +85,7 @@ def _hinted_again(request: LookupRequest) -> LookupRequest:
 
 
 def _coarse(world: World) -> list[Plain]:
-    """What calls that are likely to need the same compile have in common."""
+    """A coarse description of the arguments: calls with the same are likely to share a compile."""
     return [
         array_signature(value) if type(value) is np.ndarray else class_label(type(value))
         for value in world.arguments.values()
@@ -149,7 +149,7 @@ def _compile(lookup: KernelLookup, request: LookupRequest) -> Specialization:
 def _changes_of_compiler(
     lookup: KernelLookup, code: CompilerCode, before: Mapping[str, object]
 ) -> list[str]:
-    """What of its own code, or of what that reads, a compiler has changed while it compiled."""
+    """What the compiler has changed in its own code, or in what that reads, during the compile."""
     now = lookup.compiler_code(None)
     if now.digest == code.digest:
         return []
@@ -194,8 +194,8 @@ def _stored(
     name: StableDigest,
     seconds: float,
 ) -> Specialization:
-    """The same with its key, in the store: the artifact first, so that whoever finds the
-    shape finds it too."""
+    """Store a specialization, and return it with its key. The artifact is written first, so that
+    whoever finds the shape finds it too."""
     cache, program, target = request.cache, request.program, request.target
     shape, now = specialization.artifact.trace.shape, time.time()
     key = artifact_key(program, target, name, specialization.facts)

@@ -54,7 +54,7 @@ __all__ = ["Kernel", "obtain"]
 
 
 class _Counts(dict[str, int]):
-    """Numbers by name; those that are not there are 0."""
+    """Counts by name; a missing one is 0."""
 
     def __missing__(self, name: str) -> int:
         return 0
@@ -120,13 +120,13 @@ class Kernel:
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
-        """The function behind, for whoever reads its code."""
+        """The function itself, for readers of its code."""
         return self.function
 
     # -- for kinds of kernels -----------------------------------------------------------
 
     def _renew(self) -> None:
-        """Begin with an empty table: the function's code, its module or its compiler is another."""
+        """Begin with an empty table: the function's code, module or compiler has changed."""
         self.lookup = KernelLookup(self._setup)
 
     def _callable(self, specialization: Specialization, target: Target) -> Any:
@@ -199,7 +199,7 @@ class Kernel:
             emit("loaded", self.lookup.name, device=target.device)
         return launch
 
-    # -- looking at it ------------------------------------------------------------------
+    # -- inspection ---------------------------------------------------------------------
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Why a call with these arguments would be a hit or a miss, or raise, without compiling.
@@ -211,11 +211,11 @@ class Kernel:
         return explain.explain_call(lookup, values, target_of(self.compiler))
 
     def specializations(self) -> list[Specialization]:
-        """What this kernel has in memory, in the order in which it came to be there."""
+        """The specializations in memory, the oldest first."""
         return self.lookup.table.all()
 
     def stats(self) -> dict[str, int]:
-        """How often each step was taken in this process; of one that was never, that is 0."""
+        """The counts of hits, misses and compiles in this process; missing ones are 0."""
         return _Counts(self.lookup.counts)
 
     def with_options(self, **options: Any) -> Kernel:
@@ -254,7 +254,7 @@ def obtain(lookup: KernelLookup, values: tuple[Any, ...], target: Target) -> Spe
 
 
 def _find_unless_drifted(lookup: KernelLookup, request: LookupRequest) -> Specialization | None:
-    """What fits in memory is right; a drift is noticed before the store is asked."""
+    """A specialization in memory that fits is right; drift is detected before the store is read."""
     return (
         lookup.find(request, count=True, in_memory=True)
         or drift.used_despite_drift(lookup, request)
@@ -270,7 +270,7 @@ _ALIVE: Final[weakref.WeakSet[Kernel]] = weakref.WeakSet()
 
 
 def _on_settings(before: Settings, after: Settings) -> None:
-    """With another cache, begin again: what is in memory is from the old one."""
+    """With another cache, begin again: the specializations in memory are from the old one."""
     is_other = before.cache_place.value != after.cache_place.value
     if is_other or before.cache.value != after.cache.value:
         for kernel in list(_ALIVE):

@@ -47,7 +47,7 @@ class Specialization:
 
     @property
     def trace(self) -> Trace:
-        """What its compile has seen; of an artifact from the store, read when it is asked for."""
+        """The trace of its compile; read from the entry if the artifact came from the store."""
         if self.origin != "found" or self.entry is None:
             return self.artifact.trace
         try:
@@ -103,16 +103,16 @@ class KnownShape:
 
 ByArchitecture = dict[str, list[KnownShape]]
 Match = tuple[Specialization, tuple[object, ...]]
-"""A specialization, and what must stay alive for the facts it is found by to mean the same."""
+"""A specialization, and the objects that must stay alive while its facts are valid."""
 
 
 class SpecializationTable:
     """The specializations of a kernel by the facts of calls, in two generations.
 
-    What is used is in the young one, or comes into it when it is used again. When that is full,
-    it becomes the old one, and what was in the old one and was not used since is forgotten: it is
-    found in the store, or compiled, again. A call that finds what it needs in the young one pays
-    nothing for that.
+    A specialization that is used is in the young generation, or moves there when it is used again.
+    When the young generation is full, it becomes the old one, and the previous old one is dropped:
+    what was in it is found in the store again, or compiled. A call that is recalled from the young
+    generation pays nothing for this.
     """
 
     __slots__ = ("_by_key", "_count", "_kernel", "_lock", "_older", "_setup", "old", "young")
@@ -138,7 +138,7 @@ class SpecializationTable:
         return self._recall_older(values, target) if self.old else None
 
     def _recall_older(self, values: tuple[Any, ...], target: Target) -> Specialization | None:
-        """The same for what was not used for a while, and is again."""
+        """The same in the old generation; what is found moves to the young one."""
         for shape in self.old.get(target.architecture, ()):
             facts = shape.replay(values, target.properties)
             match = shape.by_facts.get(facts)

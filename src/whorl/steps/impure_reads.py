@@ -23,12 +23,12 @@ from typing import Any, Final, cast
 
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.bytecode import (
+    AttributeRead,
     Call,
     GlobalRead,
     ImportRead,
     NameScope,
-    TakenAttribute,
-    attributes_taken,
+    attribute_reads,
     calls_in,
     captured_reads,
     nested_codes,
@@ -113,13 +113,13 @@ def impure_reads(
         if not any(map(is_ignored, _prefixes(call.read))):
             yield from _with_few_arguments(scope.called(call), call)
     yield from (ImpureRead(f".{name}", FILES, name) for name in texts if name in PATH_ATTRIBUTES)
-    for taken in attributes_taken(code):
-        if taken.attribute in PATH_ATTRIBUTES or (
-            taken.is_called and taken.attribute in PATH_METHODS
+    for attribute_read in attribute_reads(code):
+        if attribute_read.attribute in PATH_ATTRIBUTES or (
+            attribute_read.is_called and attribute_read.attribute in PATH_METHODS
         ):
-            source = taken.source
+            source = attribute_read.source
             if source is None or not any(map(is_ignored, _prefixes(source))):
-                yield from _path_method(taken, function, scope, classes, is_users)
+                yield from _path_method(attribute_read, function, scope, classes, is_users)
     yield from _in_classes(classes, names)
 
 
@@ -130,21 +130,21 @@ def _prefixes(read: GlobalRead) -> Iterator[str]:
 
 
 def _path_method(
-    taken: TakenAttribute,
+    attribute_read: AttributeRead,
     function: types.FunctionType,
     scope: _KnownNames,
     classes: Sequence[type],
     is_users: Callable[[str], bool],
 ) -> Iterator[ImpureRead]:
     """A method that a path has too, unless what it is taken from is known to be the user's."""
-    name = taken.attribute
-    source = scope.source(taken)
+    name = attribute_read.attribute
+    source = scope.source(attribute_read)
     if derives(type(source), types.ModuleType):
         module = str(module_vars(source).get("__name__"))
         owners: list[type] | None = None
         is_own = is_users(module) or name == "absolute"  # of NumPy
     else:
-        owners = _owners(taken, source, function, classes)
+        owners = _owners(attribute_read, source, function, classes)
         is_own = bool(owners) and all(_is_own(cls, name, is_users) for cls in owners)
     if not is_own:
         is_unknown = source is ABSENT and not owners
@@ -153,13 +153,16 @@ def _path_method(
 
 
 def _owners(
-    taken: TakenAttribute, source: Any, function: types.FunctionType, classes: Sequence[type]
+    attribute_read: AttributeRead,
+    source: Any,
+    function: types.FunctionType,
+    classes: Sequence[type],
 ) -> list[type]:
     """The classes that a method can be looked up in, where these are known."""
     if source is not ABSENT:
         return [source if derives(type(source), type) else type(source)]
-    read, code = taken.source, function.__code__
-    is_first = taken.scope is NameScope.LOCAL and code.co_argcount and read is not None
+    read, code = attribute_read.source, function.__code__
+    is_first = attribute_read.scope is NameScope.LOCAL and code.co_argcount and read is not None
     if is_first and read == GlobalRead(code.co_varnames[0]):  # `self`, if it is a method
         return [cls for cls in classes if any(each is function for each in _functions_in(cls))]
     return []
@@ -243,12 +246,12 @@ class _KnownNames:
         value = self.captured.get(name, ABSENT)
         return self.globally(name) if value is ABSENT else value
 
-    def source(self, taken: TakenAttribute) -> Any:
+    def source(self, attribute_read: AttributeRead) -> Any:
         """What an attribute is taken from, if that is known; else ABSENT."""
-        read = taken.source
-        if read is None or taken.scope not in (NameScope.GLOBAL, NameScope.CAPTURED):
+        read = attribute_read.source
+        if read is None or attribute_read.scope not in (NameScope.GLOBAL, NameScope.CAPTURED):
             return ABSENT
-        lookup = self.globally if taken.scope is NameScope.GLOBAL else self.captured.get
+        lookup = self.globally if attribute_read.scope is NameScope.GLOBAL else self.captured.get
         value = lookup(read.name)
         return ABSENT if value is None or value is ABSENT else _last(value, read.attributes)
 
@@ -318,12 +321,12 @@ def _of_module(module: types.ModuleType, attribute: str) -> Any:
 
 
 def _in_table(
-    module: str, table: dict[str, ImpureKind], taken: tuple[str, ...], names: tuple[str, ...]
+    module: str, table: dict[str, ImpureKind], imported: tuple[str, ...], names: tuple[str, ...]
 ) -> Iterator[ImpureRead]:
     """What is taken from a module, or by the name of an attribute from a class of it."""
     for row, kind in table.items():
         owner, _, method = row.partition(".")
-        if owner in taken and (not method or method in names):
+        if owner in imported and (not method or method in names):
             yield ImpureRead(f"{module}.{row}", kind)
 
 
@@ -339,7 +342,7 @@ def _in_classes(classes: Iterable[type], names: tuple[str, ...]) -> Iterator[Imp
 
 def _with_few_arguments(value: Any, call: Call) -> Iterator[ImpureRead]:
     attributes = call.read.attributes
-    given = call.arguments - len(NO_TIMES.intersection(call.keywords))
+    count = call.arguments - len(NO_TIMES.intersection(call.keywords))
     for i, attribute in enumerate(attributes):
         if not derives(type(value), types.ModuleType):
             return
@@ -347,13 +350,13 @@ def _with_few_arguments(value: Any, call: Call) -> Iterator[ImpureRead]:
         value = _of_module(value, attribute)
         if value is ABSENT:  # a part of a library that loads its parts when they are used
             dotted = ".".join((name, *attributes[i:]))
-            if dotted in GIVEN_LESS and given < GIVEN_LESS[dotted][0]:
+            if dotted in GIVEN_LESS and count < GIVEN_LESS[dotted][0]:
                 yield ImpureRead(dotted, GIVEN_LESS[dotted][1])
             return
     for dotted, (enough, kind) in GIVEN_LESS.items():
         module, _, name = dotted.rpartition(".")
         loaded = module_vars(sys.modules[module]) if module in sys.modules else {}
-        if given < enough and name in loaded and loaded[name] is value:
+        if count < enough and name in loaded and loaded[name] is value:
             yield ImpureRead(dotted, kind)
 
 

@@ -1,7 +1,7 @@
-"""Writes files that are there whole or not at all, and the small files beside the entries.
+"""Writes files atomically, and reads and writes the small files beside the entries.
 
-What is made here is for this user alone. The mode of a file is set when it was just made, never
-that of one that was there: it may be a device, or somebody's own file. Links are not followed.
+Files and directories are created for this user alone. The mode of an existing file is never
+changed: it may be a device, or somebody's own file. Links are not followed.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def _new_file(directory: str) -> tuple[str, int]:
 
 
 def _fill(file: int, data: bytes | memoryview, *, sync: bool = False) -> None:
-    """Write all of a new file and close it; what closing says counts, as some disks are full then.
+    """Write all of a new file and close it, in any case.
 
-    The file is closed in any case.
+    Errors of closing count: some file systems report only then that the disk is full.
     """
     try:
         _set_mode(file)
@@ -84,13 +84,13 @@ def _fill(file: int, data: bytes | memoryview, *, sync: bool = False) -> None:
 
 
 def _set_mode(file: int) -> None:
-    """Make a file that was just made this user's alone, whatever the umask has left of its mode."""
+    """Let only this user access a new file, whatever the umask is."""
     if hasattr(os, "fchmod"):
         os.fchmod(file, 0o600)
 
 
 def close_quietly(file: int) -> None:
-    """Close a file of which everything is known: an error that is said now changes nothing."""
+    """Close a file and ignore errors: nothing more is read from it or written to it."""
     with contextlib.suppress(OSError, MemoryError):
         os.close(file)
 
@@ -144,7 +144,7 @@ def write_small(path: str, text: str) -> None:
 
 
 def read_small(path: str, most: int) -> bytes:
-    """The first bytes of a file, no more than so many. Neither a link nor a pipe is waited for."""
+    """The first bytes of a file, no more than `most`. Links and pipes are not read."""
     file = os.open(path, READ_FLAGS)
     try:
         parts, left = [], most
@@ -157,7 +157,7 @@ def read_small(path: str, most: int) -> bytes:
 
 
 def append_small(path: str, data: bytes) -> int:
-    """Append a few bytes in one write; the size of the file after that."""
+    """Append a few bytes in one write; returns the size of the file after that."""
     file = open_own(path, os.O_WRONLY | os.O_APPEND)
     try:
         os.write(file, data)
@@ -169,8 +169,8 @@ def append_small(path: str, data: bytes) -> int:
 def open_own(path: str, flags: int) -> int:
     """Open a file of the store's own bookkeeping; made for this user alone if it is not there.
 
-    What is no file, has a second name, or is in a directory that is not ours alone is a
-    `PermissionError`: others could have put it there to have us write somewhere else.
+    Raises `PermissionError` for what is not a file, has a second name, or is in a directory that is
+    not ours alone: others could have put it there to make us write somewhere else.
     """
     _check_directory_of(path)
     for _ in range(_ATTEMPTS):

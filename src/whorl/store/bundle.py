@@ -1,4 +1,4 @@
-"""Entries <-> one portable file, every byte of it checked before anything is believed.
+"""Bundles: entries in one portable file, every byte of which is checked before it is used.
 
     bundle   = magic[8] format:u64 check[16] offset:u64 size:u64 entry... contents
     entry    = the bytes of an entry as they stand in a store, in the order of the contents
@@ -6,10 +6,10 @@
                {"made": time, "entries": [[key, group or null, size, digest]...]}
 
 `check` is the digest of the contents, which hold the digest of every entry, and each entry is
-checked like one in a store. All of that happens before the first entry is put anywhere: a
-bundle that is damaged in any way brings nothing. Nothing in it is executed, imported or
-unpickled when it is looked at; but what it brings is code that will be run when it is found, so
-whoever imports a bundle trusts whoever made it.
+checked like one in a store. All of that happens before the first entry is stored: nothing is
+imported from a bundle that is damaged in any way. Reading a bundle executes, imports and unpickles
+nothing. But its entries are code that later calls run, so import bundles only from people you
+trust.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """Keeps a store within its size: the least recently used entries go first.
 
-How much was written since the last collection is the length of one shared file: whoever
-writes a 1024th of the bound appends a byte to it. So writers know of each other, and only every
-20 bytes does one of them go through the store. If that one cannot
-keep up, at 40 bytes the others wait for it.
+The length of one shared file says how much was written since the last collection: for every
+1024th of the maximum size that it writes, a process appends a byte. So writers know of each other,
+and one of them goes through the store only after every 20 bytes. If that one cannot keep up, the
+others wait for it at 40 bytes.
 
-    a byte     1/1024 of the bound was written
-    COLLECT    2 % were: whoever notices collects, if nobody else does
-    WAIT       4 % were: and whoever notices waits for it
-    ROOM       a collection leaves 5 % of room
+    a byte     1/1024 of the maximum size was written
+    COLLECT    2 % were written: a writer that notices collects, if nobody else does
+    WAIT       4 % were written: a writer that notices waits for the collection
+    ROOM       a collection leaves 5 % free
 
 Last use is the time of a file's last change, which a hit renews when it is older than
 `directory.RENEWED_EVERY`. First go entries of older formats; then those of toolchains that nothing
 has used for `DEAD_AFTER`; then all others.
 
-A disk may be full before the bound is reached. Then some of the entries go too: see `free`.
+A disk may be full before the maximum size is reached. Then some of the entries go too: see `free`.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ ROOM: Final = 0.05
 PATIENCE: Final = 30.0  # seconds to wait for another's collection
 DEAD_AFTER: Final = 14 * 86400.0
 IN_VAIN_FOR: Final = 10.0  # seconds
-ANOTHER_FREED: Final = 0.04  # seconds: less than who waits for a lock sleeps
+ANOTHER_FREED: Final = 0.04  # seconds: less than a process sleeps that waits for a lock
 LEFTOVER_AFTER: Final = 3600.0  # a file being written that is older was abandoned
 QUARANTINED: Final = 32  # files kept to be inspected
 
 
 def _chance() -> float:
-    """A number between 0 and 1 that is nobody else's: not of the program, not of a forked child."""
+    """A random number between 0 and 1, independent of the program's and of a forked child's."""
     return int.from_bytes(os.urandom(6), "little") / (1 << 48)
 
 
@@ -98,8 +98,8 @@ class Eviction:
     def wrote(self, size: int) -> None:
         """Take note of bytes that were written, and collect if there are too many by now.
 
-        What does not fill a unit counts as one as often as its share says: processes that write
-        little and end soon add up too, and nothing has to be remembered.
+        A part of a unit counts as a whole one, with a probability of its share. So processes that
+        write little and end soon add up too, and nothing has to be remembered.
         """
         units, rest = divmod(size, self._unit)
         if _chance() * self._unit < rest:
@@ -128,8 +128,8 @@ class Eviction:
     def free(self, size: int) -> bool:
         """Make room for so many bytes on a disk that is full; whether another try is worth it.
 
-        What is larger than all that is here is not. If it was in vain, others have filled the
-        disk: for a while, nothing more is evicted.
+        It is not if they are more than all entries. If making room does not help, others have
+        filled the disk: for a while, nothing more is evicted.
         """
         start = time.monotonic()
         if start < self._in_vain_until:
@@ -137,7 +137,7 @@ class Eviction:
         with self._alone(self._patience()) as alone:
             self._note(alone)
             if time.monotonic() - start >= ANOTHER_FREED:
-                return True  # whoever we have waited for has made room
+                return True  # the process that we have waited for has made room
             there = sum(file.size for file in self.files())
             if size >= there:
                 return False
@@ -157,7 +157,7 @@ class Eviction:
         return PATIENCE if time.monotonic() >= self._hurried_until else 0.0
 
     def _note(self, alone: bool) -> None:
-        """When whoever collects hangs, do not wait for it every time."""
+        """If the collecting process hangs, do not wait for it every time."""
         if not alone and time.monotonic() >= self._hurried_until:
             self._hurried_until = time.monotonic() + 10 * PATIENCE
 
@@ -196,7 +196,7 @@ class Eviction:
 
     @contextlib.contextmanager
     def _alone(self, patience: float) -> Iterator[bool]:
-        """The right to collect, if it can be had; where files cannot be locked it always can."""
+        """The lock of collections: whether we have it; always where files cannot be locked."""
         if not is_directory(self._home):  # nothing to collect, and nothing to make for that
             yield True
             return

@@ -1,13 +1,13 @@
 """One producer at a time for each name, among the threads of this process and other processes.
 
-When several threads or processes miss one key at once, one of them produces and the others wait for
-what it puts:
+When several threads or processes miss one key at once, one of them produces the entry and the
+others wait for it:
 
     miss -> this process's table of productions -> the lease of the key -> look up again -> produce
 
-A producer that raises leaves the next one in line to try. One that is killed loses its lease
-with its life. One that takes longer than `lease` seconds is not waited for any longer: work
-is repeated then, as it is where there are no leases, and the entry is the same.
+If a producer raises, the next one in line tries. If it is killed, its lease ends with it. If it
+takes longer than `lease` seconds, the others stop waiting: they repeat the work, as they do where
+there are no leases, and the entry is the same.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class _Production(Generic[T]):
-    """What a thread of this process is making."""
+    """A production by a thread of this process."""
 
     __slots__ = ("done", "result", "thread")
 
@@ -101,7 +101,7 @@ class StatusLine:
 
 
 class Flights:
-    """What is being made by the threads of this process, one at a time for each name."""
+    """The productions of this process, one at a time for each name."""
 
     def __init__(self, statistics: Statistics, leases: Leases | None, lease: float) -> None:
         self._statistics = statistics
@@ -244,7 +244,7 @@ class Flights:
                     return lease, None
 
     def _produced(self, produce: Callable[[], T], how: Ending) -> tuple[T, Ending]:
-        """What `produce` makes and puts into the store before anybody else goes on."""
+        """Call `produce`, which stores its result before anybody else goes on."""
         start = time.perf_counter()
         try:
             result = produce()
@@ -256,6 +256,6 @@ class Flights:
         return result, how
 
     def reset_in_child(self) -> None:
-        """Productions of threads that are not in the child never end there."""
+        """Forget productions: their threads are not in the child, and would never end them."""
         self._under_way = {}
         self._waiting = {}

@@ -1,12 +1,11 @@
-"""A short history of misses: what was made lately, and why it was not found.
+"""The journal: the last misses of all processes, with their causes.
 
     root/journal/misses.jsonl       one line of JSON per miss, the last at the end
     root/journal/misses.old.jsonl   the lines before these
 
-A line is appended in one write when what was missing has been made, so nobody waits for
-anybody. A file that has become long takes the place of the old one, so both together stay
-below two times `LONGEST`. Lines that make no sense are passed over; trouble here is no
-trouble for a program.
+When a missing entry has been produced, a line is appended in one write, so no process waits for
+another. A file that has become long replaces the old one, so both together stay below twice
+`LONGEST`. Invalid lines are skipped. A program never fails because of the journal.
 """
 
 from __future__ import annotations
@@ -54,10 +53,10 @@ _FIELDS: Final = ("path", "old", "new", "line")  # of a change, in the journal
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Something that was asked for and not there, and what came of it.
+    """A lookup that found nothing, and what came of it.
 
     `cause` is one of a few words that can be counted, `reason` the same at length. `seconds` is
-    how long it took to have it; `key` names what was made, and is empty if nothing was kept.
+    how long the production took; `key` names the new entry, and is empty if nothing was stored.
 
     >>> Miss("solver.step", "first compile", "first compile").ending
     'made'
@@ -89,7 +88,7 @@ class Miss:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Miss:
-        """The miss that is kept as this; ValueError if none is."""
+        """The miss in a row of JSON; ValueError if it is none."""
         try:
             at, seconds = float(plain["time"]), float(plain["seconds"])
             if not (is_time(at) and is_time(seconds)):
@@ -141,7 +140,7 @@ class Journal:
         self._old = os.path.join(self._home, "misses.old.jsonl")
 
     def note(self, miss: Miss) -> None:
-        """Append a miss. If that cannot be, it is forgotten."""
+        """Append a miss; errors are ignored."""
         with contextlib.suppress(OSError, MemoryError):
             if self._append(_line(miss)) >= LONGEST and os.lstat(self._path).st_size >= LONGEST:
                 os.replace(self._path, self._old)
@@ -156,7 +155,7 @@ class Journal:
             return append_small(self._path, line)
 
     def misses(self) -> list[Miss]:
-        """What is known of them, the oldest first."""
+        """The misses in both files, the oldest first."""
         misses = [*_read(self._old), *_read(self._path)]
         return sorted(misses, key=lambda miss: miss.time)
 

@@ -1,6 +1,6 @@
-"""Records what comes of a miss: counted, written into the journal, or refused.
+"""Records the outcome of a miss in the statistics and the journal, or refuses the miss.
 
-For everybody who makes what was not found: `whorl.jit`, kernels and cached functions alike.
+Used wherever something is produced after a miss: by kernels and by cached functions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_hit_required() -> bool:
 
 
 class MissOutcome:
-    """What comes of a miss, filled in on the way."""
+    """The outcome of a miss, filled in while it is produced."""
 
     __slots__ = ("how", "key")
 
@@ -43,7 +43,7 @@ class MissOutcome:
 def record_miss(
     miss: Miss, why: object, statistics: Statistics, journal: Journal | None
 ) -> Iterator[MissOutcome]:
-    """Produce what was missing in the block; what comes of it is counted and written down.
+    """Produce what was missing in the block; the outcome is counted and written to the journal.
 
     Raises `RequiredHit` with `why` before that where a miss is an error.
 

@@ -117,11 +117,11 @@ def put_into(
     if type(module) is not types.ModuleType:
         return {}
     names = read.names or reads_of(function.__code__).attributes
-    taken = {wanted: module_vars(module).get(wanted, ABSENT) for wanted in names}
+    values = {attribute: module_vars(module).get(attribute, ABSENT) for attribute in names}
     home = _home(module, context)
     counted = {
-        f"{name}.{wanted}": put(wanted, value, home, context)
-        for wanted, value in taken.items()
+        f"{name}.{attribute}": put(attribute, value, home, context)
+        for attribute, value in values.items()
         if not _is_container(value)
     }
     return {place: each for place, each in counted.items() if each is not ABSENT}
