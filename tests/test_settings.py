@@ -24,7 +24,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("WHORL_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(module, "_current", None)
-    monkeypatch.setattr(module, "_told", [])
+    monkeypatch.setattr(module, "_has_set_level", [])
     monkeypatch.setattr(log_level, "_levels_before", {})
     yield
     logging.getLogger("whorl").setLevel(logging.NOTSET)
