@@ -192,7 +192,7 @@ CONSTRUCTS: list[tuple[str, Any, int, int, str]] = [
     ("a = b = whorl.zeros(2)\nfor i in range(x):\n    b[0] += 1\n    b = b + a", 1, 3, 9, _TWO),
     ("a = whorl.zeros(2)\nb = a + 1\nfor i in range(x):\n    b[0] += 1\n    b = a", 1, 5, 9, _TWO),
     # results
-    ("return 'a'", 1, 1, 5, "a kernel returns numbers, tuples of numbers or None, not str"),
+    ("return 'a'", 1, 1, 5, "a kernel returns numbers, arrays, tuples of these or None, not str"),
     ("if x > 1:\n    return 1\nreturn x, 1", 1, 3, 5, "what is returned is"),
     ("if x > 1:\n    return 1", 1, 2, 9, "what is returned is int in one branch"),
     ("y = 1\nreturn Mode.A", 1, 2, 5, "a kernel returns numbers"),

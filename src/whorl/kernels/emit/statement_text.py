@@ -15,7 +15,7 @@ from .counting import CountedLoop, Payment, payment
 from .evaluation import component_address, element_address, value_of
 from .instructions import combined
 from .llvm_types import llvm_type
-from .memory import allocate, mark, sweep
+from .memory import allocate, mark, return_array, sweep
 from .module import Module
 from .parallel import parallel_loop
 from .polling import spend, state_argument
@@ -229,6 +229,7 @@ STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     ir.Print: _print,
     ir.Raise: _raise,
     ir.Region: _scope,
+    ir.ReturnArray: return_array,
     ir.Set: _set,
     ir.SetComponent: _set_component,
     ir.SetElement: _store,

@@ -115,12 +115,16 @@ def _full(call: KnownCall) -> Operand:
     return _filled_with(call, _shape(call, given["shape"]), given["fill_value"], given["dtype"])
 
 
+def _is_result(call: KnownCall) -> bool:
+    return call.frame.lowering.result_node is call.node
+
+
 def _new(call: KnownCall, extents: tuple[ir.Expr, ...], element: Scalar) -> Operand:
     shape = _fixed(extents)
     if shape is not None:
         return vectors.filled(call.frame, shape, constant(0, element))
     check_extents(call.frame, call.node, extents)
-    return ArrayOf(new_array(call.frame, call.node, element, extents))
+    return ArrayOf(new_array(call.frame, call.node, element, extents, is_result=_is_result(call)))
 
 
 def _constant(call: KnownCall, extents: tuple[ir.Expr, ...], value: ir.Expr) -> Operand:
@@ -130,7 +134,10 @@ def _constant(call: KnownCall, extents: tuple[ir.Expr, ...], value: ir.Expr) -> 
     element = scalar_type(value)
     check_extents(call.frame, call.node, extents)
     if isinstance(value, ir.Const) and value.value == 0:
-        return ArrayOf(new_array(call.frame, call.node, element, extents, is_zero=True))
+        is_result = _is_result(call)
+        return ArrayOf(
+            new_array(call.frame, call.node, element, extents, is_zero=True, is_result=is_result)
+        )
     return by_rule(element, extents, lambda indices: value)
 
 
