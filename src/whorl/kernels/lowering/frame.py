@@ -100,6 +100,7 @@ class Syntax:
     expressions: Mapping[type[ast.expr], Callable[[Frame, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Frame, Any], bool]]
     stored: Callable[[Frame, ast.AST, Elementwise], ir.ArrayRef]  # an expression, in memory
+    product: Callable[[Frame, ast.AST, Operand, Operand], Operand]  # of matrices
 
 
 class Lowering:

@@ -6,7 +6,6 @@ What is filled by a rule (ones, counts, copies, other types) is an expression, s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -43,7 +42,7 @@ from .operands import (
 from .run_values import is_scalar, resolve
 from .subscripts import check_writeable, transposed
 
-__all__ = ["ARRAY_METHODS", "MADE_ARRAYS", "element_type", "is_made"]
+__all__ = ["MADE_ARRAYS", "SHAPE_METHODS", "element_type", "is_made"]
 
 Indices = tuple[ir.Expr, ...]
 
@@ -499,7 +498,7 @@ MADE_ARRAYS: Final[dict[str, Handler]] = {
     "numpy.swapaxes": _swapaxes,
 }
 """By the name that a function has of its own: a program can bind it to any other."""
-ARRAY_METHODS: Final[dict[str, Callable[[KnownCall], Operand]]] = {
+SHAPE_METHODS: Final[dict[str, Handler]] = {
     "copy": _copy,
     "astype": _astype,
     "fill": _fill,

@@ -28,6 +28,7 @@ from .graphs import note_checkpoints, with_statement
 from .joins import merge
 from .loops import for_loop, while_loop
 from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec, describe
+from .reductions import matrix_product
 from .run_values import is_scalar, number, resolve
 from .statements import STATEMENTS, assignment_expression, block
 
@@ -41,6 +42,7 @@ SYNTAX: Final = Syntax(
     {**EXPRESSIONS, ast.Call: call, ast.NamedExpr: assignment_expression},
     {**STATEMENTS, ast.For: for_loop, ast.While: while_loop, ast.With: with_statement},
     lambda frame, node, value: materialised(frame, node, value).array,
+    matrix_product,
 )
 
 
