@@ -9,7 +9,7 @@ has been looked up, every call has been followed, and every conversion is writte
     expressions         Const Get SlotUse Extent Stride Op Both Element Component
     statements          Set SetElement SetComponent Atomic Update If For While Region Leave Next
                         Parallel Raise Print SubroutineCall Checkpoint Yield
-                        Allocate Mark Sweep
+                        Allocate Mark Sweep ReturnArray
                         ForeignCall Reserve, of the systems dialect alone
     Function            the whole: slots it is launched with, body, results
 """
@@ -48,6 +48,7 @@ __all__ = [
     "Leave",
     "Local",
     "Mark",
+    "NewArray",
     "Next",
     "Op",
     "Parallel",
@@ -57,6 +58,7 @@ __all__ = [
     "Region",
     "Reserve",
     "Result",
+    "ReturnArray",
     "Set",
     "SetComponent",
     "SetElement",
@@ -387,6 +389,24 @@ class Allocate:
     size: Expr  # in bytes
     site: int
     is_zero: bool = False  # whether all bytes of it are zero
+    result: int = -1  # the number of the new ndarray whose memory it is
+    extents: tuple[Expr, ...] = ()  # of that
+
+
+@dataclass(frozen=True, slots=True)
+class NewArray:
+    """An ndarray that the launch makes for the kernel, or that the kernel returns."""
+
+    type: ArrayType
+    is_zero: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ReturnArray:
+    """Let the launch return an array, by its number."""
+
+    number: int
+    array: ArrayRef
 
 
 @dataclass(slots=True, eq=False)
@@ -488,15 +508,16 @@ class Yield:
 Stmt: TypeAlias = (
     Set | SetElement | SetComponent | Atomic | Update | If | For | While | Region | Leave | Next
     | Parallel | Raise | Print | SubroutineCall | Checkpoint | Yield | Allocate | Mark | Sweep
-    | ForeignCall | Reserve
+    | ReturnArray | ForeignCall | Reserve
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 
 
 # -- the whole --------------------------------------------------------------------------
 
-Result: TypeAlias = Local | tuple["Result", ...] | None
-"""What a kernel returns: a number, None, or a tuple of these."""
+Result: TypeAlias = Local | int | Slot | tuple["Result", ...] | None
+"""What a kernel returns: a number, an array by its number, an argument that is an array, None, or a
+tuple of these."""
 
 
 @dataclass(slots=True)
@@ -508,6 +529,7 @@ class Function:
     body: Block = field(default_factory=list)
     result: Result = None
     sites: list[Site] = field(default_factory=list)
+    arrays: list[NewArray] = field(default_factory=list)
     subroutines: list[Subroutine] = field(default_factory=list)
     has_checkpoints: bool = False  # in the source: static branches may have removed them
     resumed: list[tuple[CheckpointLabel, Block]] = field(default_factory=list)

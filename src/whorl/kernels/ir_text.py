@@ -57,6 +57,10 @@ def _result(result: ir.Result, names: _LocalNames) -> str:
     match result:
         case ir.Local():
             return names(result)
+        case int():
+            return f"array {result}"
+        case ir.Slot(index):
+            return f"${index}"
         case tuple():
             return f"({', '.join(_result(part, names) for part in result)})"
     return "None"
@@ -148,9 +152,13 @@ def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
             yield f"next {label}"
         case ir.Raise(site, values):
             yield f"raise site {site} ({', '.join(_expr(value, names) for value in values)})"
-        case ir.Allocate(local, size, _, is_zero):
+        case ir.Allocate(local, size, _, is_zero, result):
             zeros = " of zeros" if is_zero else ""
+            zeros += "" if result < 0 else f" for array {result}"
             yield f"{names(local)} = allocate {_expr(size, names)} bytes{zeros}"
+        case ir.ReturnArray(number, array):
+            extents = ", ".join(_expr(extent, names) for extent in array.extents)
+            yield f"return array {number} = {_expr(array.base, names)} [{extents}]"
         case ir.Mark(local):
             yield f"{names(local)} = mark"
         case ir.Sweep(since, live):

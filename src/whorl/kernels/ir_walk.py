@@ -78,8 +78,10 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return address, *args
         case ir.Reserve(_, words):
             return (words,)
-        case ir.Allocate(_, size):
-            return (size,)
+        case ir.Allocate(_, size, extents=extents):
+            return size, *extents
+        case ir.ReturnArray(_, array):
+            return *array.parts, *array.all_strides
         case ir.Sweep(since, live):
             return ir.Get(since), *live
     return ()

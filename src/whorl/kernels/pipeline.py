@@ -48,6 +48,10 @@ def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
             [site.error, site.text, site.line, list(map(_plain_type, site.types))]
             for site in function.sites
         ],
+        "arrays": [
+            [*_plain_type(each.type)[:2], each.type.ndim, each.is_zero, each.type.layout]
+            for each in function.arrays
+        ],
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
@@ -88,6 +92,10 @@ def _plain_result(result: ir.Result) -> Plain:
         case ir.Local():
             assert isinstance(result.type, Scalar)
             return ["number", result.type.kind, result.type.bits]
+        case int():
+            return ["array", result]
+        case ir.Slot(index):
+            return ["slot", index]
         case tuple():
             return ["tuple", [_plain_result(part) for part in result]]
     return None

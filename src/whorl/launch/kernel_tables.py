@@ -146,12 +146,14 @@ def _result_plan(result: Any, word: int) -> tuple[int, Any]:
     """How many words the results take, and what each is; `NotNative` for what is not made so."""
     if result is None:
         return 0, None
+    if result[0] in ("array", "slot"):
+        raise NotNative("it returns an array")
     if result[0] == "number":
         return 1, (result[1], result[2], word)
     plan = []
     for i, part in enumerate(result[1]):
         if part is None or part[0] != "number":
-            raise NotNative("it returns tuples in tuples")
+            raise NotNative("it returns a tuple with more than numbers in it")
         plan.append((part[1], part[2], word + i))
     if not plan:
         raise NotNative("it returns an empty tuple")

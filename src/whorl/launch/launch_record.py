@@ -2,7 +2,7 @@
 
     word 0      how many threads a parallel loop may use
     word 1      the address of the runtime's `parallel`, or 0
-    word 2      the address of the function that prints
+    word 2      the address of the function that prints, and makes arrays that are returned
     word 3      0, or one more than the site that failed, or -1: the handler of a signal has raised
     word 4-6    the values that the site's message shows, or in word 4 the address of memory with
                 more than three; or type, value and traceback of what was raised

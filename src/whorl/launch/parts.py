@@ -17,6 +17,7 @@ from .image import Image
 from .launch_errors import print_site, raise_status
 from .launch_record import ENTRY
 from .mapped import Unmappable, map_image
+from .returned_arrays import ArrayKind, call_back
 from .slot_types import ArrayType, Scalar
 
 __all__ = ["Parts", "parts_of", "slots_from", "unpacked"]
@@ -38,6 +39,7 @@ class Parts:
     lean: frozenset[int]  # the slots of arrays whose extents are not used
     checkpoints: Plain  # their labels; None if it has none, not even in static branches
     can_fail: bool
+    returns_arrays: bool
     references: object  # the code and the printer, as long as they are needed
 
 
@@ -59,7 +61,9 @@ def parts_of(artifact: Artifact, level: str) -> Parts:
     described = artifact.metadata
     address, engine = _load(artifact, level)
     sites = described["sites"]
-    printer, address_of_printer = _printer(sites) if described["prints"] else (None, 0)
+    arrays = described["arrays"]
+    calls_back = described["prints"] or arrays
+    printer, address_of_printer = _printer(sites, arrays) if calls_back else (None, 0)
     return Parts(
         address,
         tuple(described["parameters"]),
@@ -73,13 +77,22 @@ def parts_of(artifact: Artifact, level: str) -> Parts:
         frozenset(described["lean"]),
         described["checkpoints"],
         bool(sites) or described["polls"],
+        bool(arrays),
         (engine, printer),
     )
 
 
-def _printer(sites: Plain) -> tuple[object, int]:
-    """A function for machine code to call, which prints; and its address."""
-    printer = _printer_type()(lambda site, count, values: print_site(sites[site], values))
+def _printer(sites: Plain, arrays: Plain) -> tuple[object, int]:
+    """A function for machine code to call, which prints, or makes arrays; and its address."""
+    kinds = [ArrayKind.from_plain(each) for each in arrays]
+
+    def call(site: int, count: int, values: Any) -> None:
+        if site >= 0:
+            print_site(sites[site], values)
+        else:
+            call_back(kinds, -1 - site, values)
+
+    printer = _printer_type()(call)
     return printer, ctypes.cast(printer, ctypes.c_void_p).value or 0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from .graph_status import ENDED, GraphStatus
 from .launch_errors import Changed, not_packed
 from .launch_record import CHECKPOINT, RESULTS, STATUS, format_of, offsets, words_of
 from .parts import Parts
+from .returned_arrays import Launching
 from .runtime import parallel_address, thread_count
 from .slot_types import ArrayType, Scalar, is_scalar_value, scalar_of_value
 
@@ -113,6 +114,7 @@ class PlainLaunch:
         self._is_parallel, self._can_fail = parts.is_parallel, parts.can_fail
         self._printer, self._result = parts.printer, parts.result
         self._checkpoints = parts.checkpoints
+        self._returns_arrays = parts.returns_arrays
 
     def __call__(self, /, *values: Any) -> Any:
         """The kernel's result."""
@@ -155,7 +157,12 @@ class PlainLaunch:
             record = self._copy(self._pack(*head, self._printer, 0, 0, 0, 0, start, *words))
         except struct.error as error:
             not_packed(self.parts.slots, error, slots)
-        self._entry(record)
+        arrays: dict[int, Any] = {}
+        if self._returns_arrays:
+            with Launching(slots, arrays):
+                self._entry(record)
+        else:
+            self._entry(record)
         if self._can_fail and _number_at(record, 8 * STATUS)[0]:
             self.parts.failed(record.raw[8 * STATUS : 8 * STATUS + 32])
         if self._checkpoints is not None:
@@ -163,7 +170,8 @@ class PlainLaunch:
             return self._yielded(number, values) if number else ENDED
         if self._result is None:
             return None
-        return _build(self._result, iter(self._unpack(record, self._results)))
+        numbers = iter(self._unpack(record, self._results))
+        return _build(self._result, numbers, slots, arrays)
 
     def _yielded(self, number: int, values: Sequence[Any]) -> GraphStatus:
         with importing:
@@ -214,14 +222,21 @@ def _formats(result: Plain) -> Iterator[str]:
     if result[0] == "tuple":
         for part in result[1]:
             yield from _formats(part)
-    else:
+    elif result[0] == "number":
         yield RESULTS[result[1], result[2]]
 
 
-def _build(result: Plain, numbers: Iterator[Any]) -> Any:
-    """A result of its numbers, in order."""
+def _build(
+    result: Plain, numbers: Iterator[Any], slots: Sequence[Any], arrays: Mapping[int, Any]
+) -> Any:
+    """A result of its numbers, in order, of arguments, and of arrays that were made."""
     if result is None:
         return None
-    if result[0] == "tuple":
-        return tuple(_build(part, numbers) for part in result[1])
+    match result[0]:
+        case "tuple":
+            return tuple([_build(part, numbers, slots, arrays) for part in result[1]])
+        case "array":
+            return arrays[result[1]]
+        case "slot":
+            return slots[result[1]]
     return next(numbers)

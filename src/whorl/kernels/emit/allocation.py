@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from whorl.kernels import ir
+from whorl.launch.launch_record import PRINT
 
 from .evaluation import value_of
 from .llvm_types import ONCE
@@ -22,18 +23,44 @@ from .module import Module
 from .polling import BLOCKS, NUMBER, state_place
 from .writer import FunctionWriter
 
-__all__ = ["allocate", "free_all", "mark", "sweep"]
+__all__ = ["allocate", "free_all", "mark", "return_array", "sweep"]
 
 
 def allocate(writer: FunctionWriter, statement: ir.Allocate) -> None:
     """Set a variable to the address of new memory, or fail."""
-    _add_helpers(writer.module)
     size = value_of(writer, statement.size)
+    if statement.result >= 0:
+        numbers = [value_of(writer, extent) for extent in statement.extents]
+        values = _call_back(writer, -1 - 2 * statement.result, numbers)
+        address = writer.let(f"load ptr, ptr {values}")
+        writer.fail_unless(writer.let(f"icmp ne ptr {address}, null"), statement.site, (size,))
+        writer.set(statement.local, address)
+        return
+    _add_helpers(writer.module)
     zero = "true" if statement.is_zero else "false"
     arguments = f"ptr {writer.state}, i64 {size}, i1 {zero}"
     address = writer.let(f"call noalias ptr @whorl_allocate({arguments})")
     writer.fail_unless(writer.let(f"icmp ne ptr {address}, null"), statement.site, (size,))
     writer.set(statement.local, address)
+
+
+def return_array(writer: FunctionWriter, statement: ir.ReturnArray) -> None:
+    """Say where an array that is returned lies."""
+    array = statement.array
+    base = writer.let(f"ptrtoint ptr {value_of(writer, array.base)} to i64")
+    numbers = [value_of(writer, expr) for expr in (*array.extents, *array.all_strides)]
+    _call_back(writer, -2 - 2 * statement.number, [base, *numbers])
+
+
+def _call_back(writer: FunctionWriter, site: int, numbers: list[str]) -> str:
+    """Call the function of the record that prints and makes arrays; where its numbers are."""
+    values = writer.alloca(f"[{max(1, len(numbers))} x i64]", "values")
+    for i, number in enumerate(numbers):
+        place = writer.let(f"getelementptr inbounds i64, ptr {values}, i64 {i}")
+        writer.do(f"store i64 {number}, ptr {place}")
+    function = writer.let(f"load ptr, ptr {writer.word(PRINT)}")
+    writer.do(f"call void {function}(i64 {site}, i64 {len(numbers)}, ptr {values})")
+    return values
 
 
 def mark(writer: FunctionWriter, statement: ir.Mark) -> None:

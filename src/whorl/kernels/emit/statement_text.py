@@ -10,7 +10,7 @@ from whorl.kernels.ir_walk import every_part
 from whorl.kernels.types import Scalar
 from whorl.launch.launch_record import PRINT
 
-from .allocation import allocate, mark, sweep
+from .allocation import allocate, mark, return_array, sweep
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment
 from .evaluation import component_address, element_address, value_of
@@ -229,6 +229,7 @@ STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     ir.Print: _print,
     ir.Raise: _raise,
     ir.Region: _scope,
+    ir.ReturnArray: return_array,
     ir.Set: _set,
     ir.SetComponent: _set_component,
     ir.SetElement: _store,

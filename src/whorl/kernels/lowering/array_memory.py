@@ -19,7 +19,7 @@ from .array_expressions import raise_if, shape_text
 from .frame import Frame
 from .operands import ArrayOf, Elementwise, Items, Named, Operand
 
-__all__ = ["check_extents", "new_array", "owners_in"]
+__all__ = ["check_extents", "new_array", "owners_in", "return_array"]
 
 _MOST = 2.0**62  # bytes: more than any machine has
 
@@ -34,10 +34,12 @@ def new_array(
     is_zero: bool = False,
     order: str = "C",
     is_checked: bool = False,
+    is_result: bool = False,
 ) -> ir.ArrayRef:
     """An array of its own; its elements are not set, or all zero.
 
     `is_checked` if there is another array of these extents, which are therefore possible.
+    `is_result` if it will be returned: then it is the memory of a new ndarray.
     """
     lowering = frame.lowering
     kept = tuple(lowering.keep(extent) for extent in extents)
@@ -48,12 +50,32 @@ def new_array(
     lowering.allocated.add(local)
     text = "no memory for an array of {} bytes"
     site = lowering.site("MemoryError", text, frame.line(node), (WEAK_INT,))
-    lowering.emit(ir.Allocate(local, total((size, *kept), "mul"), site, is_zero))
     base = ir.Get(local)
-    layout = "C" if len(kept) < 2 else order
-    return ir.ArrayRef(
-        ArrayType(element, len(kept), layout, True), base, kept, None, name, owner=base
-    )
+    type = ArrayType(element, len(kept), "C" if len(kept) < 2 else order, writeable=True)
+    statement = ir.Allocate(local, total((size, *kept), "mul"), site, is_zero)
+    if is_result:
+        statement.result, statement.extents = len(lowering.function.arrays), kept
+        lowering.function.arrays.append(ir.NewArray(type, is_zero))
+        lowering.results[local] = statement
+    lowering.emit(statement)
+    return ir.ArrayRef(type, base, kept, None, name, owner=base)
+
+
+def return_array(frame: Frame, operand: ArrayOf) -> ir.Result:
+    """Let the launch return an array: a whole argument, a new ndarray, or what it lies in."""
+    array, lowering = operand.array, frame.lowering
+    match array.base:
+        case ir.SlotUse(slot) if operand.view is not None:
+            return slot
+        case ir.Get(local) if local in lowering.results:
+            made = lowering.results[local]
+            type = lowering.function.arrays[made.result].type
+            if (array.type, array.extents) == (type, made.extents):
+                return made.result
+    number = len(lowering.function.arrays)
+    lowering.function.arrays.append(ir.NewArray(array.type))
+    lowering.emit(ir.ReturnArray(number, array))
+    return number
 
 
 def check_extents(frame: Frame, node: ast.AST, extents: Sequence[ir.Expr]) -> None:

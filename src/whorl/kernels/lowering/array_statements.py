@@ -48,10 +48,16 @@ def loop_nest(
 
 
 def materialised(
-    frame: Frame, node: ast.AST, value: Elementwise, name: str = "array", order: str = ""
+    frame: Frame,
+    node: ast.AST,
+    value: Elementwise,
+    name: str = "array",
+    order: str = "",
+    *,
+    is_result: bool = False,
 ) -> ArrayOf:
     """An expression as an array in memory of its own; in the order of what it reads, if none is
-    wanted."""
+    wanted. `is_result` if it will be returned."""
     lowering = frame.lowering
     if not order:
         is_f = value.arrays and all(each.type.layout == "F" for each in value.arrays)
@@ -64,6 +70,7 @@ def materialised(
         name,
         order=order,
         is_checked=not value.conditions and len(value.arrays) == 1,
+        is_result=is_result,
     )
     places = _places(frame, value.arrays)
 

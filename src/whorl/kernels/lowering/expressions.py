@@ -392,8 +392,11 @@ def apply(frame: Frame, node: ast.AST, op: ast.operator, left: Operand, right: O
         if left.is_list is not right.is_list:
             frame.refuse(node, "a list and a tuple cannot be added")
         return left.with_items((*left.items, *right.items))
-    if isinstance(left, Vec) or isinstance(right, Vec):
+    is_product = isinstance(op, ast.MatMult) and (is_array(left) or is_array(right))
+    if (isinstance(left, Vec) or isinstance(right, Vec)) and not is_product:
         return vectors.binary_of(frame, node, op, left, right)
+    if is_product:
+        return frame.lowering.syntax.product(frame, node, left, right)
     if isinstance(op, ast.MatMult):
         frame.refuse(
             node, f"`@` of {describe(left)} and {describe(right)}",

@@ -101,6 +101,7 @@ class Syntax:
     expressions: Mapping[type[ast.expr], Callable[[Frame, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Frame, Any], bool]]
     stored: Callable[[Frame, ast.AST, Elementwise], ir.ArrayRef]  # an expression, in memory
+    product: Callable[[Frame, ast.AST, Operand, Operand], Operand]  # of matrices
 
 
 class Lowering:
@@ -121,6 +122,8 @@ class Lowering:
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
+        self.result_node: ast.AST | None = None  # a call that makes an array to be returned
+        self.results: dict[ir.Local, ir.Allocate] = {}  # variables with the memory of new ndarrays
         self.allocated: set[ir.Local] = set()  # variables that nothing but an allocation sets
         self.silent: dict[str, None] = {}  # lines of prints that print nothing
         self._labels = 0
@@ -202,6 +205,7 @@ class Frame(DefiningScope):
         self.leave = lowering.label("return")
         self.statement: ast.AST = source.tree
         self.bound = bound_names(source.tree)
+        self.returned: frozenset[str] = frozenset()  # names that the kernel itself returns
         self.reduced: frozenset[str] = frozenset()  # names that a prange is adding up
 
     @property

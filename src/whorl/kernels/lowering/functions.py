@@ -36,7 +36,7 @@ from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, trut
 from .array_expressions import expression_of, is_array
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
-from .made_arrays import ARRAY_METHODS, MADE_ARRAYS, element_type
+from .made_arrays import MADE_ARRAYS, SHAPE_METHODS, element_type
 from .operands import (
     ArrayOf,
     Elementwise,
@@ -49,6 +49,7 @@ from .operands import (
     describe,
     kind_of,
 )
+from .reductions import REDUCTION_METHODS, REDUCTIONS, sum_in_order
 from .run_values import is_scalar, resolve
 from .scalar_calls import SCALAR_CALLS
 from .subscripts import check_writeable, element_of, spread
@@ -175,8 +176,8 @@ def _sum(call: KnownCall) -> Operand:
     operands = call.positional(1, 2)
     total = call.number(operands[1]) if len(operands) > 1 else constant(0, WEAK_INT)
     operand = resolve(operands[0])
-    if isinstance(operand, ArrayOf):
-        call.refuse("sum of an array", "Write a loop that adds the elements up.")
+    if is_array(operand):
+        return sum_in_order(call, operand, total)
     for item in call.parts(operand):
         total = binary("add", total, call.number(item))
     return Value(call.frame.lowering.keep(total))
@@ -293,7 +294,7 @@ def _array(call: KnownCall) -> Operand:
         dtype = call.named.get("dtype")
         if dtype is None:
             return expression_of(call.frame, operand)
-        return ARRAY_METHODS["astype"](replace(call, args=[operand, dtype], named={}))
+        return SHAPE_METHODS["astype"](replace(call, args=[operand, dtype], named={}))
     items = [resolve(item) for item in call.parts(resolve(operand))]
     if "dtype" not in call.named and all(is_scalar(item) for item in items):
         # Unlike whorl.vec, NumPy counts Python's numbers as strong here.
@@ -320,8 +321,15 @@ def _zeros(call: KnownCall) -> Operand:
     return vectors.filled(call.frame, tuple(map(operator.index, shape)), constant(0.0, element))
 
 
-def _of_vectors(count: int, make: Callable[..., Operand]) -> Handler:
+def _of_vectors(
+    count: int, make: Callable[..., Operand], of_arrays: Handler | None = None
+) -> Handler:
+    """A function of small vectors, and perhaps another one of all else."""
+
     def handle(call: KnownCall) -> Operand:
+        is_small = len(call.args) == count and all(isinstance(arg, Vec) for arg in call.args)
+        if of_arrays is not None and (call.named or not is_small):
+            return of_arrays(call)
         args = call.positional(count)
         for arg in args:
             if not isinstance(arg, Vec):
@@ -364,6 +372,7 @@ def _atomic(name: str, call: KnownCall) -> Operand:
 _FUNCTIONS: Final[dict[str, Handler]] = {
     **SCALAR_CALLS,
     **MADE_ARRAYS,
+    **REDUCTIONS,
     "builtins.min": partial(_least, "lt"),
     "builtins.max": partial(_least, "gt"),
     "builtins.len": _len,
@@ -381,9 +390,9 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "whorl.dot": _of_vectors(2, vectors.dot),
     "whorl.cross": _of_vectors(2, vectors.cross),
     "whorl.norm": _of_vectors(1, vectors.norm),
-    "numpy.dot": _of_vectors(2, vectors.dot),
+    "numpy.dot": _of_vectors(2, vectors.dot, REDUCTIONS["numpy.dot"]),
     "numpy.cross": _of_vectors(2, vectors.cross),
-    "numpy.linalg.norm": _of_vectors(1, vectors.norm),
+    "numpy.linalg.norm": _of_vectors(1, vectors.norm, REDUCTIONS["numpy.linalg.norm"]),
     "whorl.atomic_add": partial(_atomic, "add"),
     "whorl.atomic_min": partial(_atomic, "min"),
     "whorl.atomic_max": partial(_atomic, "max"),
@@ -391,7 +400,13 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
 """By the name that a function has of its own: a program can bind it to any other."""
 METHODS: Final[dict[str, Handler]] = {
     "copy": _of_vectors(1, vectors.copy_of),
-    "dot": _of_vectors(2, vectors.dot),
-    "sum": _of_vectors(1, vectors.total),
+    "dot": _of_vectors(2, vectors.dot, REDUCTION_METHODS["dot"]),
+    "sum": _of_vectors(1, vectors.total, REDUCTION_METHODS["sum"]),
 }
 """Methods of small vectors, before those of arrays."""
+ARRAY_METHODS: Final[dict[str, Handler]] = {
+    **SHAPE_METHODS,
+    **REDUCTION_METHODS,
+    "clip": SCALAR_CALLS["numpy.clip"],
+}
+"""Methods of arrays; the array is the first argument."""

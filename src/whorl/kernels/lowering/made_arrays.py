@@ -6,7 +6,6 @@ What is filled by a rule (ones, counts, copies, other types) is an expression, s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -43,7 +42,7 @@ from .operands import (
 from .run_values import is_scalar, resolve
 from .subscripts import check_writeable, transposed
 
-__all__ = ["ARRAY_METHODS", "MADE_ARRAYS", "element_type", "is_made"]
+__all__ = ["MADE_ARRAYS", "SHAPE_METHODS", "element_type", "is_made"]
 
 Indices = tuple[ir.Expr, ...]
 
@@ -115,12 +114,16 @@ def _full(call: KnownCall) -> Operand:
     return _filled_with(call, _shape(call, given["shape"]), given["fill_value"], given["dtype"])
 
 
+def _is_result(call: KnownCall) -> bool:
+    return call.frame.lowering.result_node is call.node
+
+
 def _new(call: KnownCall, extents: tuple[ir.Expr, ...], element: Scalar) -> Operand:
     shape = _fixed(extents)
     if shape is not None:
         return vectors.filled(call.frame, shape, constant(0, element))
     check_extents(call.frame, call.node, extents)
-    return ArrayOf(new_array(call.frame, call.node, element, extents))
+    return ArrayOf(new_array(call.frame, call.node, element, extents, is_result=_is_result(call)))
 
 
 def _constant(call: KnownCall, extents: tuple[ir.Expr, ...], value: ir.Expr) -> Operand:
@@ -130,7 +133,10 @@ def _constant(call: KnownCall, extents: tuple[ir.Expr, ...], value: ir.Expr) -> 
     element = scalar_type(value)
     check_extents(call.frame, call.node, extents)
     if isinstance(value, ir.Const) and value.value == 0:
-        return ArrayOf(new_array(call.frame, call.node, element, extents, is_zero=True))
+        is_result = _is_result(call)
+        return ArrayOf(
+            new_array(call.frame, call.node, element, extents, is_zero=True, is_result=is_result)
+        )
     return by_rule(element, extents, lambda indices: value)
 
 
@@ -492,7 +498,7 @@ MADE_ARRAYS: Final[dict[str, Handler]] = {
     "numpy.swapaxes": _swapaxes,
 }
 """By the name that a function has of its own: a program can bind it to any other."""
-ARRAY_METHODS: Final[dict[str, Callable[[KnownCall], Operand]]] = {
+SHAPE_METHODS: Final[dict[str, Handler]] = {
     "copy": _copy,
     "astype": _astype,
     "fill": _fill,

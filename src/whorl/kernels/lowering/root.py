@@ -18,6 +18,8 @@ from whorl.reads import Inputs, Path
 
 from .annotated_types import parameter
 from .arithmetic import NotPossible, cast, scalar_type
+from .array_expressions import expression_of
+from .array_memory import return_array
 from .array_statements import materialised
 from .expressions import EXPRESSIONS
 from .followed_calls import call
@@ -25,7 +27,8 @@ from .frame import Frame, Jump, Lowering, Syntax
 from .graphs import note_checkpoints, with_statement
 from .joins import merge
 from .loops import for_loop, while_loop
-from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec, describe
+from .reductions import matrix_product
 from .run_values import is_scalar, number, resolve
 from .statements import STATEMENTS, assignment_expression, block
 
@@ -39,6 +42,7 @@ SYNTAX: Final = Syntax(
     {**EXPRESSIONS, ast.Call: call, ast.NamedExpr: assignment_expression},
     {**STATEMENTS, ast.For: for_loop, ast.While: while_loop, ast.With: with_statement},
     lambda frame, node, value: materialised(frame, node, value).array,
+    matrix_product,
 )
 
 
@@ -76,6 +80,7 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
     source = source_tree(code.function)
     lowering = Lowering(inputs, SYNTAX, code.function.__name__, debug=debug)
     frame = Frame(lowering, code, source, {})
+    frame.returned = _returned_names(source.tree)
     frame.at(source.tree)
     tree = source.tree
     if isinstance(tree, ast.Lambda):
@@ -98,6 +103,16 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
         log.warning("%s prints nothing without debug (debug=True, or WHORL_DEBUG=1)", line)
     lowering.function.slots.extend(lowering.slots.values())
     return Lowered(lowering.function, tuple(lowering.slots))
+
+
+def _returned_names(tree: ast.AST) -> frozenset[str]:
+    """The names that a function returns, alone or in a tuple."""
+    names: set[str] = set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Return) and each.value is not None:
+            parts = each.value.elts if isinstance(each.value, ast.Tuple) else [each.value]
+            names.update(part.id for part in parts if isinstance(part, ast.Name))
+    return frozenset(names)
 
 
 def _body(frame: Frame, tree: ast.FunctionDef) -> None:
@@ -139,6 +154,11 @@ def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
             return tuple(_result(frame, at, resolve(item)) for item in items)
         case Known(value) if isinstance(value, tuple | list):
             return tuple(_result(frame, at, Known(item)) for item in value)
+        case ArrayOf(array) if array.type.ndim:
+            return return_array(frame, operand)
+        case Vec():
+            value = expression_of(frame, operand)
+            return return_array(frame, materialised(frame, at, value, is_result=True))
         case Value(ir.Get(local)):
             return local
         case Value() | ArrayOf() | Known() if _is_number(operand):
@@ -149,7 +169,7 @@ def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
             return local
     frame.refuse(
         at,
-        f"a kernel returns numbers, tuples of numbers or None, not {describe(operand)}",
+        f"a kernel returns numbers, arrays, tuples of these or None, not {describe(operand)}",
         "Write other results into an array that is passed in.",
     )
 

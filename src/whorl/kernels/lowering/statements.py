@@ -69,6 +69,9 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
 
 
 def _assign(frame: Frame, node: ast.Assign) -> bool:
+    match node.targets:
+        case [ast.Name(name)] if _is_returned(frame, name):
+            frame.lowering.result_node = node.value
     operand = expression(frame, node.value)
     if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name | ast.Subscript):
         operand = snapshot(frame, operand)
@@ -99,13 +102,20 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
             frame.refuse(target, "this cannot be assigned to")
 
 
+def _is_returned(frame: Frame, name: str) -> bool:
+    """Whether an array under a name will be returned by the kernel. In a loop each iteration might
+    make another one."""
+    return name in frame.returned and not frame.loops
+
+
 def named(frame: Frame, name: str, operand: Operand) -> Operand:
     """An operand under a name: a number of the run is worked out now."""
     match operand:
         case Value(expr):
             return Value(frame.lowering.keep(expr, name))
         case Elementwise():
-            return materialised(frame, frame.statement, operand, name)
+            is_result = _is_returned(frame, name)
+            return materialised(frame, frame.statement, operand, name, is_result=is_result)
         case Items(items):
             parts = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
             return operand.with_items(parts)
@@ -367,7 +377,10 @@ def _if(frame: Frame, node: ast.If) -> bool:
 def _return(frame: Frame, node: ast.Return) -> bool:
     operand: Operand = Known(None)
     if node.value is not None:
-        operand = snapshot(frame, resolved(frame, node.value))
+        operand = resolved(frame, node.value)
+        if frame.caller is None and frame.outer is None:
+            operand = _result(frame, node, operand)
+        operand = snapshot(frame, operand)
     for loop in frame.loops:
         if loop.is_parallel:
             _refuse_jump(frame, node, "return", loop)
@@ -375,6 +388,16 @@ def _return(frame: Frame, node: ast.Return) -> bool:
     frame.lowering.emit(ir.Leave(frame.leave))
     frame.returns.append(Jump(frame.lowering.block, frame.names, operand, node))
     return True
+
+
+def _result(frame: Frame, node: ast.Return, operand: Operand) -> Operand:
+    """What the kernel itself returns: expressions become new ndarrays."""
+    match operand:
+        case Elementwise():
+            return materialised(frame, node, operand, "result", is_result=True)
+        case Items(items):
+            return operand.with_items(_result(frame, node, resolve(item)) for item in items)
+    return operand
 
 
 def _refuse_jump(frame: Frame, node: ast.AST, what: str, loop: Loop) -> None:

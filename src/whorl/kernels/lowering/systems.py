@@ -11,6 +11,7 @@ import types
 from functools import partial
 from typing import Any, Final
 
+from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.function_source import source_tree
 from whorl.kernels.ir_walk import sets_of, statements_of
@@ -40,7 +41,7 @@ from whorl.systems import (
 from .arithmetic import COMPARISONS, cast, constant, scalar_type
 from .expressions import EXPRESSIONS, apply, expression, number_at, operands_of, resolved
 from .followed_calls import arguments_of, call, run_body
-from .frame import Frame, Lowering, Syntax
+from .frame import Frame, Lowering
 from .known_calls import Handler, KnownCall
 from .loops import count_up, for_loop
 from .operands import Known, Operand, Value, ViewOperand, describe
@@ -273,8 +274,9 @@ def _for(frame: Frame, node: ast.For) -> bool:
     return count_up(frame, node, bounds, lambda count: Value(cast(count, U64)))
 
 
-_SYNTAX: Final = Syntax(
-    {
+_SYNTAX: Final = replace(
+    SYNTAX,
+    expressions={
         **SYNTAX.expressions,
         ast.Attribute: _attribute,
         ast.BinOp: _binop,
@@ -282,6 +284,5 @@ _SYNTAX: Final = Syntax(
         ast.Compare: _compare,
         ast.Name: _name,
     },
-    {**STATEMENTS, **SYNTAX.statements, ast.AugAssign: _augassign, ast.For: _for},
-    SYNTAX.stored,
+    statements={**STATEMENTS, **SYNTAX.statements, ast.AugAssign: _augassign, ast.For: _for},
 )
