@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,3 +125,7 @@ def seaweed_at(folder: Path) -> Iterator[Server]:
         yield server
     finally:
         server.kill()
+        for port in map(int, ports.values()):  # it leaves its sockets behind
+            for number in (port, port + 10_000):
+                for left in Path(tempfile.gettempdir()).glob(f"seaweedfs-*-{number}.sock"):
+                    left.unlink(missing_ok=True)
