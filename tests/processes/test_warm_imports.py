@@ -44,7 +44,7 @@ WARM = """
     whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level
     whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
     whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.scalar_functions
-    whorl.launch.slot_types whorl.launch.toolchain
+    whorl.launch.returned_arrays whorl.launch.slot_types whorl.launch.toolchain
     whorl.reads whorl.reads.array_flags whorl.reads.compiler_settings whorl.reads.contents
     whorl.reads.facts whorl.reads.first_replay whorl.reads.item whorl.reads.library whorl.reads.once
     whorl.reads.operations whorl.reads.replay whorl.reads.signals whorl.reads.signature
