@@ -287,3 +287,105 @@ def test_what_a_compiler_changes_itself_is_named_with_a_remedy(
 def test_what_a_compiler_says_of_its_code_is_checked(held: dict[str, Any], text: str) -> None:
     with pytest.raises(TypeError, match=text):
         whorl.jit(Toy(**held))
+
+
+def test_a_class_in_the_place_of_a_compiler_is_an_error_that_names_the_remedy() -> None:
+    with pytest.raises(TypeError, match=r"Toy is a class: pass an instance, whorl\.jit\(Toy\(\)\)"):
+        whorl.jit(Toy)  # type: ignore[arg-type]
+
+
+def test_a_function_in_the_place_of_a_compiler_is_an_error_that_names_the_remedy() -> None:
+    with pytest.raises(TypeError, match=r"emitted is a function.*@whorl\.jit\(Compiler\(\)\)"):
+        whorl.jit(emitted)  # type: ignore[arg-type]
+
+
+# -- what an instance is given in a process ------------------------------------------------------
+
+
+class Declared(Toy):
+    """Declares its settings."""
+
+    settings = ()
+
+
+class OtherToy(Toy):
+    """Makes another text."""
+
+    def compile(self, program: whorl.Program, inputs: Inputs) -> whorl.Artifact:
+        return whorl.Artifact({}, {"text": "other"})
+
+
+class OtherDeclared(OtherToy):
+    """The same, with declared settings."""
+
+    settings = ()
+
+
+CLASSES = [(Toy, OtherToy), (Declared, OtherDeclared)]
+
+
+@pytest.mark.parametrize(("cls", "other"), CLASSES)
+def test_another_class_of_the_same_instance_is_noticed(
+    cls: type[Toy], other: type[Toy], store: Cache
+) -> None:
+    compiler = cls()
+    kernel = kernel_of(compiler, store)
+    assert [kernel(1), kernel(1)] == ["int +;", "int +;"]
+    compiler.__class__ = other
+    assert [kernel(1), kernel(1)] == ["other", "other"]
+    compiler.__class__ = cls
+    assert kernel(1) == "int +;"
+    assert kernel.stats()["compiled"] == 2
+
+
+@pytest.mark.parametrize("cls", [Toy, Declared])
+def test_a_function_in_the_place_of_the_method_is_noticed(cls: type[Toy], store: Cache) -> None:
+    compiler: Any = cls()
+    kernel = kernel_of(compiler, store)
+    assert kernel(1) == "int +;"
+    compiler.compile = lambda program, inputs: whorl.Artifact({}, {"text": "own"})
+    assert [kernel(1), kernel(1)] == ["own", "own"]
+    compiler.compile = lambda program, inputs: whorl.Artifact({}, {"text": "second"})
+    assert kernel(1) == "second"
+    del compiler.compile
+    assert kernel(1) == "int +;"
+    assert kernel.stats()["compiled"] == 3
+
+
+class Reading(Toy):
+    """Reads what it declares."""
+
+    environment = {"WIDTH_OF_TOY": "4"}
+    settings = ("flags",)
+    ignores = ("LOCK",)
+
+    def compile(self, program: whorl.Program, inputs: Inputs) -> whorl.Artifact:
+        text = f"{self.environment['WIDTH_OF_TOY']} {self.ignores[0]} {self.settings[-1]}"
+        return whorl.Artifact({}, {"text": text})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("environment", {"WIDTH_OF_TOY": "8"}, "8 LOCK flags"),
+        ("ignores", ("COUNT",), "4 COUNT flags"),
+        ("settings", ("flags", "version"), "4 LOCK version"),
+    ],
+)
+@pytest.mark.parametrize("on_class", [True, False])
+def test_a_declaration_that_a_compiler_reads_itself_counts_by_value(
+    name: str,
+    value: object,
+    text: str,
+    on_class: bool,  # a parameter of the test
+    store: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiler = Reading()
+    kernel = kernel_of(compiler, store)
+    assert kernel(1) == "4 LOCK flags"
+    monkeypatch.setattr(Reading if on_class else compiler, name, value)
+    assert kernel(1) == text
+    assert kernel_of(compiler, store)(1) == text
+    monkeypatch.undo()
+    assert kernel(1) == "4 LOCK flags"

@@ -161,7 +161,7 @@ def test_an_explanation_names_the_code_of_the_compiler(tmp_path: Path) -> None:
     edit(tmp_path, "toy/emit.py", 'f"{left}', 'f"{right}')
     edit(tmp_path, "app.py", "kernel(1)", "str(kernel.explain(1))")
     explained = run(tmp_path)["text"]
-    assert "its compiler was edited" in explained
+    assert "its compiler's code, or something that it reads, has changed" in explained
     assert "\n  compiler code: " in explained
 
 

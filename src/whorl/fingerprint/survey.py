@@ -249,7 +249,7 @@ class Survey:
     def _blame(self, path: str, culprit: object, refusal: Refused) -> Exception:
         inside = refusal.inside
         reason, remedy, kind = refusal.reason, refusal.remedy, type_name(type(culprit))
-        where = readable(self._from_names(path))
+        where = self.readable_path(path)
         if inside is not None:
             reason, remedy, kind = inside.reason, inside.remedy, inside.type_name
             where += inside.path.removeprefix("value")
@@ -299,6 +299,10 @@ class Survey:
             if path.startswith("class:") and f".{name}".endswith(f".{qualname(cast('type', met))}"):
                 return cast("type", met)
         return None
+
+    def readable_path(self, path: str) -> str:
+        """A path in a graph as names: `helper -> LOCK`."""
+        return readable(self._from_names(path))
 
     def _from_names(self, path: str) -> str:
         """A path that begins with a class of an argument as if the class were a global."""

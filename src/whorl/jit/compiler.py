@@ -40,6 +40,7 @@ __all__ = [
     "identity_of",
     "identity_with_settings",
     "is_own_compiler",
+    "own_members",
     "see_settings",
     "target_of",
     "toolchain_of",
@@ -110,6 +111,14 @@ class Compiler(Protocol):
 
 def check_compiler(compiler: object) -> None:
     """Raise `TypeError` for an object that is not a compiler."""
+    if isinstance(compiler, type):
+        name = compiler.__name__
+        raise TypeError(f"{name} is a class: pass an instance, whorl.jit({name}())")
+    if isinstance(compiler, types.FunctionType):
+        raise TypeError(
+            f"{compiler.__name__} is a function, and whorl.jit takes a compiler: write "
+            "@whorl.jit(Compiler()) above the function"
+        )
     for name in ("name", "version"):
         if type(getattr(compiler, name, None)) is not str:
             raise TypeError(
@@ -174,6 +183,18 @@ def counts_by_version(compiler: object) -> bool:
 def is_own_compiler(compiler: object) -> bool:
     """Whether a compiler is whorl's: it is the same one for as long as the process lives."""
     return type(compiler).__module__.partition(".")[0] == "whorl"
+
+
+def own_members(compiler: object) -> tuple[object, ...]:
+    """What an instance itself has in the place of members of its class; None where it has none."""
+    state = getattr(compiler, "__dict__", None)
+    if not state:
+        return _NO_MEMBERS
+    get = state.get
+    return get("compile"), get("environment"), get("ignores"), get("settings")
+
+
+_NO_MEMBERS: Final = (None, None, None, None)
 
 
 def see_settings(compiler: object, recorder: Recorder) -> None:

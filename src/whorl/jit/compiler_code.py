@@ -6,9 +6,13 @@ read, as far as the user's own code goes. The classes of its settings count too:
 by its value, which names its class, and the compiler may call its methods. A class of an installed
 distribution counts by the version of the distribution.
 
-The other members of the protocol are not in the digest. The values of `target`, `toolchain`,
-`version` and the settings are in the key, and `load` is called in every process. These may read
-what changes all the time: the current device, a table of opened libraries.
+The declarations `environment`, `ignores` and `settings` count by value, because `compile` may
+read them. The other members of the protocol are not in the digest. The values of `target`,
+`toolchain`, `version` and the settings are in the key, and `load` is called in every process. These
+may read what changes all the time: the current device, a table of opened libraries.
+
+A compiler that finds code by its name (`importlib.import_module`, `__subclasses__`) is refused,
+because nobody can follow it there: see `calls.checked_survey`.
 
 The walk is made once for a compiler's class in a process, and again when something that it met has
 changed: see `fingerprint.watch`.
@@ -20,6 +24,8 @@ import sys
 import types
 from typing import Any, Final
 
+from whorl.calls.checked_survey import CheckedSurvey
+from whorl.calls.impure_functions import ImpureKind
 from whorl.errors import UnsupportedFunction, UnsupportedRead
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY
 from whorl.fingerprint.class_finder import ClassFinder
@@ -33,25 +39,26 @@ from whorl.fingerprint.static_lookup import (
     class_name,
     class_vars,
     derives,
-    instance_dict,
     module_name,
     mro,
     qualname,
 )
-from whorl.fingerprint.survey import Survey, survey_code
+from whorl.fingerprint.survey import survey_code
 from whorl.reads.compiler_settings import PROTOCOL, declared_settings, setting_reads
 
-from .compiler import NOT_COUNTED, CompilerCode, declared_ignores
+from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, own_members
 
 __all__ = ["code_of", "snapshot"]
 
 CODES_KEPT: Final = 64
+_COUNTED: Final = {"before_compile", "compile", "environment", "ignores", "settings"}
 _UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'
 
 
 def code_of(compiler: object) -> CompilerCode:
     """The code of a compiler as it is now."""
-    beside = (*_own_compile(compiler), *_classes_of_settings(compiler))
+    own = (member for member in own_members(compiler) if member is not None)
+    beside = (*own, *_classes_of_settings(compiler))
     installed = "" if beside else _installed_as(compiler)
     if installed:
         return CompilerCode(installed, NOT_COUNTED.holds)
@@ -96,9 +103,10 @@ def _walk_code(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) ->
     return CompilerCode("not known", NOT_COUNTED.holds, refused=refused)
 
 
-class _Survey(Survey):
+class _Survey(CheckedSurvey):
     """A walk over the code of a compiler."""
 
+    entry_points = frozenset(("compile", "before_compile"))
     counting = "Let what counts of it be a setting of the compiler (numbers, texts), "
 
     def __init__(self, name: str, ignores: frozenset[str], sees: frozenset[Introspection]) -> None:
@@ -108,16 +116,17 @@ class _Survey(Survey):
         """What to write so that a name does not count."""
         return f"`ignores = ({name!r},)` in class {self.name}, or {_UNREADABLE}"
 
-
-def _own_compile(compiler: object) -> tuple[object, ...]:
-    """What the instance itself has in the place of the method."""
-    compile = (instance_dict(compiler) or {}).get("compile")
-    return () if compile is None else (compile,)
+    def advice(self, kind: ImpureKind, used: str) -> str:
+        """What to do where a compiler finds code by its name."""
+        return (
+            f"{kind.remedy}. If no artifact depends on it: {self.leaving_out(used)}. A compiler "
+            'with `code = "by version"` counts by its version alone.'
+        )
 
 
 def _known_otherwise(compiler: object) -> frozenset[str]:
     """The attributes of its classes whose code does not count, because their values do."""
-    names = (PROTOCOL - {"before_compile", "compile"}).union(declared_settings(compiler) or ())
+    names = (PROTOCOL - _COUNTED).union(declared_settings(compiler) or ())
     paths = (
         f"{known_module_name(module_name(cls))}.{qualname(cls)}" for cls in mro(type(compiler))
     )

@@ -28,7 +28,10 @@ __all__ = ["explain_call", "explain_miss"]
 
 TRACES_COMPARED: Final = 64
 _IN_MEMORY: Final = "its specialization is in memory"
-_EDITS: Final = {"code": EDITED, COMPILER_CODE: "its compiler was edited"}
+_EDITS: Final = {
+    "code": EDITED,
+    COMPILER_CODE: "its compiler's code, or something that it reads, has changed",
+}
 
 
 @dataclass(frozen=True, slots=True)

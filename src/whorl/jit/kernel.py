@@ -30,13 +30,12 @@ from whorl.fingerprint.static_lookup import uncounted
 from whorl.frames import show_users_frames
 from whorl.lazy import lazy_module
 from whorl.locks import ForkSafeLock
-from whorl.reads.world import DeclaredVariables
 from whorl.settings import Settings, on_change
 from whorl.store import Cache
 from whorl.store.default import prepare
 
 from .choices import Choices, copied_options
-from .compiler import Compiler, declared_environment, target_of
+from .compiler import Compiler, target_of
 from .kernel_lookup import KernelLookup, LookupRequest, Setup
 from .specialization import Specialization
 from .target import Target
@@ -88,9 +87,8 @@ class Kernel:
         self.compiler = compiler
         self.choices = choices
         self.own_cache = cache
-        environment = DeclaredVariables(declared_environment(compiler))
         name = full_name(function)
-        self._setup = Setup(name, function, compiler, choices, cache, environment, _Counts())
+        self._setup = Setup(name, function, compiler, choices, cache, _Counts())
         self._lock = ForkSafeLock()  # reentrant: a finalizer or a signal handler may call it
         if cache is None:
             prepare()

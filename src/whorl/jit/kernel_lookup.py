@@ -14,6 +14,7 @@ import sys
 import types
 from collections.abc import Container, Iterator, Mapping
 from itertools import chain
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
@@ -40,9 +41,11 @@ from .compiler import (
     CompilerCode,
     Identity,
     counts_by_version,
+    declared_environment,
     identity_of,
     identity_with_settings,
     is_own_compiler,
+    own_members,
     toolchain_of,
 )
 from .group_records import records
@@ -73,7 +76,6 @@ class Setup(NamedTuple):
     compiler: Compiler
     choices: Choices
     own_cache: Cache | None  # None: the default one
-    environment: DeclaredVariables
     counts: dict[str, int]
 
 
@@ -128,7 +130,7 @@ class KernelLookup:
     """
 
     def __init__(self, setup: Setup) -> None:
-        name, function, compiler, choices, own_cache, environment, counts = setup
+        name, function, compiler, choices, own_cache, counts = setup
         self.name = name
         self.function = function
         self.compiler = compiler
@@ -140,13 +142,15 @@ class KernelLookup:
         self.binding = Binding(function)
         self.drift_shown: tuple[tuple[str, str, str], ...] = ()
         self._own_cache = own_cache
-        self.environment = environment
+        self.environment = environment = DeclaredVariables(declared_environment(compiler))
         self._home = known_module_name(str(function.__globals__.get("__name__")))
         self._module = _loaded(self._home)
         self._code_in_text = _code_in_text(self.code, self.definition)
         self._context = ProgramContext.of(name, own_module(function), compiler)
         self._is_own_compiler = is_own_compiler(compiler)
         self._identity: Identity = ()  # of the compiler, since the first lookup
+        self._compiler_class = type(compiler)
+        self._own_members: tuple[object, ...] = ()
         self._compiler_codes: tuple[CompilerCode, ...] = ()
         self.starts: dict[tuple[Variables, Identity, str], Start] = {}
         self._file_hint = self._prefetched_hint()
@@ -179,7 +183,10 @@ class KernelLookup:
             return False
         if not self._identity:
             return True
-        if identity_of(self.compiler) != self._identity:
+        compiler = self.compiler
+        if type(compiler) is not self._compiler_class or identity_of(compiler) != self._identity:
+            return False
+        if not all(map(is_, own_members(compiler), self._own_members)):
             return False
         for code in self._compiler_codes:  # noqa: SIM110  # one, as a rule: this is sooner
             if not code.holds():
@@ -190,9 +197,12 @@ class KernelLookup:
         """Whether the compiler's code differs only in its objects, and has the same digest."""
         if self.function.__code__ is not self.code or _loaded(self._home) is not self._module:
             return False
-        codes = self._compiler_codes
-        if identity_of(self.compiler) != self._identity or len(codes) != 1:
+        codes, compiler = self._compiler_codes, self.compiler
+        if type(compiler) is not self._compiler_class or identity_of(compiler) != self._identity:
             return False
+        if len(codes) != 1:
+            return False
+        self._own_members = own_members(compiler)
         code = self.compiler_code(None)
         self._compiler_codes = (code,)
         return (code.digest, code.load) == (codes[0].digest, codes[0].load)
@@ -230,7 +240,7 @@ class KernelLookup:
         """Where lookups begin now: the toolchain may depend on variables and settings."""
         identity = identity_of(self.compiler)
         if not self._identity and not self._is_own_compiler:
-            self._identity = identity
+            self._identity, self._own_members = identity, own_members(self.compiler)
         if identity[2] is None:
             identity = identity_with_settings(self.compiler)
         code = self.compiler_code(sources)

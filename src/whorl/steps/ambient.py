@@ -2,8 +2,8 @@
 
 Some libraries use settings that no argument and no global shows: decimals the context of the
 thread, the text of an array NumPy's print options. They count for every function that can call
-such a library. Other state of this kind is refused where code names it (`impure_functions`), or the
-guide lists it as something that does not count.
+such a library. Other state of this kind is refused where code names it
+(`calls.impure_functions`), or the guide lists it as something that does not count.
 """
 
 from __future__ import annotations

@@ -16,15 +16,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from whorl.artifacts import Part
+from whorl.calls.checked_survey import CheckedSurvey
+from whorl.calls.impure_functions import ENVIRONMENT, FILES, HASHES, HAVE_PATHS
+from whorl.calls.impure_reads import ImpureRead, named_reads
 from whorl.errors import UnsupportedFunction
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
-from whorl.fingerprint.bytecode import reads_of, strings_in
-from whorl.fingerprint.dataflow import SCOPE
+from whorl.fingerprint.bytecode import reads_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.modes import Introspection
-from whorl.fingerprint.rules.references import References
 from whorl.fingerprint.static_lookup import (
     ABSENT,
     class_vars,
@@ -33,16 +34,13 @@ from whorl.fingerprint.static_lookup import (
     module_name,
     module_vars,
 )
-from whorl.fingerprint.survey import LOCKS, Survey, module_of, readable, survey_code
+from whorl.fingerprint.survey import LOCKS, survey_code
 from whorl.fingerprint.tokens import Node, marshalled, unlabelled
 from whorl.fingerprint.value_graph import Graph
 from whorl.fingerprint.watch import Check, Place
 
 from .ambient import ambient_of
-from .callees import callees
 from .declared_inputs import DeclaredInputs
-from .impure_functions import ENVIRONMENT, FILES, HASHES, HAVE_PATHS, SCOPES
-from .impure_reads import ImpureRead, impure_reads, named_reads
 from .result_format import Serializer, serializer_name
 from .value_text import text_rows
 
@@ -171,8 +169,8 @@ class SerializerKey:
     """What stands for a serializer in keys: its name, and the digest of its code.
 
     What one has written, an edited one may read as something else. So its `dumps` and `loads`
-    count with all that they read, and an instance with its content. Its impure reads do not count:
-    nothing in a result depends on them.
+    count with all that they read, and an instance with its content. What they find by its name is
+    refused. Other impure reads do not count: nothing in a result depends on them.
     """
 
     def __init__(
@@ -194,7 +192,7 @@ class SerializerKey:
     def _find(self, serializer: Serializer) -> tuple[str, Check]:
         options = self._options
         outcome = survey_code(
-            lambda sees: Survey(self._name, introspection=sees, **options.for_survey()),
+            lambda sees: _SerializerSurvey(self._name, introspection=sees, **options.for_survey()),
             (serializer.dumps, serializer.loads),
         )
         if outcome is None:
@@ -203,7 +201,13 @@ class SerializerKey:
         return f"{serializer_name(serializer)} {digest}", holds
 
 
-class _DependencySurvey(Survey):
+class _SerializerSurvey(CheckedSurvey):
+    """A walk over the code of a serializer."""
+
+    entry_points = frozenset(("dumps", "loads"))
+
+
+class _DependencySurvey(CheckedSurvey):
     """A walk over the code of a function that refuses impure reads which are not declared."""
 
     def __init__(
@@ -215,9 +219,7 @@ class _DependencySurvey(Survey):
 
     def called(self, graph: Graph) -> Iterator[types.FunctionType]:
         """The functions that a call can lead to; their impure reads are checked."""
-        for function in callees(graph):
-            self._check_impure_reads(function, graph)
-            yield function
+        return self.checked_callees(graph)
 
     def beside(self, graph: Graph) -> list[str]:
         """The settings of the process that results depend on: names and digests."""
@@ -258,21 +260,10 @@ class _DependencySurvey(Survey):
 
     # -- impure reads ---------------------------------------------------------------------
 
-    def _check_impure_reads(self, function: types.FunctionType, graph: Graph) -> None:
+    def check(self, function: types.FunctionType, graph: Graph) -> None:
         """Refuse a function that reads something from outside which nobody has declared."""
-        if graph.node_of(function).tag != b"function":
-            return  # not the user's: it counts by name and version
-        classes = [cast("type", met) for path, met in self.met.items() if path[:6] == "class:"]
-        is_root = any(function is root for root in self.roots)
         named = list(named_reads(function))
-        reads = impure_reads(
-            function,
-            classes,
-            with_defaults=not is_root,
-            is_ignored=lambda name: self.is_ignored(name, function),
-            is_users=lambda module: self.describer.home(module).kind == "user",
-        )
-        for read in (*reads, *self._unknown_scope(function)):
+        for read in self.impure_reads(function):
             if read.kind.name in self._options.kinds or read.name in self.ignores:
                 continue
             if self._is_declared(read, function, graph):
@@ -282,38 +273,12 @@ class _DependencySurvey(Survey):
             if read.method and self._is_method(read.method) and not self._has_paths(graph):
                 continue  # whose code is checked by itself
             name = next((text for used, text in named if used == read), "NAME")
-            raise self._refusal(read, read.name, function, graph, name)
+            raise self.refusal(read, read.name, function, graph, name)
         for read, name in named:
             if read.name in self.ignores or self._options.declared.has(name):
                 continue
             if not self._is_declared(read, function, graph):
-                raise self._refusal(read, f"{read.name} for {name!r}", function, graph, name)
-
-    def _unknown_scope(self, function: types.FunctionType) -> tuple[ImpureRead, ...]:
-        """The `__globals__` of a function that it takes, if it is not known of which function."""
-        if SCOPE not in strings_in(function.__code__):
-            return ()
-        is_taken = References(function, self.describer).is_scope_taken
-        return (ImpureRead(f".{SCOPE}", SCOPES),) if is_taken else ()
-
-    def _refusal(
-        self,
-        read: ImpureRead,
-        what: str,
-        function: types.FunctionType,
-        graph: Graph,
-        name: str = "NAME",
-    ) -> UnsupportedFunction:
-        labels = "".join(label for _, label in graph.path_to(function))
-        where = f"{module_of(function)}.{function.__qualname__}"
-        remedy = read.kind.remedy.replace("'NAME'", repr(name)).replace("USED", read.name)
-        return UnsupportedFunction(
-            self.name,
-            readable(f"value{labels}"),
-            "function",
-            f"{where} uses {what}, so what it returns depends on {read.kind.name}",
-            f"{remedy}. If no result depends on it: ignores=[{read.name!r}].",
-        )
+                raise self.refusal(read, f"{read.name} for {name!r}", function, graph, name)
 
     def _is_declared(self, read: ImpureRead, function: types.FunctionType, graph: Graph) -> bool:
         """Whether a function is reached through a cached one that has declared this read."""

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from whorl import settings
 from whorl.artifacts import Part
 from whorl.calls.explanation import Change, changed_parts
+from whorl.calls.impure_functions import FILES
 from whorl.calls.sources import StoredSources
 from whorl.errors import Drifted, UnsupportedValue
 from whorl.fast_dataclasses import dataclass
@@ -36,7 +37,6 @@ from .dependencies import (
     UnstableReads,
     dependencies_of,
 )
-from .impure_functions import FILES
 from .parameters import Content
 from .result_format import Serializer
 from .value_text import text_rows

@@ -18,14 +18,19 @@ from whorl.fingerprint.value_graph import Graph
 __all__ = ["callees"]
 
 
-def callees(graph: Graph) -> Iterator[types.FunctionType]:
-    """The functions in a graph that can be called from its root, as far as names tell."""
+def callees(
+    graph: Graph, entry_points: frozenset[str] = frozenset()
+) -> Iterator[types.FunctionType]:
+    """The functions in a graph that can be called from its root, as far as names tell.
+
+    `entry_points` are the names of methods that are called from outside.
+    """
     waiting = {
         id(function): (function, _method_names(graph, function))
         for function in graph.reached(types.FunctionType)
         if isinstance(function, types.FunctionType)
     }
-    names: set[str] = set()
+    names = {*entry_points}
     while True:
         reached = [row for row in waiting.values() if row[1] <= names]
         if not reached:

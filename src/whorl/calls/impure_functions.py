@@ -19,6 +19,7 @@ __all__ = [
     "GIVEN_LESS",
     "HASHES",
     "HAVE_PATHS",
+    "MODULES",
     "NO_TIMES",
     "PATH_ATTRIBUTES",
     "PATH_METHODS",
@@ -39,10 +40,12 @@ class ImpureKind:
     """A kind of thing outside of the program, and how to make it part of a key.
 
     In a remedy, 'USED' stands for what is used and 'NAME' for the variable that it names.
+    `declaration` are the options of a cached function that let something count in its place.
     """
 
     name: str
     remedy: str
+    declaration: str = ""
 
 
 FILES: Final = ImpureKind(
@@ -72,7 +75,7 @@ PROCESS: Final = ImpureKind("what the process was started with", "Pass it as an 
 
 MODULES: Final = ImpureKind(
     "code that is found by its name",
-    "Import it at the top of the module, or let it count in its place: "
+    "Import it at the top of the module",
     "reads=[module], ignores=['USED']",
 )
 CLASSES: Final = ImpureKind(MODULES.name, "Write the classes down in a tuple, and go through that")

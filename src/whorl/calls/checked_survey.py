@@ -1,0 +1,94 @@
+"""A walk over code that refuses functions which find other code by its name.
+
+A module that is imported by a text, the subclasses of a class, the globals of a frame: such code
+can be edited without a change of anything that a walk can follow. So compilers and serializers
+that use it are refused; cached functions (`steps.dependencies`) refuse all impure reads.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator
+from typing import Final, cast
+
+from whorl.errors import UnsupportedFunction
+from whorl.fingerprint.bytecode import strings_in
+from whorl.fingerprint.dataflow import SCOPE
+from whorl.fingerprint.rules.references import References
+from whorl.fingerprint.survey import Survey, module_of
+from whorl.fingerprint.value_graph import Graph
+
+from .callees import callees
+from .impure_functions import MODULES, SCOPES, ImpureKind
+from .impure_reads import ImpureRead, impure_reads
+
+__all__ = ["CheckedSurvey"]
+
+_FINDS_CODE: Final = frozenset((MODULES.name, SCOPES.name))
+
+
+class CheckedSurvey(Survey):
+    """A walk over code that refuses code which is found by its name.
+
+    `entry_points` are the names of the methods that whorl itself calls.
+    """
+
+    entry_points: frozenset[str] = frozenset()
+
+    def called(self, graph: Graph) -> Iterable[types.FunctionType]:
+        """The functions that a call can reach; those that it can call are checked."""
+        for _ in self.checked_callees(graph):
+            pass
+        return super().called(graph)
+
+    def checked_callees(self, graph: Graph) -> Iterator[types.FunctionType]:
+        """The functions that a call can lead to, each after its check."""
+        for function in callees(graph, self.entry_points):
+            if graph.node_of(function).tag == b"function":  # others count by name and version
+                self.check(function, graph)
+            yield function
+
+    def check(self, function: types.FunctionType, graph: Graph) -> None:
+        """Refuse a function that finds code by its name."""
+        for read in self.impure_reads(function):
+            if read.kind.name in _FINDS_CODE and read.name not in self.ignores:
+                raise self.refusal(read, read.name, function, graph)
+
+    def impure_reads(self, function: types.FunctionType) -> Iterator[ImpureRead]:
+        """What a function's own code reads from outside of the program."""
+        classes = [cast("type", met) for path, met in self.met.items() if path[:6] == "class:"]
+        yield from impure_reads(
+            function,
+            classes,
+            with_defaults=not any(function is root for root in self.roots),
+            is_ignored=lambda name: self.is_ignored(name, function),
+            is_users=lambda module: self.describer.home(module).kind == "user",
+        )
+        is_named = SCOPE in strings_in(function.__code__)
+        if is_named and References(function, self.describer).is_scope_taken:
+            yield ImpureRead(f".{SCOPE}", SCOPES)  # it is not known of which function
+
+    def refusal(
+        self,
+        read: ImpureRead,
+        what: str,
+        function: types.FunctionType,
+        graph: Graph,
+        name: str = "NAME",
+    ) -> UnsupportedFunction:
+        """The error about an impure read; `name` is the variable that it names."""
+        labels = "".join(label for _, label in graph.path_to(function))
+        where = f"{module_of(function)}.{function.__qualname__}"
+        return UnsupportedFunction(
+            self.name,
+            self.readable_path(f"value{labels}"),
+            "function",
+            f"{where} uses {what}, so what it returns depends on {read.kind.name}",
+            self.advice(read.kind, read.name).replace("'NAME'", repr(name)),
+        )
+
+    def advice(self, kind: ImpureKind, used: str) -> str:
+        """What to do about an impure read."""
+        instead = f", or let it count in its place: {kind.declaration}" if kind.declaration else ""
+        remedy = f"{kind.remedy}{instead}".replace("USED", used)
+        return f"{remedy}. If no result depends on it: ignores=[{used!r}]."
