@@ -239,8 +239,6 @@ INSTEAD: list[tuple[str, Any, str, str]] = [
     ("if x > 0:\n    return x", 1.0, "float in one branch and None", "the same kind"),
     ("if x > 0:\n    y = 1\nelse:\n    y = None\nreturn y", 1.0, "and None", "the same kind"),
     ("for i in whorl.prange(x):\n    s = i\nreturn s", 3, "'s' is set inside of", "s += x"),
-    ("return x[[0, 1]]", M, "an index is an int, not [int (0), int (1)]", "a loop over indices"),
-    ("i = [0, 1]\nreturn x[i]", M, "an index is an int, not [int", "a loop over indices"),
     ("a = [1]\na += [x]\nreturn a[0]", 1, "a list cannot be changed", "a = a + [...]"),
     ("return ([1] + (2,))[0]", 1, "a list and a tuple cannot be added", "^"),
     ("return x.get('a', 1)", {"a": 1}, "no Python source", "d['name']"),

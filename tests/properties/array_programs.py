@@ -77,7 +77,7 @@ def array_program(choice: Decisions) -> ArrayProgram:
     return ArrayProgram(
         source,
         (choice.number(0, 5), choice.number(0, 5)),
-        (*(choice.pick(["f4", "f8", "f8"]) for _ in range(3)), choice.pick(["i1", "i4", "i8"])),
+        (*(choice.pick(["f4", "f8", "f8"]) for _ in range(3)), choice.pick(["i2", "i4", "i8"])),
         choice.pick(["C", "C", "F", "strided"]),
         choice.pick(["", "", "same", "shifted", "reversed"]),
         choice.number(-3, 4),
@@ -85,39 +85,42 @@ def array_program(choice: Decisions) -> ArrayProgram:
 
 
 def _statement(choice: Decisions, depth: int) -> list[str]:
-    kind = choice.number(0, 9)
+    kind = choice.number(0, 11)
+    index = choice.pick(["", "", f"[{_index(choice)}]"])
+    target = f"{choice.pick(FLOATS)}{index or '[...]'}"
     if kind <= 3:
-        return [f"{_target(choice)} = {_matrix(choice, 2)}"]
+        return [f"{target} = {_matrix(choice, 2, index)}"]
     if kind <= 5:
-        op = choice.pick(["+=", "-=", "*="])
-        return [f"{_target(choice)} {op} {_matrix(choice, 1)}"]
+        return [f"{target} {choice.pick(['+=', '-=', '*='])} {_matrix(choice, 1, index)}"]
     if kind == 6:
         return [f"v[{choice.pick(SLICES)}] = {_row(choice, 2)}"]
     if kind == 7:
-        name = choice.pick(FLOATS)
-        return [f"t = {_matrix(choice, 2)}", f"{name}[...] = t + {_matrix(choice, 1)}"]
+        return [f"t = {_matrix(choice, 2, index)}", f"{target} = t + {_matrix(choice, 1, index)}"]
+    if kind == 8:
+        test = f"{_matrix(choice, 0, '')} < {_matrix(choice, 1, '')}"
+        name, op = choice.pick(FLOATS), choice.pick(["=", "+=", "*="])
+        return [f"{name}[{name} {choice.pick(['<', '>'])} s] {op} 2", f"v[0:1] = ({test}).sum()"]
+    if kind == 9:
+        return [f"v {choice.pick(['=', '+='])} v[j % {choice.number(1, 3)}] * 2"]
     if depth:
         return [f"w {choice.pick(['+=', '*='])} {_row(choice, 1)}"]
     inner = [f"    {line}" for line in _statement(choice, depth + 1)]
-    if kind == 8:
+    if kind == 10:
         return [f"for r in range({choice.number(0, 3)}):", *inner]
     return [f"if k > {choice.number(-2, 2)}:", *inner]
-
-
-def _target(choice: Decisions) -> str:
-    name = choice.pick(FLOATS)
-    return f"{name}[{choice.pick(['...', *(_index(choice) for _ in range(4))])}]"
 
 
 def _index(choice: Decisions) -> str:
     return f"{choice.pick(SLICES)}, {choice.pick(SLICES)}"
 
 
-def _matrix(choice: Decisions, depth: int) -> str:
+def _matrix(choice: Decisions, depth: int, index: str) -> str:
+    """An expression whose shape is mostly that of a part of a matrix."""
     if depth == 0:
-        name = choice.pick(MATRICES)
-        return choice.pick([name, name, f"{name}[{_index(choice)}]", f"{name}.T", "s", "2", "v"])
-    left, right = _matrix(choice, depth - 1), _matrix(choice, depth - 1)
+        whole = [f"{choice.pick(MATRICES)}{index}" for _ in range(6)]
+        others = ["s", "2", "a.T", f"b[{_index(choice)}]", "c[:1, :1]" if index else "v"]
+        return choice.pick([*whole, *others])
+    left, right = (_matrix(choice, depth - 1, index) for _ in range(2))
     kind = choice.number(0, 9)
     if kind <= 4:
         return f"({left} {choice.pick(['+', '-', '*', '/'])} {right})"
@@ -126,7 +129,7 @@ def _matrix(choice: Decisions, depth: int) -> str:
     if kind == 6:
         return f"{choice.pick(['np.minimum', 'np.maximum'])}({left}, {right})"
     if kind == 7:
-        return f"({choice.pick(['v', 'w', 'j'])}[None, :] + {left})"
+        return left if index else f"({choice.pick(['v', 'w', 'j'])}[None, :] + {left})"
     if kind == 8:
         return f"abs({left}) ** 2"
     return f"np.sqrt(np.abs({left}))"

@@ -24,7 +24,14 @@ from .joins import OneArray, all_at_once, new_variable, settings
 from .operands import Access, ArrayOf, Elementwise, Operand, Value
 from .run_values import number
 
-__all__ = ["loop_nest", "materialised", "set_elements", "update_elements"]
+__all__ = [
+    "fitted",
+    "loop_nest",
+    "materialised",
+    "may_overlap",
+    "set_elements",
+    "update_elements",
+]
 
 
 def loop_nest(
@@ -119,8 +126,8 @@ def _set_each(frame: Frame, array: ir.ArrayRef, value: Elementwise, access: Acce
 def set_elements(frame: Frame, node: ast.AST, target: ir.ArrayRef, operand: Operand) -> None:
     """Set every element of an array to what an expression is there."""
     lowering = frame.lowering
-    value, conditions = _fitted(frame, node, target, expression_of(frame, operand))
-    risky = [array for array in dict.fromkeys(value.arrays) if _may_overlap(frame, array, target)]
+    value, conditions = fitted(frame, node, target, expression_of(frame, operand))
+    risky = [array for array in dict.fromkeys(value.arrays) if may_overlap(frame, array, target)]
     places = _places(frame, (target, *value.arrays))
     tests = [*conditions, *_disjoint(risky, target)]
     access = Access(False, lowering.scope(), target, places)
@@ -159,8 +166,8 @@ def update_elements(
     `change` makes the new element of the old one and an operand.
     """
     lowering = frame.lowering
-    value, conditions = _fitted(frame, node, target, expression_of(frame, operand))
-    risky = [array for array in value.arrays if _may_overlap(frame, array, target)]
+    value, conditions = fitted(frame, node, target, expression_of(frame, operand))
+    risky = [array for array in value.arrays if may_overlap(frame, array, target)]
     if risky:  # what is read may be what is set
         value, conditions = expression_of(frame, materialised(frame, node, value)), []
 
@@ -188,7 +195,7 @@ def update_elements(
         lowering.block.extend(fast)
 
 
-def _may_overlap(frame: Frame, array: ir.ArrayRef, target: ir.ArrayRef) -> bool:
+def may_overlap(frame: Frame, array: ir.ArrayRef, target: ir.ArrayRef) -> bool:
     """Whether an element of an array may be one of the target, at another index."""
     if array.parts == target.parts and array.type.layout == target.type.layout:
         return False
@@ -245,7 +252,7 @@ def _is_harmless(array: ir.ArrayRef, target: ir.ArrayRef) -> ir.Expr:
     return test("or", are_apart, every((are_the_same(array, target), *lengths)))
 
 
-def _fitted(
+def fitted(
     frame: Frame, node: ast.AST, target: ir.ArrayRef, value: Elementwise
 ) -> tuple[Elementwise, list[ir.Expr]]:
     """A value that has no more dimensions than the target, and the tests that nothing of it is

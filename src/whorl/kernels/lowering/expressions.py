@@ -35,6 +35,7 @@ from .arithmetic import (
 )
 from .array_expressions import array_binary, elementwise, is_array, turned
 from .array_statements import materialised
+from .chosen_elements import chooses, chosen
 from .frame import Frame, Jump
 from .joins import Apart, all_at_once, join, merge, new_variable, settings
 from .operands import (
@@ -690,7 +691,14 @@ def closure(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Closure:
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
-    return subscript(frame, node, *index_operands(frame, node))
+    owner, indices = index_operands(frame, node)
+    if is_array(owner) and chooses(indices):
+        owner = resolve(owner)
+        if isinstance(owner, Elementwise):
+            owner = materialised(frame, node, owner)
+        assert isinstance(owner, ArrayOf)
+        return chosen(frame, node, owner.array, indices)
+    return subscript(frame, node, owner, indices)
 
 
 def index_operands(

@@ -17,6 +17,7 @@ from .annotated_types import annotated
 from .arithmetic import OPERATORS, cast, compare, scalar_type
 from .array_expressions import is_array
 from .array_statements import materialised, set_elements, update_elements
+from .chosen_elements import chooses, set_chosen
 from .expressions import (
     apply,
     closure,
@@ -181,6 +182,9 @@ def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
 def _store_into(
     frame: Frame, node: ast.Subscript, array: ir.ArrayRef, indices: list[Any], value: Operand
 ) -> None:
+    if chooses(indices):
+        set_chosen(frame, node, array, indices, value)
+        return
     part = array_part(frame, node, array, indices)
     if isinstance(part, Value):
         assert isinstance(part.expr, ir.Element)
@@ -252,6 +256,9 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
             keys = [_snapshot_of_index(frame, index) for index in indices]
+            if chooses(keys) and is_array(owner):
+                _change_chosen(frame, node, owner, keys)
+                return False
             element_operand = subscript(frame, node.target, owner, keys)
             target = element_operand.expr if isinstance(element_operand, Value) else None
             if frame.lowering.is_in_prange and isinstance(target, ir.Element):
@@ -292,6 +299,23 @@ def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = 
             result = apply(frame, node, node.op, left, right)
         value = cast(number_at(frame, node, resolve(result)), element.type)
     lowering.emit(ir.Update(element, old, body, value))
+
+
+def _change_chosen(frame: Frame, node: ast.AugAssign, owner: Operand, indices: list[Any]) -> None:
+    """Change the elements that a mask or an array of integers chooses."""
+    owner = resolve(owner)
+    assert isinstance(owner, ArrayOf)
+    check_writeable(frame, node, owner.array)
+    right = snapshot(frame, resolved(frame, node.value))
+    into = ast.unparse(node.target)
+    set_chosen(
+        frame,
+        node,
+        owner.array,
+        spread(indices),
+        right,
+        lambda old, operand: _in_place(frame, node, old, operand, into),
+    )
 
 
 def _change_array(
