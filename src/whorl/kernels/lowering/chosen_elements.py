@@ -10,10 +10,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.overlap import every, test
 from whorl.kernels.types import WEAK_INT
-from whorl.late import replace
 
 from .arithmetic import binary, cast, truth
 from .array_expressions import expression_of, is_array, raise_if, shape_text
