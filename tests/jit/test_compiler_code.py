@@ -287,3 +287,15 @@ def test_what_a_compiler_changes_itself_is_named_with_a_remedy(
 def test_what_a_compiler_says_of_its_code_is_checked(held: dict[str, Any], text: str) -> None:
     with pytest.raises(TypeError, match=text):
         whorl.jit(Toy(**held))
+
+
+def test_a_compiler_that_changes_a_global_at_every_call_is_named_once_for_each_kernel(
+    store: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = kernel_of(Counting(), store), kernel_of(Counting(), store)
+    for _ in range(3):
+        first(1)
+    assert caplog.text.count("COUNT of the compiler") == 1
+    assert (first.stats()["compiled"], first.stats()["not kept"]) == (3, 3)
+    second(1)
+    assert caplog.text.count("COUNT of the compiler") == 2

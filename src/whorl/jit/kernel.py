@@ -90,7 +90,7 @@ class Kernel:
         self.own_cache = cache
         environment = DeclaredVariables(declared_environment(compiler))
         name = full_name(function)
-        self._setup = Setup(name, function, compiler, choices, cache, environment, _Counts())
+        self._setup = Setup(name, function, compiler, choices, cache, environment, _Counts(), set())
         self._lock = ForkSafeLock()  # reentrant: a finalizer or a signal handler may call it
         if cache is None:
             prepare()
