@@ -114,7 +114,7 @@ def test_a_kernel_above_staticmethod_and_classmethod_is_as_one_below() -> None:
         for place in (owner, owner()):
             for _ in range(6):  # natively, too
                 assert place.below(x) == place.above(x) == 4.0
-                assert place.class_below(x) == place.class_above(x) == of_class  # type: ignore[call-arg,arg-type]
+                assert place.class_below(x) == place.class_above(x) == of_class
     for name in ("below", "above"):
         kernel = getattr(Either, name)
         assert pickle.loads(pickle.dumps(kernel)) is kernel
