@@ -196,7 +196,8 @@ class Drifted(WhorlError, RuntimeError):
 class RequiredHit(WhorlError, LookupError):
     """A lookup missed although `WHORL_REQUIRE_HIT` is set.
 
-    `name` is the kernel or function, `why` the explanation of the miss, as text.
+    `name` is the kernel or function, `why` the explanation of the miss, as text. `cache`
+    is "on", "off" or "readonly", as WHORL_CACHE is, or "process" if nothing is kept beyond it.
 
     >>> print(RequiredHit("solver.step", "solver.step: miss, first compile"))
     solver.step is not in the cache, and WHORL_REQUIRE_HIT forbids a miss.
@@ -205,18 +206,26 @@ class RequiredHit(WhorlError, LookupError):
       WHORL_REQUIRE_HIT=0.
     """
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(name, why)
+    def __init__(self, name: str, why: str, cache: str = "on") -> None:
+        super().__init__(name, why, cache)
         self.name = name
         self.why = why
+        self.cache = cache
 
     def __str__(self) -> str:
         why = "\n  ".join(self.why.splitlines())
         return (
             f"{self.name} is not in the cache, and WHORL_REQUIRE_HIT forbids a miss.\n  {why}\n"
-            "  Fill the cache first (whorl warm SCRIPT, whorl import BUNDLE), or allow compiles "
-            "with\n  WHORL_REQUIRE_HIT=0."
+            f"  {_WAYS_TO_HIT[self.cache]}, or allow compiles with\n  WHORL_REQUIRE_HIT=0."
         )
+
+
+_WAYS_TO_HIT = {
+    "on": "Fill the cache first (whorl warm SCRIPT, whorl import BUNDLE)",
+    "off": "Switch the cache on (WHORL_CACHE=on) and fill it first (whorl warm SCRIPT)",
+    "readonly": "Fill the cache first (whorl warm SCRIPT, WHORL_CACHE=on whorl import BUNDLE)",
+    "process": "It is kept in this process only: keep it on disk and fill that (whorl warm SCRIPT)",
+}
 
 
 class CompilerFailed(WhorlError, TypeError):

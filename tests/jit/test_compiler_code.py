@@ -389,3 +389,15 @@ def test_a_declaration_that_a_compiler_reads_itself_counts_by_value(
     assert kernel_of(compiler, store)(1) == text
     monkeypatch.undo()
     assert kernel(1) == "4 LOCK flags"
+
+
+def test_a_compiler_that_changes_a_global_at_every_call_is_named_once_for_each_kernel(
+    store: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = kernel_of(Counting(), store), kernel_of(Counting(), store)
+    for _ in range(3):
+        first(1)
+    assert caplog.text.count("COUNT of the compiler") == 1
+    assert (first.stats()["compiled"], first.stats()["not kept"]) == (3, 3)
+    second(1)
+    assert caplog.text.count("COUNT of the compiler") == 2

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -777,9 +778,16 @@ def test_what_is_no_compiler_is_refused() -> None:
         whorl.jit(Looking(lambda inputs: 1), on_drift="explode")  # type: ignore[arg-type]  # as above
 
 
-def test_a_store_that_is_no_cache_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"whorl\.store\.Cache, not MemoryStore"):
-        whorl.jit(Looking(lambda inputs: 1), store=MemoryStore())  # type: ignore[arg-type]  # what is tested
+def test_what_is_neither_a_path_nor_a_store_nor_a_cache_is_refused() -> None:
+    with pytest.raises(TypeError, match="a store has the methods get, put, remove, iterate; int"):
+        whorl.jit(Looking(lambda inputs: 1), store=3)  # type: ignore[arg-type]  # what is tested
+
+
+def test_a_store_need_not_be_wrapped_in_a_cache(make: Make, tmp_path: Path) -> None:
+    for store in (MemoryStore(), tmp_path / "own"):
+        for outcome in ("compiled", "found"):
+            kernel = make(lambda inputs: inputs.arg("x").value(), store=store)
+            assert (kernel(1), kernel.stats()[outcome]) == (1, 1)
 
 
 def test_an_option_that_cannot_be_copied_is_named() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import whorl
+import whorl.testing
 from tests.jit.compilers import Looking, Make, compiles
 from whorl import settings
 from whorl.calls.explanation import COMPARED
 from whorl.jit import explain
-from whorl.store import Cache, DirectoryStore, MemoryStore, Totals
+from whorl.store import Cache, DirectoryStore, MemoryStore, NullStore, ReadOnly, Totals
 from whorl.store.journal import Journal, Miss
 
 
@@ -207,3 +208,54 @@ def test_allowing_it_again_compiles(make: Make) -> None:
         kernel(1)
     settings.configure(require_hit=False)
     assert kernel(1) == 1
+
+
+# -- where filling the cache does not help -------------------------------------------------
+
+
+def by_default_cache(make: Make, **choices: Any) -> Any:
+    return make(by_type, store=None, **choices)
+
+
+def test_a_cache_that_is_off_is_to_be_switched_on(make: Make) -> None:
+    with whorl.testing.fresh_cache():
+        whorl.configure(cache="off", require_hit=True)
+        with pytest.raises(whorl.RequiredHit, match=r"Switch the cache on \(WHORL_CACHE=on\)"):
+            by_default_cache(make)(1)
+        whorl.configure(cache="on", require_hit=False)
+        by_default_cache(make)(1)
+        whorl.configure(require_hit=True)
+        assert by_default_cache(make)(1) == by_default_cache(make)(1)
+
+
+def test_a_cache_that_is_read_only_is_filled_while_it_is_on(make: Make) -> None:
+    with whorl.testing.fresh_cache():
+        whorl.configure(cache="readonly", require_hit=True)
+        with pytest.raises(whorl.RequiredHit, match="WHORL_CACHE=on whorl import BUNDLE"):
+            by_default_cache(make)(1)
+
+
+def test_a_store_of_its_own_does_not_depend_on_the_setting(make: Make) -> None:
+    whorl.configure(cache="off", require_hit=True)
+    with pytest.raises(whorl.RequiredHit, match="Fill the cache first"):
+        make(by_type)(1)
+
+
+def test_what_is_kept_in_a_process_only_is_to_be_kept_on_disk(make: Make, store: Cache) -> None:
+    whorl.configure(require_hit=True)
+    with pytest.raises(whorl.RequiredHit, match="in this process only: keep it on disk"):
+        make(by_type, cache="process")(1)
+    whorl.configure(require_hit=False)
+    make(by_type)(1)
+    whorl.configure(require_hit=True)
+    make(by_type)(1)
+
+
+@pytest.mark.parametrize("wrap", [ReadOnly, lambda store: NullStore()])
+def test_what_the_store_does_not_take_is_counted_as_not_kept(make: Make, wrap: Any) -> None:
+    kernel = make(by_type, store=wrap(MemoryStore()))
+    kernel(1)
+    assert kernel.stats()["not kept"] == 1
+    kept = make(by_type, store=MemoryStore())
+    kept(1)
+    assert kept.stats()["not kept"] == 0

@@ -266,3 +266,39 @@ def test_what_is_wrong_with_a_graph_is_said_at_its_place(
     wanted = LINES + line if line < 0 else LINES + 2 + line
     assert (caught.value.line, caught.value.column) == (wanted, column), str(caught.value)
     assert (x == before).all()
+
+
+class Solver:
+    def __init__(self) -> None:
+        self.x = np.zeros(3)
+        self.stop = np.zeros((), np.int32)
+
+    @whorl.kernel
+    def plain(self) -> Any:
+        return self.x[0]
+
+    @whorl.kernel
+    def step(self) -> None:
+        with whorl.checkpoint(1, yield_on=self.stop):
+            self.x[0] += 1
+
+
+@pytest.mark.parametrize("label", [{}, {"from_checkpoint": 1}])
+def test_the_method_of_a_kernel_without_checkpoints_cannot_be_resumed(label: Any) -> None:
+    for _ in range(2):
+        with pytest.raises(whorl.NoCheckpoints, match=r"Solver\.plain has no checkpoints"):
+            Solver().plain.resume(**label)
+
+
+def test_a_resume_without_a_label_is_answered_alike_however_it_is_called() -> None:
+    solver = Solver()
+    text = r"Solver\.step\.resume\(\) needs a label: from_checkpoint=status\.checkpoint"
+    for _ in range(2):
+        with pytest.raises(TypeError, match=text):
+            solver.step.resume()
+        with pytest.raises(TypeError, match=text):
+            Solver.step.resume(solver)
+        solver.stop[()] = 1
+        status = solver.step()
+        solver.stop[()] = 0
+        solver.step.resume(from_checkpoint=status.checkpoint)

@@ -431,9 +431,9 @@ def test_native_resumes_are_those_of_their_label() -> None:
     with pytest.raises(whorl.UnknownCheckpoint):
         stages.resume(log, from_checkpoint=7)
     with pytest.raises(TypeError, match="from_checkpoint"):
-        stages.resume(log)  # type: ignore[call-arg] # what is tested
+        stages.resume(log)
     with pytest.raises(TypeError, match="from_checkpoint"):
-        stages.resume(log, Stage.SIM)  # type: ignore[call-arg] # what is tested
+        stages.resume(log, Stage.SIM)
     with pytest.raises(TypeError):
         stages(log, from_checkpoint=Stage.SIM)
     with pytest.raises(TypeError):
@@ -1007,7 +1007,7 @@ def test_resuming_from_a_whole_status_says_what_to_give() -> None:
 def test_resuming_needs_a_label() -> None:
     for _ in range(2):
         with pytest.raises(TypeError, match=r"stages\.resume\(\) .*from_checkpoint"):
-            stages.resume(Log())  # type: ignore[call-arg] # what is tested
+            stages.resume(Log())
         stages.resume(Log(), from_checkpoint=Stage.SIM)
 
 

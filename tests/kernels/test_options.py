@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,62 @@ def test_every_option_of_the_decorator_can_be_given(monkeypatch: pytest.MonkeyPa
 def test_an_option_that_there_is_not_is_an_error(options: dict[str, Any], said: str) -> None:
     with pytest.raises((TypeError, ValueError), match=said):
         whorl.kernel(plain).with_options(**options)
+
+
+def test_a_store_can_be_a_path_or_a_store(tmp_path: Path) -> None:
+    for store in (tmp_path, str(tmp_path), MemoryStore()):
+        kernel: Any = whorl.kernel(store=store)(plain)
+        assert kernel(np.ones(2), 0) == 2.0
+    assert kernel.stats()["compiled"] == 1
+    again: Any = whorl.kernel(plain).with_options(store=tmp_path)
+    assert again(np.ones(2), 0) == 2.0
+    assert again.stats()["found"] == 1
+
+
+def test_a_store_of_the_process_is_refused_with_the_option_for_it() -> None:
+    with pytest.raises(TypeError, match="write cache='process'"):
+        whorl.kernel(store="process")
+    kernel: Any = whorl.kernel(cache="process")(plain)
+    assert kernel(np.ones(2), 0) == 2.0
+
+
+class Either:
+    """Kernels below and above the decorators of a class."""
+
+    factor = 3.0
+
+    @staticmethod
+    @whorl.kernel
+    def below(x: Any) -> Any:
+        return x[0] * 2.0
+
+    @whorl.kernel
+    @staticmethod
+    def above(x: Any) -> Any:
+        return x[0] * 2.0
+
+    @classmethod
+    @whorl.kernel
+    def class_below(cls: Any, x: Any) -> Any:
+        return x[0] * cls.factor
+
+    @whorl.kernel()
+    @classmethod
+    def class_above(cls: Any, x: Any) -> Any:
+        return x[0] * cls.factor
+
+
+class Derived(Either):
+    factor = 5.0
+
+
+def test_a_kernel_above_staticmethod_and_classmethod_is_as_one_below() -> None:
+    x = np.full(1, 2.0)
+    for owner, of_class in ((Either, 6.0), (Derived, 10.0)):
+        for place in (owner, owner()):
+            for _ in range(6):  # natively, too
+                assert place.below(x) == place.above(x) == 4.0
+                assert place.class_below(x) == place.class_above(x) == of_class
+    for name in ("below", "above"):
+        kernel = getattr(Either, name)
+        assert pickle.loads(pickle.dumps(kernel)) is kernel

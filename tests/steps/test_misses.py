@@ -152,3 +152,12 @@ def test_a_text_is_not_the_list_of_its_letters(option: str) -> None:
         whorl.cached(**said)
     with pytest.raises(TypeError, match=rf"{option}= takes a list: {option}=\['data.csv'\]"):
         whorl.CachedStep(scaled, store="process", **said)
+
+
+def test_the_remedy_for_a_required_hit_is_that_of_its_cache() -> None:
+    def plain(x: int) -> int:
+        return x
+
+    whorl.configure(require_hit=True, cache="off")
+    with pytest.raises(whorl.RequiredHit, match="Switch the cache on"):
+        whorl.cached(plain)(1)

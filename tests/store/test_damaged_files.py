@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.store.entries import entry_of, key_of
-from whorl.store import DirectoryStore, Found, Stored, atomic_file
+from whorl.store import (
+    BaseStore,
+    DirectoryStore,
+    Found,
+    MemoryStore,
+    ReadOnly,
+    Stored,
+    Tiered,
+    atomic_file,
+)
 
 
 @pytest.mark.parametrize("size", [100, 2_000_000])
@@ -49,3 +59,18 @@ def test_a_name_that_a_killed_writer_left_does_not_stop_a_put(
     name = f"{atomic_file._PROCESS}-{os.getpid()}-7"  # forked from one parent, same pid again
     (tmp_path / "v1" / "incoming" / name).touch()
     assert store.put(entry_of(2)) == Stored()
+
+
+@pytest.mark.parametrize("wrap", [ReadOnly, lambda store: Tiered(MemoryStore(), ReadOnly(store))])
+def test_a_damaged_file_that_cannot_be_set_aside_is_logged_once(
+    tmp_path: Path, wrap: Callable[[DirectoryStore], BaseStore], caplog: pytest.LogCaptureFixture
+) -> None:
+    store = DirectoryStore(tmp_path)
+    store.put(entry_of(1))
+    file = Path(store.path(key_of(1)))
+    file.write_bytes(file.read_bytes()[:-1])
+    before, reader = file.read_bytes(), wrap(store)
+    assert not any(isinstance(reader.get(key_of(1)), Found) for _ in range(3))
+    assert caplog.text.count(f"{file} is damaged: it is shorter than it says") == 1
+    assert "stays there because the store is read-only" in caplog.text
+    assert file.read_bytes() == before

@@ -335,3 +335,9 @@ def test_a_link_beside_the_entries_is_not_followed(
     store.statistics.flush()
     store.collect(1)
     assert is_unharmed(victim)
+
+
+def test_what_is_no_directory_is_refused_as_that() -> None:
+    with pytest.raises(whorl.UnsafeDirectory, match="it is not a directory") as caught:
+        DirectoryStore("/dev/null")
+    assert "Let WHORL_CACHE_DIR name a directory of your own." in str(caught.value)

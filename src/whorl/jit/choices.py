@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from whorl.fast_dataclasses import dataclass
 from whorl.lazy import importing
-from whorl.store import Cache
+from whorl.store import Cache, Store
+from whorl.store.default import as_cache
 
-__all__ = ["CacheMode", "Choices", "OnDrift", "check_choices", "copied_options"]
+__all__ = ["AnyStore", "CacheMode", "Choices", "OnDrift", "check_choices", "copied_options"]
 
 CacheMode = Literal["disk", "process", "call"]
 OnDrift = Literal["recompile", "raise", "ignore"]
+AnyStore = Cache | Store | str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +28,17 @@ class Choices:
     strict: bool = False
 
 
-def check_choices(on_drift: object, cache: object, store: object) -> None:
-    """Raise for choices that do not exist."""
+def check_choices(on_drift: object, cache: object, store: AnyStore | None) -> Cache | None:
+    """Raise for choices that do not exist; the cache that `store` stands for."""
     for name, value, choice in (
         ("on_drift", on_drift, ("recompile", "raise", "ignore")),
         ("cache", cache, ("disk", "process", "call")),
     ):
         if value not in choice:
             raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
-    if store is not None and not isinstance(store, Cache):
-        raise TypeError(f"store is a whorl.store.Cache, not {type(store).__name__}: wrap it in one")
+    if store == "process":
+        raise TypeError("store= is a directory, a cache or a store; write cache='process'")
+    return None if store is None else as_cache(store)
 
 
 def copied_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,8 @@ from whorl.reads.first_replay import first_facts
 from whorl.reads.signature import array_signature
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World
-from whorl.store import Ending
+from whorl.store import Ending, Stored
+from whorl.store.default import cache_state
 from whorl.store.miss_recording import record_miss
 
 from .compiler import CompilerCode, Program, see_settings
@@ -48,7 +49,8 @@ def compile_once(lookup: KernelLookup, request: LookupRequest) -> Specialization
     journal = None if lookup.choices.cache == "process" else cache.journal
     explanation = explain_miss(lookup, request, is_journaled=journal is not None)
     miss = kernel_miss(lookup.name, explanation, lookup.code)
-    with record_miss(miss, explanation, cache.statistics, journal) as outcome:
+    state = "process" if lookup.choices.cache == "process" else cache_state(cache)
+    with record_miss(miss, explanation, cache.statistics, journal, state) as outcome:
         specialization, outcome.how = _in_one_flight(lookup, request)
         outcome.key = specialization.key
         return specialization
@@ -120,19 +122,23 @@ def _compile(lookup: KernelLookup, request: LookupRequest) -> Specialization:
             return specialization
     shape = trace.shape
     facts = first_facts(shape, request.world, by_identity=lookup.is_by_identity)
-    changes = [
-        str(change) for change in changes_between(trace, specialization.facts, facts.durable)
-    ]
+    changes = {
+        change.path: str(change)
+        for change in changes_between(trace, specialization.facts, facts.durable)
+    }
     if not request.start.still_matches(lookup.function):
-        changes.insert(0, "its own code or name")
+        changes["its own code or name"] = "its own code or name"
     if not code.holds():
-        changes += _changes_of_compiler(lookup, code, before)
+        changes |= _change_of_compiler(lookup, code, before)
     if changes:
-        log.warning(
-            "what %s was compiled from changed while it was compiled; it is not kept: %s",
-            lookup.name,
-            "; ".join(changes),
-        )
+        lookup.counts["not kept"] += 1
+        if not changes.keys() <= lookup.warned:  # once for each, however often it is compiled
+            lookup.warned.update(changes)
+            log.warning(
+                "what %s was compiled from changed while it was compiled; it is not kept: %s",
+                lookup.name,
+                "; ".join(changes.values()),
+            )
         return specialization
     name = None
     if recorder.only_here or lookup.choices.cache == "process":
@@ -146,20 +152,21 @@ def _compile(lookup: KernelLookup, request: LookupRequest) -> Specialization:
     return lookup.table.remember(architecture, name, shape, facts, specialization)
 
 
-def _changes_of_compiler(
+def _change_of_compiler(
     lookup: KernelLookup, code: CompilerCode, before: Mapping[str, object]
-) -> list[str]:
-    """What the compiler has changed in its own code, or in what that reads, during the compile."""
+) -> dict[str, str]:
+    """What the compiler has changed in its own code, or in what that reads, during the compile:
+    its path, and the same in words."""
     now = lookup.compiler_code(None)
     if now.digest == code.digest:
-        return []
+        return {}
     after = snapshot(now)
     paths = [path for path in {**before, **after} if before.get(path) != after.get(path)]
     what = min(paths, key=lambda path: not path.startswith("global:"), default="its code")
     name = what.rpartition(".")[2]
     cls = type(lookup.compiler).__name__
     leave = f"; if that decides nothing, write `ignores = ({name!r},)` in class {cls}"
-    return [f"{what} of the compiler{leave if what.startswith('global:') else ''}"]
+    return {what: f"{what} of the compiler{leave if what.startswith('global:') else ''}"}
 
 
 def _artifact(
@@ -203,13 +210,16 @@ def _stored(
     toolchain = request.start.toolchain
     label = Label("artifact", key, program.digest, parts, toolchain, now, seconds)
     entry = encode(specialization.artifact, label)
-    cache.put(entry)
+    is_stored = isinstance(cache.put(entry), Stored)
     listed = Label("manifest", name, program.manifests, program.parts, made=now)
     cache.store.put(encode(Manifest(program.digest, (shape,)), listed))
     group = function_group(lookup.function)
     known = Label("manifest", program.digest, group, program.parts, made=now)
     cache.store.put(encode(Manifest(program.digest), known))
-    emit("stored", lookup.name, key=key)
+    if is_stored:
+        emit("stored", lookup.name, key=key)
+    else:
+        lookup.counts["not kept"] += 1
     return replace(specialization, key=key, entry=entry)
 
 

@@ -6,9 +6,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from whorl.store import Cache
-
-from .choices import CacheMode, Choices, OnDrift, check_choices, copied_options
+from .choices import AnyStore, CacheMode, Choices, OnDrift, check_choices, copied_options
 from .compiler import Compiler, check_compiler
 from .kernel import Kernel
 
@@ -22,7 +20,7 @@ def jit(
     on_drift: OnDrift = "recompile",
     cache: CacheMode = "disk",
     strict: bool = False,
-    store: Cache | None = None,
+    store: AnyStore | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]:
     """Let a compiler compile a function when it is called, and keep what it makes.
 
@@ -30,7 +28,8 @@ def jit(
     says what happens when a global, a closed-over variable or an environment variable that was
     read has changed: "recompile" (find or make what fits), "raise" or "ignore". `cache` is
     "disk", "process" (also for what cannot be recorded), or "call" (what cannot be recorded is
-    compiled for every call). `strict` raises when a result is good for this process only.
+    compiled for every call). `strict` raises when a result is good for this process only. `store`
+    is a directory, a `whorl.store.Cache` or a store, instead of the cache that settings describe.
 
     >>> import whorl
     >>> class Doubling:
@@ -45,12 +44,14 @@ def jit(
     (4, 6, 3.0, 2)
     """
     check_compiler(compiler)
-    check_choices(on_drift, cache, store)
+    own_cache = check_choices(on_drift, cache, store)
     choices = Choices(copied_options(options or {}), on_drift, cache, strict)
 
-    def decorate(function: Callable[..., Any]) -> Kernel:
+    def decorate(function: Any) -> Any:
+        if isinstance(function, staticmethod | classmethod):
+            return type(function)(decorate(function.__func__))
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"whorl.jit compiles functions, not {type(function).__name__}")
-        return Kernel(function, compiler, choices, store)
+        return Kernel(function, compiler, choices, own_cache)
 
     return decorate

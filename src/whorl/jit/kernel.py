@@ -88,7 +88,7 @@ class Kernel:
         self.choices = choices
         self.own_cache = cache
         name = full_name(function)
-        self._setup = Setup(name, function, compiler, choices, cache, _Counts())
+        self._setup = Setup(name, function, compiler, choices, cache, _Counts(), set())
         self._lock = ForkSafeLock()  # reentrant: a finalizer or a signal handler may call it
         if cache is None:
             prepare()

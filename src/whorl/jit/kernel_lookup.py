@@ -77,6 +77,7 @@ class Setup(NamedTuple):
     choices: Choices
     own_cache: Cache | None  # None: the default one
     counts: dict[str, int]
+    warned: set[str]  # what has changed during a compile, and was logged
 
 
 class Start(NamedTuple):
@@ -130,12 +131,13 @@ class KernelLookup:
     """
 
     def __init__(self, setup: Setup) -> None:
-        name, function, compiler, choices, own_cache, counts = setup
+        name, function, compiler, choices, own_cache, counts, warned = setup
         self.name = name
         self.function = function
         self.compiler = compiler
         self.choices = choices
         self.counts = counts
+        self.warned = warned
         self.code = function.__code__
         place_of(self.code.co_filename)
         self.definition = definition_of(function)

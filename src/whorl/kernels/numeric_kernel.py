@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 
 from whorl.jit import Kernel
-from whorl.jit.choices import CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.choices import AnyStore, CacheMode, Choices, OnDrift, check_choices
 from whorl.launch import machine
 from whorl.launch.launched_kernel import LaunchedKernel
 from whorl.launch.level import check_level
@@ -162,7 +162,7 @@ def kernel(
     nogil: bool = False,
     on_drift: OnDrift = "recompile",
     cache: CacheMode = "disk",
-    store: Cache | None = None,
+    store: AnyStore | None = None,
 ) -> Callable[[Callable[..., Any]], NumericKernel]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -173,7 +173,7 @@ def kernel(
     nogil: bool = False,
     on_drift: OnDrift = "recompile",
     cache: CacheMode = "disk",
-    store: Cache | None = None,
+    store: AnyStore | None = None,
 ) -> NumericKernel | Callable[[Callable[..., Any]], NumericKernel]:
     """Compile a function over NumPy arrays and numbers when it is called, and keep the result.
 
@@ -191,15 +191,17 @@ def kernel(
     >>> total(np.arange(4.0))
     6.0
     """
-    check_choices(on_drift, cache, store)
+    own_cache = check_choices(on_drift, cache, store)
     if target is not None:
         check_level(target)
 
-    def decorate(function: Callable[..., Any]) -> NumericKernel:
+    def decorate(function: Any) -> Any:
+        if isinstance(function, staticmethod | classmethod):
+            return type(function)(decorate(function.__func__))
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"whorl.kernel compiles functions, not {type(function).__name__}")
         compiler = KernelCompiler(target, debug, nogil)
         choices = Choices({}, on_drift, cache, False)
-        return _new_kernel(function, compiler, choices, store)
+        return _new_kernel(function, compiler, choices, own_cache)
 
     return decorate if function is None else decorate(function)

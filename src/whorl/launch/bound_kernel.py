@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import functools
 import types
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.lazy import importing
 
 if TYPE_CHECKING:
     from whorl.jit import Kernel
 
-__all__ = ["BoundKernel"]
+__all__ = ["NO_LABEL", "BoundKernel"]
+
+NO_LABEL: Final = ...  # `resume` was called without one
 
 
 class BoundKernel(functools.partial[Any]):
@@ -46,7 +48,7 @@ class BoundKernel(functools.partial[Any]):
         """The function behind it, for code that is read."""
         return cast("Kernel", self.func).function
 
-    def resume(self, /, *args: Any, from_checkpoint: Any, **kwargs: Any) -> Any:
+    def resume(self, /, *args: Any, from_checkpoint: Any = NO_LABEL, **kwargs: Any) -> Any:
         """Launch it from a checkpoint on, for this object: `resume(..., from_checkpoint=label)`."""
         kernel: Any = self.func
         if args or kwargs:

@@ -18,7 +18,7 @@ from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
 from whorl.settings import current
 
-from .bound_kernel import BoundKernel
+from .bound_kernel import NO_LABEL, BoundKernel
 from .launch_errors import Changed, never_the_same
 from .native_call import NativeCall
 from .native_tables import NativeTables, alive
@@ -68,6 +68,19 @@ class LaunchedKernel(Kernel):
     def reaches_checkpoints(self, instance: object) -> bool:
         """Whether the code could come to a checkpoint when it is a method of an object."""
         raise NotImplementedError
+
+    def lacks_checkpoints(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether `resume` was called without the arguments of a kernel that has no checkpoints.
+
+        The bound method of such a kernel is a plain one: its `resume` does not get the object.
+        """
+        if self._has_checkpoints or not self._reaching or any(self._reaching.values()):
+            return False
+        try:
+            self.lookup.binding.bind(*args, **kwargs)
+        except TypeError:
+            return True
+        return False
 
     # -- calling ------------------------------------------------------------------------
 
@@ -130,7 +143,7 @@ class LaunchedKernel(Kernel):
             self.lookup.binding.bind(*args, **kwargs), target_of(self.compiler)
         )
 
-    def resume(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
+    def resume(self, /, *args: Any, from_checkpoint: Any = NO_LABEL, **kwargs: Any) -> Any:
         """Launch it from a checkpoint on: its block, and all that follows.
 
         Nothing before the block runs. It is as valid in another process as in this one.

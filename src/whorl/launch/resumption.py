@@ -15,6 +15,7 @@ from whorl.fingerprint import exclude
 from whorl.frames import show_users_frames
 from whorl.settings import current
 
+from .bound_kernel import NO_LABEL
 from .labels import labels_of, number_of
 from .native_tables import NativeTables, alive, native_classes
 from .plain_launch import PlainLaunch
@@ -46,6 +47,8 @@ class Resumable(Protocol):
 
     def world_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> World: ...
 
+    def lacks_checkpoints(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool: ...
+
 
 @exclude("python_calls", "tables")
 class Resumption:
@@ -70,9 +73,11 @@ class Resumption:
     def call_in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         """A call that is not, or not yet, launched natively."""
         kernel = self.kernel
-        if LABEL not in kwargs:
+        label = kwargs.pop(LABEL, NO_LABEL)
+        if kernel.lacks_checkpoints(args, kwargs):
+            raise NoCheckpoints(kernel.tables.name)
+        if label is NO_LABEL:
             raise TypeError(f"{self.tables.name}() needs a label: {LABEL}=status.checkpoint")
-        label = kwargs.pop(LABEL)
         if current().interpret.value:
             return kernel.interpret_resumed(*args, from_checkpoint=label, **kwargs)
         start = _Start(label, kernel.tables.name)

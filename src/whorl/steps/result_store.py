@@ -8,10 +8,8 @@ read-only, unless copies were asked for (`writable`).
 from __future__ import annotations
 
 import logging
-import os
 import re
 import time
-import types
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
@@ -20,7 +18,8 @@ from whorl.artifacts import Damaged, Entry, Label, Part
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
-from whorl.store import Cache, DirectoryStore, Ending, Found, Stored, default_cache
+from whorl.store import Cache, Ending, Found, Stored, default_cache
+from whorl.store.default import as_cache
 from whorl.store.outcome import check_key
 
 from .process_store import ProcessStore
@@ -270,13 +269,13 @@ def result_store(
         if serializer is not None or writable:
             raise TypeError("serializer= and writable= are for results that are written down")
         return LiveResults(name, store)
-    if isinstance(store, str | os.PathLike):
-        store = Cache(DirectoryStore(store))
-    elif store is not None and not isinstance(store, Cache):
-        if not callable(getattr(store, "get", None)) or isinstance(store, types.ModuleType | dict):
+    cache: Any = None
+    if store is not None:
+        try:
+            cache = as_cache(store)  # type: ignore[arg-type]  # which it checks
+        except TypeError as error:
             raise TypeError(
                 "store= is a directory, a whorl.store.Cache or Store, a whorl.ProcessStore or "
-                f"'process', not {type(store).__name__}"
-            )
-        store = Cache(store)  # type: ignore[arg-type]  # a Store of the user's own make
-    return StoredResults(name, group, store, home, serializer, writable=writable)
+                f"'process', not {type(store).__name__}: {error}"
+            ) from None
+    return StoredResults(name, group, cache, home, serializer, writable=writable)

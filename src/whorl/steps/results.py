@@ -26,6 +26,7 @@ from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.tokens import marshalled
 from whorl.store import Ending
+from whorl.store.default import cache_state
 from whorl.store.miss_recording import MissOutcome, is_hit_required, record_miss
 
 from .arguments import PLAIN, Arguments
@@ -150,10 +151,10 @@ class Results:
 
     # -- running --------------------------------------------------------------------------
 
-    def run_without_cache(self, run: Callable[[], Any]) -> Any:
-        """What a run returns while the cache is off."""
+    def run_without_cache(self, run: Callable[[], Any], why: str = "the cache is off") -> Any:
+        """What a run returns that is not looked up, because the cache is off."""
         if is_hit_required():
-            raise RequiredHit(self.name, "the cache is off")
+            raise RequiredHit(self.name, why, cache_state(self.store.flights))
         self.counts["ran"] += 1
         if listeners:
             emit("compiling", self.name)
@@ -164,7 +165,7 @@ class Results:
         if not self.counts["not kept"]:
             log.warning("%s", error)
         self.counts["not kept"] += 1
-        return self.run_without_cache(run)
+        return self.run_without_cache(run, str(error))
 
     def make(self, request: ResultRequest, memo: object, run: Callable[[], Any]) -> Result:
         """Have the result made, by this thread or another."""
@@ -253,7 +254,8 @@ class Results:
             yield MissOutcome()
             return
         miss = function_miss(self.name, explanation)
-        with record_miss(miss, explanation, flights.statistics, journal) as outcome:
+        state = cache_state(flights)
+        with record_miss(miss, explanation, flights.statistics, journal, state) as outcome:
             outcome.key = request.key
             yield outcome
 

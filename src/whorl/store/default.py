@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 from whorl import settings as _settings
@@ -13,9 +14,17 @@ from whorl.settings import Settings
 from .cache import Cache
 from .directory import DirectoryStore
 from .memory import NullStore
-from .protocol import BaseStore
+from .protocol import BaseStore, Store
 
-__all__ = ["default_cache", "open_cache", "open_url", "prepare", "prepared"]
+__all__ = [
+    "as_cache",
+    "cache_state",
+    "default_cache",
+    "open_cache",
+    "open_url",
+    "prepare",
+    "prepared",
+]
 
 log = logger("whorl.store")
 
@@ -75,6 +84,28 @@ def open_url(url: str) -> BaseStore:
     """
     far: BaseStore = load("whorl.remote.tiers").open_url(url)
     return far
+
+
+def as_cache(store: Cache | Store | str | os.PathLike[str]) -> Cache:
+    """The cache for a value of `store=`: a cache, a store, or the path of a directory.
+
+    >>> from whorl.store import MemoryStore
+    >>> as_cache(MemoryStore()).store
+    <whorl.store.memory.MemoryStore object at ...>
+    """
+    if isinstance(store, Cache):
+        return store
+    is_path = isinstance(store, str | os.PathLike) and "://" not in os.fspath(store)
+    return Cache(DirectoryStore(store) if is_path else store)  # type: ignore[arg-type]
+
+
+def cache_state(cache: object) -> str:
+    """What WHORL_CACHE says of a cache: "on", "off" or "readonly". It is for the default one only.
+
+    >>> cache_state(None)
+    'on'
+    """
+    return _settings.current().cache.value if cache is default_cache() else "on"
 
 
 def default_cache() -> Cache:

@@ -478,6 +478,10 @@ def _set_aside(
     """Move a damaged file to the quarantine, unless another has replaced it meanwhile."""
     reason = str(damaged)
     if store.read_only:
+        store.log_once(
+            ("damaged", path), _WARNING, "%s is damaged: %s; it is not used, and stays there "
+            "because the store is read-only", path, reason,
+        )  # fmt: skip
         return Failed(reason, Ending.DAMAGED)
     aside = f"{store.place}{os.sep}quarantine"
     name = f"{os.path.basename(os.path.dirname(path))}{os.path.basename(path)}"

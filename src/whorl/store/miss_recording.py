@@ -41,11 +41,11 @@ class MissOutcome:
 
 @contextlib.contextmanager
 def record_miss(
-    miss: Miss, why: object, statistics: Statistics, journal: Journal | None
+    miss: Miss, why: object, statistics: Statistics, journal: Journal | None, cache: str = "on"
 ) -> Iterator[MissOutcome]:
     """Produce what was missing in the block; the outcome is counted and written to the journal.
 
-    Raises `RequiredHit` with `why` before that where a miss is an error.
+    Raises `RequiredHit` with `why` and the state of the cache before that where a miss is an error.
 
     >>> statistics = Statistics()
     >>> with record_miss(Miss("m.f", "first call", ""), "", statistics, None) as outcome:
@@ -56,7 +56,7 @@ def record_miss(
     if is_hit_required():
         if journal is not None:
             journal.note(replace(miss, ending="refused"))
-        raise RequiredHit(miss.program, str(why))
+        raise RequiredHit(miss.program, str(why), cache)
     start = time.perf_counter()
     outcome = MissOutcome()
     try:

@@ -21,8 +21,9 @@ are made of, so nobody has to know how a store is put together:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from whorl.artifacts import Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
@@ -165,9 +166,33 @@ class _FourMethods(BaseStore):
 def complete(store: Store) -> BaseStore:
     """A store with all capabilities; one of four methods only has those of `BaseStore`.
 
+    Raises `TypeError` for what is not a store.
+
     >>> from whorl.store import MemoryStore
     >>> store = MemoryStore()
     >>> complete(store) is store
     True
     """
-    return store if isinstance(store, BaseStore) else _FourMethods(store)
+    if isinstance(store, BaseStore):
+        return store
+    if isinstance(store, type) or not all(callable(getattr(store, n, None)) for n in _METHODS):
+        raise TypeError(_no_store(store))
+    return _FourMethods(store)
+
+
+_METHODS: Final = ("get", "put", "remove", "iterate")
+
+
+def _no_store(value: object) -> str:
+    """Why a value is not a store, and what to write instead."""
+    if isinstance(value, str) and "://" in value:
+        return "a URL is not a store: write whorl.store.open_url(URL)"  # which may hold a password
+    if isinstance(value, str | os.PathLike):
+        path = os.fspath(value)
+        return f"{path!r} is a path, not a store: write whorl.store.DirectoryStore({path!r})"
+    if isinstance(value, type):
+        return f"{value.__name__} is a class, not a store: pass an object of it"
+    name = type(value).__name__
+    if isinstance(getattr(value, "store", None), BaseStore):
+        return f"a {name} is not a store: pass its .store"
+    return f"a store has the methods {', '.join(_METHODS)}; {name} does not"

@@ -82,6 +82,8 @@ def check_directory(directory: str, home: str) -> bool | None:
     try:
         status = os.stat(directory)
         reason = danger(status)
+        if reason is not None and not stat.S_ISDIR(status.st_mode):
+            reason = "it is not a directory"
         inside = None if reason is not None else distrust(home)
     except (OSError, MemoryError):
         return None
