@@ -61,8 +61,8 @@ class Binding:
     def defaults(self) -> dict[str, Any]:
         """The defaults of the function as they are now, by parameter."""
         given = self._function.__defaults__ or ()
-        last = self.positional[len(self.positional) - len(given) :]
-        return dict(zip(last, given, strict=True)) | (self._function.__kwdefaults__ or {})
+        pairs = zip(reversed(self.positional), reversed(given), strict=False)
+        return dict(pairs) | (self._function.__kwdefaults__ or {})
 
     @property
     def bind(self) -> Callable[..., tuple[Any, ...]]:

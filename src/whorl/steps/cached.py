@@ -119,12 +119,12 @@ class CachedFunction(Generic[P, R]):
                 return cast("R", results.run_without_cache(lambda: self.function(*args, **kwargs)))
             try:
                 values = self._bind(*args, **kwargs)
-            except TypeError:
+                if self._select is not None:
+                    values = self._select(values)
+            except TypeError:  # maybe because parameters or defaults are others by now
                 if not self._renew():
                     raise
-                values = self._bind(*args, **kwargs)
-            if self._select is not None:
-                values = self._select(values)
+                values = self._values(args, kwargs)
             # The same as `results.memo`, faster for a few leaves.
             if results.has_declared or not self._are_leaves(values):
                 memo: object = results.memo(values)
@@ -370,8 +370,9 @@ def cached(
 
     Of the parameters, those in `exclude` do not count, `by_type` count by their type,
     `by_identity` as these very objects (in this process only), `by_content` are paths of files
-    whose content counts, `ordered` are dicts whose order counts; `key` is called like the function
-    and returns what stands for all arguments, or is a `Fingerprinter` with rules.
+    whose content counts, `ordered` are dicts whose order counts; `key` is called like the function,
+    with its defaults, and returns what stands for all arguments, or is a `Fingerprinter` with
+    rules.
 
     `reads` are values, functions and modules that count though the function does not show it;
     `ignores` are names (or things) that do not count though it does. `files` and `environment`

@@ -52,12 +52,8 @@ class CachedCoroutine(CachedFunction[Any, Any]):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The coroutine of a call; wrong arguments raise at once, as they would without."""
-        try:
-            self._bind(*args, **kwargs)
-        except TypeError:
-            if not self._renew():
-                raise
-            self._bind(*args, **kwargs)
+        self._renew()
+        self._bind(*args, **kwargs)
         return self._result(args, kwargs)
 
     async def _result(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
