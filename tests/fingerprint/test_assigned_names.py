@@ -29,6 +29,8 @@ MADE = {
     "a wrapper": "import functools\ndef of(): return 1\n"
     "@functools.wraps(of)\ndef f(): return of() + 1",
     "a wrapper of a library": "import contextlib\n@contextlib.contextmanager\ndef f(): yield 1",
+    "a cached function": "import whorl\n@whorl.cached\ndef f(): return 1",
+    "a kernel": "import whorl\n@whorl.kernel\ndef f(x): return x[0]",
     "a static method": "class C:\n @staticmethod\n def g(): return 1\nf = vars(C)['g']",
     "a dispatcher": "import functools\n@functools.singledispatch\ndef f(y): return 1",
     "a method in its class": "class C:\n def g(self): return 1\nf = C.g",

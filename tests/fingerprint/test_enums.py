@@ -222,3 +222,20 @@ class Sentinel(enum.Enum):
 
 def test_a_sentinel_enum_counts_by_name() -> None:
     assert different(Sentinel.MISSING, Sentinel.EMPTY)
+
+
+def test_a_name_that_was_assigned_to_a_member_counts(programs: Programs) -> None:
+    text = """
+    import enum
+    class Colour(enum.Enum):
+        RED = 1
+        GREEN = 2
+        ROUGE = 1
+    {assigned}
+    def f(): return Colour.RED.name
+    """
+    names = ["BLUE", "GREEN", "ROUGE"]
+    assigned = ["", *(f"Colour.RED._name_ = {name!r}" for name in names)]
+    assert len({programs.digest(text.format(assigned=each)) for each in assigned}) == 4
+    own = "Colour.RED._name_ = 'RED'"
+    assert programs.same(text.format(assigned=""), text.format(assigned=own))

@@ -32,6 +32,8 @@ _KINDS = {
     "a wrapper": "import functools\ndef of(): return 1\n@functools.wraps(of)\n"
     "def thing(): return of()",
     "a function with a cache": "import functools\n@functools.lru_cache\ndef thing(): return 1",
+    "a cached function": "import whorl\n@whorl.cached\ndef thing(): return 1",
+    "a kernel": "import whorl\n@whorl.kernel\ndef thing(x): return x[0]",
     "a class": "class thing: pass",
     "a class of type()": "thing = type('Made', (), {})",
 }

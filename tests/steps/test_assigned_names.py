@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 import functools
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import whorl
@@ -51,9 +53,18 @@ class Colour(enum.Enum):
 wrapped = wrapping(plain)
 remembered = functools.lru_cache(plain)
 partial = functools.partial(plain)
+kept = whorl.cached(plain)
+
+
+@whorl.kernel
+def kernel(x):  # type: ignore[no-untyped-def]  # as kernels are written
+    return x[0] + SCALE
+
+
+SCALE = 1.0
 THINGS: dict[str, Any] = {
     "plain": plain, "wrapped": wrapped, "remembered": remembered, "partial": partial,
-    "Plain": Plain,
+    "kept": kept, "kernel": kernel, "Plain": Plain,
 }  # fmt: skip
 NAMES = ("__name__", "__qualname__", "__module__")
 
@@ -67,6 +78,8 @@ READERS = {
     "wrapped": whorl.cached(lambda: _read(wrapped)),
     "remembered": whorl.cached(lambda: _read(remembered)),
     "partial": whorl.cached(lambda: _read(partial)),
+    "kept": whorl.cached(lambda: _read(kept)),
+    "kernel": whorl.cached(lambda: _read(kernel)),
     "Plain": whorl.cached(lambda: _read(Plain)),
 }
 
@@ -121,3 +134,64 @@ def test_what_nobody_has_assigned_is_no_reason_to_run_again() -> None:
     before = f.stats()["ran"]
     f()
     assert f.stats()["ran"] == before
+
+
+DOCS = {
+    "wrapped": whorl.cached(lambda: wrapped.__doc__),
+    "remembered": whorl.cached(lambda: remembered.__doc__),
+    "partial": whorl.cached(lambda: partial.__doc__),
+    "kept": whorl.cached(lambda: kept.__doc__),
+    "kernel": whorl.cached(lambda: kernel.__doc__),
+}
+
+
+@pytest.mark.parametrize("what", DOCS)
+def test_a_docstring_that_is_assigned_between_two_calls(what: str) -> None:
+    read, thing = DOCS[what], THINGS[what]
+    before = thing.__doc__
+    try:
+        for value in ("one", "another"):
+            assert read() == read.uncached()
+            thing.__doc__ = value
+            assert read() == value
+    finally:
+        thing.__doc__ = before
+    assert read() == before
+
+
+@pytest.mark.parametrize("what", ["kept", "kernel"])
+def test_an_attribute_of_a_cached_function_or_kernel(what: str) -> None:
+    thing = THINGS[what]
+    read = whorl.cached(lambda: (getattr(thing, "tag", None), thing.__wrapped__.__name__))
+    own = thing.__wrapped__
+    try:
+        for value in (None, 1, 2):
+            if value is not None:
+                thing.tag = value
+            assert read() == (value, own.__name__)
+        thing.__wrapped__ = wrapping
+        assert read() == (2, "wrapping")
+    finally:
+        del thing.tag
+        thing.__wrapped__ = own
+    assert read() == (None, own.__name__)
+
+
+def test_a_kernel_of_a_module_counts_with_all_that_it_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = whorl.cached(lambda: kernel(np.ones(1)))
+    assert [work(), work()] == [2.0, 2.0]
+    monkeypatch.setattr(sys.modules[__name__], "SCALE", 5.0)
+    assert work() == work.uncached() == 6.0
+
+
+def test_an_assigned_name_of_an_enum_member() -> None:
+    name = whorl.cached(lambda: Colour.RED.name)
+    assert name() == "RED"
+    try:
+        Colour.RED._name_ = "GREEN"
+        assert name() == "GREEN"
+    finally:
+        Colour.RED._name_ = "RED"
+    assert name() == "RED"

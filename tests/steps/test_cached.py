@@ -368,6 +368,91 @@ def test_a_key_function_says_all(tmp_path: Path) -> None:
     assert ran(run) == 2
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda job, log, *, level: (job, log, level),
+        lambda job, *, level, log: (job, log, level),
+        lambda job, **rest: (job, rest["log"], rest["level"]),
+        lambda *args, level: (*args, level),
+        lambda first, second, level: (first, second, level),
+        lambda level, log, job: (job, log, level),
+        functools.partial(lambda own, job, log, level: (job, log, level), None),
+    ],
+)
+def test_a_key_function_gets_the_arguments_as_the_function_does(key: Any) -> None:
+    @whorl.cached(key=key)
+    def run(job: int = 1, log: int = 2, *, level: int = 3) -> tuple[int, ...]:
+        return job, log, level
+
+    assert run() == run(1) == run(job=1) == run(1, 2, level=3) == run(level=3, log=2) == (1, 2, 3)
+    assert ran(run) == 1
+    assert run(4) == (4, 2, 3)
+    assert run(log=4) == (1, 4, 3)
+    assert run(level=4) == (1, 2, 4)
+    assert ran(run) == 4
+
+
+def test_a_key_function_without_a_parameter_for_a_default() -> None:
+    @whorl.cached(key=lambda job: job)
+    def run(job: int, log: int = 2, *, level: int = 3) -> int:
+        return job + log + level
+
+    assert run(1) == run(1, 2) == run(1, level=3) == 6
+    assert ran(run) == 1
+    with pytest.raises(TypeError, match="unexpected keyword argument 'log'"):
+        run(1, 5)
+    run.function.__defaults__ = (5,)  # type: ignore[attr-defined]
+    assert run(1) == run(1, 5) == 9
+
+
+def test_a_key_function_of_any_number_of_arguments() -> None:
+    @whorl.cached(key=lambda first, *rest, **named: (first, rest, named))
+    def run(first: int, /, second: int = 2, *rest: int, **named: int) -> object:
+        return first, second, rest, named
+
+    assert run(1) == run(1, 2) == (1, 2, (), {})
+    assert ran(run) == 1
+    assert run(1, 2, 3, other=4) == (1, 2, (3,), {"other": 4})
+    assert whorl.cached(key=len)(lambda items, log=None: items)([1]) == [1]
+
+
+@pytest.mark.parametrize("calls", [1, 6])
+def test_defaults_that_are_removed_and_restored(calls: int) -> None:
+    @whorl.cached
+    def f(n: int, d: int = 1) -> int:
+        return n + d
+
+    for i in range(calls):
+        f(n=i)
+    function: Any = f.function
+    function.__defaults__ = None
+    assert f(1, 3) == 4
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'd'"):
+        f(1)  # type: ignore[call-arg]
+    for default in (1, 2):
+        function.__defaults__ = (default,)
+        assert f(1) == f.uncached(1) == 1 + default
+
+
+def test_code_with_other_parameters() -> None:
+    def one(a: int, b: int) -> object:
+        return a, b
+
+    def other(b: int, a: int, c: int = 3) -> object:
+        return a, b, c
+
+    fresh = whorl.cached(one)
+    f: Any = whorl.cached(exclude=[])(one)
+    for i in range(6):
+        f(a=i, b=1)
+    one.__code__, one.__defaults__ = other.__code__, other.__defaults__
+    assert f(a=1, b=2) == f.uncached(a=1, b=2) == (1, 2, 3)
+    assert f(a=2, b=1) == f.uncached(a=2, b=1) == (2, 1, 3)
+    assert f(1, 2, c=4) == f.uncached(1, 2, c=4) == (2, 1, 4)
+    assert f.key(a=1, b=2) == fresh.key(b=2, a=1)
+
+
 def test_a_fingerprinter_says_what_counts() -> None:
     class Span:
         def __init__(self, line: int) -> None:

@@ -200,3 +200,15 @@ class Yields:
 def test_a_step_that_makes_its_result_later_is_refused(step: Any) -> None:
     with pytest.raises(TypeError, match="a generator or a coroutine"):
         whorl.CachedStep(step, store="process")
+
+
+def test_a_default_that_is_restored_is_used_at_once() -> None:
+    @whorl.cached
+    async def add(n: int, d: int = 1) -> int:
+        return n + d
+
+    add.function.__defaults__ = None  # type: ignore[attr-defined]
+    for i in range(6):
+        assert run(add(n=i, d=3)) == i + 3
+    add.function.__defaults__ = (2,)  # type: ignore[attr-defined]
+    assert run(add(1)) == 3

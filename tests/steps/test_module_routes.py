@@ -190,3 +190,35 @@ def test_a_name_that_stands_for_itself_in_a_class_body_is_no_global(
     sys.modules["routes_main"].UNREAD = 5  # type: ignore[attr-defined]
     f()
     assert f.stats()["ran"] == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return routes_other.LATE",
+        "return hasattr(routes_other, 'LATE')",
+        "return getattr(routes_other, 'LATE', None)",
+        "try:\n    from routes_other import LATE\nexcept ImportError:\n    return 1\nreturn LATE",
+        "try:\n    return routes_other.LATE\nexcept AttributeError:\n    return None",
+    ],
+)
+def test_a_module_that_computes_attributes_from_now_on(
+    define: Define, other: types.ModuleType, body: str
+) -> None:
+    f = define(body)
+
+    def outcome(function: Callable[[], object]) -> object:
+        try:
+            return function()
+        except AttributeError:
+            return AttributeError
+
+    assert outcome(f) == outcome(f.uncached)
+    key = f.key()
+    for value in (5, 6):
+        other.__getattr__ = lambda name, value=value: value  # type: ignore[method-assign,misc]
+        assert f() == f.uncached()
+        assert f.key() != key  # or another process would find what was computed
+    del other.__getattr__
+    assert outcome(f) == outcome(f.uncached)
+    assert f.key() == key

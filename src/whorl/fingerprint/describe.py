@@ -52,10 +52,12 @@ from .names import known_by_name
 from .policy import ClassRule, Policy
 from .refusal import DEFAULT_REMEDY, Refused
 from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, RULES, WHOLE, join_libraries
+from .rules.assigned_names import assigned_to_compiled
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
 from .rules.rule import Rule, RuleContext
 from .static_lookup import (
+    ABSENT,
     ClassTable,
     class_name,
     class_vars,
@@ -214,6 +216,8 @@ class Describer(RuleContext):
         if rule is not None and (cls in WHOLE or not _has_dict(cls)) and own is None:
             return self._bound(rule)
         base = RULES.nearest(cls) or object
+        if _is_compiled(cls):  # what a native one has in C follows from its function
+            return self._instance_rule(cls, base)
         if has_hidden_state(cls, base):
             return self._bound(by_reduction)
         if self.mode is Mode.DATA and self._is_called_like_function(cls):
@@ -279,6 +283,7 @@ class Describer(RuleContext):
         local = not known_by_name(cls)
         head = self._instance_head(cls, base, local=local)
         in_order = self.mode is not Mode.DATA
+        is_compiled = _is_compiled(cls)
         shapes: dict[tuple[Name, ...], tuple[tuple[Name, ...], bytes, Callable[[int], str]]] = {}
 
         def rule(value: object) -> Node:
@@ -286,6 +291,8 @@ class Describer(RuleContext):
                 changed = self._rules[cls] = self._choose(cls)
                 return changed(value)
             state = state_of(layout, value)
+            if is_compiled:
+                state.update(assigned_to_compiled(value, self))
             present = tuple(state)
             shape = shapes.get(present)
             if shape is None:
@@ -345,6 +352,11 @@ def _check_fields(cls: type, markers: Mapping[str, Marker]) -> None:
                 f"{markers[name]!r} names its field {name!r}, which it does not have",
                 f"It has: {', '.join(slots) or 'no fields'}.",
             )
+
+
+def _is_compiled(cls: type) -> bool:
+    """Whether instances are kernels or cached functions, which have names of their own."""
+    return find(cls, "__whorl_function__") is not ABSENT
 
 
 def _has_dict(cls: type) -> bool:

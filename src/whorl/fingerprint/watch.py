@@ -38,7 +38,7 @@ from .fingerprinter import fingerprint
 from .layout import state_of
 from .modes import Introspection
 from .names import is_heap_class, known_by_name, resolve
-from .rules.assigned_names import NAMES
+from .rules.assigned_names import NAMES, counted_names
 from .rules.references import References
 from .static_lookup import (
     ABSENT,
@@ -261,11 +261,9 @@ class Watch(_CheckSource):
             self._pairs(module_vars(cast("types.ModuleType", value)))
         elif derives(type(cls), enum.EnumMeta):
             self._pairs(instance_dict(value) or {})
-        elif any(
-            find(cls, name) is not ABSENT for name in ("__whorl_function__", "__whorl_constant__")
-        ):
-            return  # a kernel or cached function is its function
-        else:
+        elif find(cls, "__whorl_function__") is not ABSENT:
+            self._compiled(value)
+        elif find(cls, "__whorl_constant__") is ABSENT:
             self._instance(value)
 
     def stays(self, function: Callable[[], object], now: object) -> None:
@@ -380,6 +378,19 @@ class Watch(_CheckSource):
                 self._test(f"{self._name(slot.__get__)}({name}) is {self._name(content)}")
             return
         self._test(f"same_values(state_of({self._name(layout)}, {name}), {self._name(state)})")
+
+    def _compiled(self, value: object) -> None:
+        """Watch the attributes of a kernel or cached function, without its own bookkeeping."""
+        stored = instance_dict(value)
+        if stored is None:
+            return
+        layout = self._describer.layout(type(value), object)
+        copied = (*counted_names(self._describer), "__wrapped__")
+        place = self._name(stored)
+        self._test(f"len({place}) == {len(stored)}")
+        for name, content in stored.items():
+            if name in copied or name not in layout.hidden:
+                self._test(f"{place}[{name!r}] is {self._name(content)}")
 
     def _by_fingerprint(self, value: object) -> None:
         self._test(f"fingerprint({self._name(value)}) == {str(fingerprint(value))!r}")

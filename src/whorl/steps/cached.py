@@ -23,7 +23,7 @@ from whorl.store import Cache, Store
 from .arguments import SHORT
 from .declared_inputs import as_list, variable_pairs
 from .dependencies import Declarations
-from .parameters import CountedParameters, leaf_test
+from .parameters import CountedParameters, KeyFunction, leaf_test
 from .process_store import ProcessStore
 from .request import OnDrift, ResultRequest
 from .result_format import Serializer
@@ -41,7 +41,7 @@ AnyStore = Cache | Store | ProcessStore | str | os.PathLike[str] | Literal["proc
 # The fingerprint of a cached function is made of its function and its options; the names and texts
 # that it has copied from the function count there, if at all.
 @excluded(*functools.WRAPPER_ASSIGNMENTS, "__wrapped__")
-@excluded("_are_leaves", "_bind", "_key", "_parameters", "_results", "_select")
+@excluded("_are_leaves", "_bind", "_parameters", "_results", "_select")
 class CachedFunction(Generic[P, R]):
     """A function whose results are kept; made by `whorl.cached`.
 
@@ -57,17 +57,32 @@ class CachedFunction(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.function = function
         self.options = options
-        self._parameters = CountedParameters(function, dict(options.parameters))
-        self._bind = self._parameters.bind
-        self._key = options.key if callable(options.key) else None
-        if isinstance(options.key, Fingerprinter):
-            self._key = None
-        self._select: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
-        if not self._parameters.all_count:
-            self._select = self._parameters.counted
-        self._are_leaves = leaf_test(1 if self._key else len(self._parameters.names))
-        names = ("key",) if self._key else self._parameters.names
+        names = self._read_parameters()
         self._results = options.results(function, names)
+
+    def _read_parameters(self) -> tuple[str, ...]:
+        """Prepare for calls with the parameters of the function as it is now; what counts."""
+        function, key = self.function, self.options.key
+        self._parameters = parameters = CountedParameters(function, dict(self.options.parameters))
+        self._bind = parameters.bind
+        self._select: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
+        names = parameters.names
+        if callable(key) and not isinstance(key, Fingerprinter):
+            self._select, names = KeyFunction(parameters.binding, key), ("key",)
+        elif not parameters.all_count:
+            self._select = parameters.counted
+        self._are_leaves = leaf_test(len(names))
+        return names
+
+    def _renew(self) -> bool:
+        """Follow the function's parameters and defaults; whether they were others until now."""
+        binding = self._parameters.binding
+        if not binding.has_parameters:
+            self._results.requests.names = self._read_parameters()
+            return True
+        was_current = binding.has_defaults
+        self._bind = binding.bind
+        return not was_current
 
     @property
     def __whorl_function__(self) -> types.FunctionType:
@@ -102,12 +117,14 @@ class CachedFunction(Generic[P, R]):
                 results.reset()
             if results.is_off:
                 return cast("R", results.run_without_cache(lambda: self.function(*args, **kwargs)))
-            if self._key is None:
+            try:
                 values = self._bind(*args, **kwargs)
                 if self._select is not None:
                     values = self._select(values)
-            else:
-                values = (self._key(*args, **kwargs),)
+            except TypeError:  # maybe because parameters or defaults are others by now
+                if not self._renew():
+                    raise
+                values = self._values(args, kwargs)
             # The same as `results.memo`, faster for a few leaves.
             if results.has_declared or not self._are_leaves(values):
                 memo: object = results.memo(values)
@@ -130,15 +147,14 @@ class CachedFunction(Generic[P, R]):
 
     def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """What counts of the arguments: the slow twin of the beginning of a call."""
-        if self._key is not None:
-            return (self._key(*args, **kwargs),)
-        return self._parameters.counted(self._bind(*args, **kwargs))
+        values = self._bind(*args, **kwargs)
+        return values if self._select is None else self._select(values)
 
     def _request(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[object, ResultRequest]:
         """The memo key and the request of a call, with the function as it is now."""
-        self._bind = self._parameters.bind  # defaults may be others by now
+        self._renew()
         values = self._values(args, kwargs)
         return self._results.memo(values), self._results.request(values)
 
@@ -354,8 +370,9 @@ def cached(
 
     Of the parameters, those in `exclude` do not count, `by_type` count by their type,
     `by_identity` as these very objects (in this process only), `by_content` are paths of files
-    whose content counts, `ordered` are dicts whose order counts; `key` is called like the function
-    and returns what stands for all arguments, or is a `Fingerprinter` with rules.
+    whose content counts, `ordered` are dicts whose order counts; `key` is called like the function,
+    with its defaults, and returns what stands for all arguments, or is a `Fingerprinter` with
+    rules.
 
     `reads` are values, functions and modules that count though the function does not show it;
     `ignores` are names (or things) that do not count though it does. `files` and `environment`

@@ -52,6 +52,7 @@ class CachedCoroutine(CachedFunction[Any, Any]):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The coroutine of a call; wrong arguments raise at once, as they would without."""
+        self._renew()
         self._bind(*args, **kwargs)
         return self._result(args, kwargs)
 

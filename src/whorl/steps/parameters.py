@@ -8,6 +8,8 @@ and so is a default that is spelled out.
 from __future__ import annotations
 
 import functools
+import inspect
+import itertools
 import os
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +21,7 @@ from whorl.fingerprint.modes import ByIdentity, ByType, InOrder
 
 from .declared_inputs import content_of
 
-__all__ = ["Content", "CountedParameters", "leaf_test"]
+__all__ = ["Content", "CountedParameters", "KeyFunction", "leaf_test"]
 
 Names = Iterable[str]
 
@@ -94,8 +96,8 @@ class CountedParameters:
     """
 
     def __init__(self, function: types.FunctionType, options: Mapping[str, Names]) -> None:
-        self._binding = Binding(function)
-        every = self._binding.names
+        self.binding = Binding(function)
+        every = self.binding.names
         kinds = _kinds(function.__qualname__, every, options)
         if function.__code__.co_flags & _VARKEYWORDS:
             kinds.setdefault(every[-1], "keywords")
@@ -110,13 +112,91 @@ class CountedParameters:
     @property
     def bind(self) -> Callable[..., tuple[Any, ...]]:
         """Called like the function, it returns the values of all parameters."""
-        return self._binding.bind
+        return self.binding.bind
 
     def counted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """What counts of the values."""
         if self.all_count:
             return values
         return tuple(values[i] if wrap is None else wrap(values[i]) for i, wrap in self._places)
+
+
+class KeyFunction:
+    """Calls a key function with the bound arguments of a call, defaults included.
+
+    A positional parameter goes by position where the key function has one there, and by name
+    otherwise. A default that the key function has no parameter for is left out.
+
+    >>> def f(job, log=None, *, level=1): ...
+    >>> key = KeyFunction(Binding(f), lambda job, **rest: (job, rest))
+    >>> key((1, None, 2))
+    ((1, {'log': None, 'level': 2}),)
+    """
+
+    def __init__(self, binding: Binding, key: Callable[..., object]) -> None:
+        self._binding = binding
+        self._key = key
+        slots, named, takes_any, takes_any_name = _key_parameters(key)
+        by_position = 0
+        for name, slot in itertools.zip_longest(
+            binding.positional, slots[: len(binding.positional)]
+        ):
+            is_free = takes_any if slot is None else slot not in binding.names
+            if slot != name and (name in named or not is_free):
+                break
+            by_position += 1
+        self._by_position = by_position
+        self._is_plain = by_position == len(binding.names)
+        after = (*binding.positional[by_position:], *binding.keyword)
+        self._placeless = frozenset(() if takes_any_name else (n for n in after if n not in named))
+
+    def __call__(self, values: tuple[Any, ...]) -> tuple[object]:
+        """What stands for the values of all parameters."""
+        if self._is_plain:
+            return (self._key(*values),)
+        binding = self._binding
+        by_name = dict(zip(binding.names, values, strict=True))
+        positional = list(values[: self._by_position])
+        for name in binding.varargs:
+            positional += by_name.pop(name)
+        more = {} if not binding.varkeywords else by_name.pop(binding.varkeywords[0])
+        keywords = dict([*by_name.items()][self._by_position :])
+        if self._placeless:
+            defaults = binding.defaults()
+            for name in self._placeless:
+                if name in defaults and keywords[name] is defaults[name]:
+                    del keywords[name]
+        return (self._key(*positional, **keywords, **more),)
+
+
+def _key_parameters(
+    key: Callable[..., object],
+) -> tuple[tuple[str, ...], frozenset[str], bool, bool]:
+    """The parameters of a key function by position, those by name, and whether it takes any."""
+    if type(key) is types.FunctionType:
+        own = Binding(key)
+        named = (*own.positional[key.__code__.co_posonlyargcount :], *own.keyword)
+        return own.positional, frozenset(named), bool(own.varargs), bool(own.varkeywords)
+    try:
+        every = inspect.signature(key).parameters.values()
+    except (TypeError, ValueError, NameError):  # it does not say
+        return (), frozenset(), True, True
+    kind = inspect.Parameter
+    kinds = {each.kind for each in every}
+    return (
+        tuple(
+            each.name
+            for each in every
+            if each.kind in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD)
+        ),
+        frozenset(
+            each.name
+            for each in every
+            if each.kind in (kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY)
+        ),
+        kind.VAR_POSITIONAL in kinds,
+        kind.VAR_KEYWORD in kinds,
+    )
 
 
 def _kinds(function: str, every: tuple[str, ...], options: Mapping[str, Names]) -> dict[str, str]:

@@ -93,7 +93,7 @@ class RequestBuilder:
         self.declared: DeclaredInputs = options.declared
         self.has_declared = bool(options.declared)
         self._root = root
-        self._names = names
+        self.names = names
         self._options = options
         self._reads = tuple(reads)
         self._salt = salt
@@ -120,9 +120,9 @@ class RequestBuilder:
     def _with_parameter(self, error: UnsupportedValue, values: tuple[Any, ...]) -> UnsupportedValue:
         """The same error, with the name of the parameter in place of its number."""
         number, _, rest = error.path.removeprefix("value[").partition("]")
-        if not number.isdigit() or int(number) >= len(self._names):
+        if not number.isdigit() or int(number) >= len(self.names):
             return error
-        name, remedy = self._names[int(number)], error.remedy
+        name, remedy = self.names[int(number)], error.remedy
         if remedy == DEFAULT_REMEDY:
             remedy = self._remedy(name, type(values[int(number)]), rest, error.type_name)
         path = f"argument {name}{rest} of {self.name}"
@@ -155,7 +155,7 @@ class RequestBuilder:
         text = hash_hex(marshalled(parts))
         stable = all(isinstance(digest, StableDigest) for digest in digests)
         key = StableDigest(text) if stable else ProcessDigest(text)
-        arguments = tuple(zip(self._names, values, digests, strict=True))
+        arguments = tuple(zip(self.names, values, digests, strict=True))
         return ResultRequest(key, dependencies, arguments, inputs)
 
     def _inputs(self) -> tuple[list[Any], ...]:

@@ -17,13 +17,21 @@ from typing import Any, Final
 
 from ..modes import Introspection
 from ..names import defines, importable, known_module_name
-from ..static_lookup import class_name, derives, instance_dict, module_name, qualname
+from ..static_lookup import class_name, class_vars, derives, instance_dict, module_name, qualname
 from ..tokens import Node, unlabelled
 from .rule import RuleContext
 
-__all__ = ["NAMES", "assigned_to", "class_names", "with_names"]
+__all__ = [
+    "NAMES",
+    "assigned_to",
+    "assigned_to_compiled",
+    "class_names",
+    "counted_names",
+    "with_names",
+]
 
 NAMES: Final = ("__name__", "__qualname__", "__module__")
+_DOC: Final = "__doc__"
 _MOVING: Final = NAMES[1:]  # what else a definition is called at another place
 _WITH_NAMES: Final = (types.FunctionType, types.BuiltinFunctionType)
 
@@ -43,17 +51,34 @@ def with_names(name: object, function: types.FunctionType, context: RuleContext)
     return _beside(name, {n: value[n] for n in NAMES if n in seen or not _is(value[n], defined[n])})
 
 
-def assigned_to(value: object, inner: object = None) -> dict[str, object]:
-    """The names of a wrapper that are not those of `inner` or of its `__wrapped__`."""
+def assigned_to(value: object, context: RuleContext, inner: object = None) -> dict[str, object]:
+    """The names of a wrapper that are not those of `inner` or of its `__wrapped__`.
+
+    Its docstring is one of them where code reads docstrings.
+    """
     stored = instance_dict(value) or {}
-    if not any(name in stored for name in NAMES):
+    names = counted_names(context)
+    if not any(name in stored for name in names):
         return {}
     defined = _names_of(stored.get("__wrapped__", inner))
     return {
         name: _known(name, stored[name])
-        for name in NAMES
+        for name in names
         if name in stored and not _is(stored[name], defined.get(name))
     }
+
+
+def assigned_to_compiled(value: Any, context: RuleContext) -> dict[str, object]:
+    """What was assigned to a kernel or cached function in the place of what it has copied."""
+    function = value.__whorl_function__
+    wrapped = (instance_dict(value) or {}).get("__wrapped__", function)
+    other = {} if wrapped is function else {"__wrapped__": wrapped}
+    return other | assigned_to(value, context, function)
+
+
+def counted_names(context: RuleContext) -> tuple[str, ...]:
+    """The names that count if they were assigned, and the docstring where code reads it."""
+    return (*NAMES, _DOC) if Introspection.DOCS in context.introspection else NAMES
 
 
 def class_names(cls: type, context: RuleContext) -> object:
@@ -78,12 +103,13 @@ def _names_of(value: Any) -> dict[str, object]:
     if kind is types.MethodType:
         return _names_of(value.__func__)
     if kind in _WITH_NAMES:
-        return {name: getattr(value, name) for name in NAMES}
+        return {name: getattr(value, name) for name in (*NAMES, _DOC)}
     if derives(kind, type):
         names = class_name(value), qualname(value), module_name(value)
-        return dict(zip(NAMES, names, strict=True))
+        return dict(zip(NAMES, names, strict=True)) | {_DOC: class_vars(value).get(_DOC)}
     stored = instance_dict(value) or {}
-    return {"__module__": module_name(kind)} | {n: stored[n] for n in NAMES if n in stored}
+    defined = {"__module__": module_name(kind), _DOC: class_vars(kind).get(_DOC)}
+    return defined | {n: stored[n] for n in (*NAMES, _DOC) if n in stored}
 
 
 def _is(value: object, defined: object) -> bool:

@@ -173,7 +173,7 @@ def _attributes(value: object, context: RuleContext, inner: object = None) -> No
     stored = instance_dict(value) or {}
     attributes = {name: part for name, part in stored.items() if name not in _NOT_ATTRIBUTES}
     if type(value) is not types.FunctionType:
-        attributes |= assigned_to(value, inner)
+        attributes |= assigned_to(value, context, inner)
     return dict_content(attributes, context) if attributes else None
 
 

@@ -168,9 +168,12 @@ def class_content(cls: type, context: RuleContext) -> dict[str, object]:
             if not name.startswith("__") or _is_enums_own(name, content[name]):
                 del content[name]
         content["_member_names_"] = list(stored["_member_map_"])
+        defined: dict[int, str] = {}  # names by the addresses of members; aliases come later
         for name, member in stored["_member_map_"].items():
             state = instance_dict(member) or {}
             attributes = _member_attributes(cls, state)
+            if state.get("_name_") != defined.setdefault(id(member), name):  # assigned
+                attributes["_name_"] = state.get("_name_")
             extra = (dict_node(attributes),) if attributes else ()
             content[name] = Node(b"member", (_value_of(state), *extra), unlabelled)
         for name in [n for n, each in content.items() if type(each) is enum.property]:

@@ -128,6 +128,12 @@ class _Resolver:
         self.lookups.append(ReferenceLookup(path, stored, name, stored.get(name, ABSENT)))
         return value
 
+    def _computes(self, path: str, stored: dict[str, Any]) -> bool:
+        """Whether a module computes attributes that are not there, such as the one at `path`."""
+        getter = stored.get("__getattr__", ABSENT)
+        self.lookups.append(ReferenceLookup(path, stored, "__getattr__", getter))
+        return getter is not ABSENT
+
     def _place_of(self, target: _Object) -> _Place:
         """The place of an object, which is in a library if it is a module of one."""
         module = target.value
@@ -211,7 +217,7 @@ class _Resolver:
         path = f"{place.path}.{name}"
         if name not in stored and lazy_submodule(stored, name) is ABSENT:
             self.lookups.append(ReferenceLookup(path, stored, name, ABSENT))
-            if "__getattr__" in stored or find(types.ModuleType, name) is not ABSENT:
+            if self._computes(path, stored) or find(types.ModuleType, name) is not ABSENT:
                 return place
         return self._place_of(_Object(path, self._looked_up(path, stored, name)))
 
@@ -319,8 +325,10 @@ class _Resolver:
         value = self._looked_up(path, stored, name)
         if value is ABSENT and "__path__" in stored:
             value = self._submodule(path)
-        if value is ABSENT and ("__getattr__" in stored or type(module) is not types.ModuleType):
-            value = module  # it computes its attributes
+        if value is ABSENT and (
+            self._computes(path, stored) or type(module) is not types.ModuleType
+        ):
+            value = module
         return self._place_of(_Object(path, value))
 
     def _submodule(self, name: str) -> object:
