@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ class Moments:
         if event not in _EVENTS or argument is sys.setprofile:
             return
         code = frame.f_code
+        if event == "call" and code.co_flags & CO_GENERATOR:  # it may be closed, not called
+            return
         if code not in self._files:
             self._files[code] = any(part in code.co_filename for part in self._only_in)
         if self._files[code]:

@@ -66,12 +66,14 @@ if sys.platform != "win32":
         __slots__ = ("__weakref__", "_own")
 
         def __init__(self, file: int) -> None:
-            self._own = ref(self, _open_locks.close)
+            self._own: ref[_LockedFile] | None = ref(self, _open_locks.close)
             _open_locks.files[self._own] = file
 
         def release(self) -> None:
             """Let others have it."""
-            _open_locks.close(self._own)
+            if self._own is not None:
+                _open_locks.close(self._own)
+                self._own = None  # so that it is not called: errors in such calls are lost
 
     class _OpenLocks:
         """The files of the locks of this process."""

@@ -12,7 +12,6 @@ there are no leases, and the entry is the same.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from typing import Any, Final, Generic, Self, TextIO, TypeVar
 
 from whorl.lazy import logger
 from whorl.locks import ForkSafeLock, get_ident, local, reset_in_child
+from whorl.signals import suppress
 
 from .lease import Lease, Leases, NoLease
 from .outcome import Ending
@@ -84,7 +84,7 @@ class StatusLine:
         waited = time.monotonic() - self._start
         if waited < SHOWN_AFTER:
             return
-        with contextlib.suppress(Exception):  # the stream may be closed, or be of any make
+        with suppress(Exception):  # the stream may be closed, or be of any make
             if self._stream is not None and self._stream.isatty():
                 self._stream.write(f"\r\x1b[2Kwhorl: waiting for {self._what}, {waited:.0f} s")
                 self._stream.flush()
@@ -96,7 +96,7 @@ class StatusLine:
 
     def __exit__(self, *exception: object) -> None:
         if self._shown:
-            with contextlib.suppress(Exception):
+            with suppress(Exception):
                 self._stream.write("\r\x1b[2K")
                 self._stream.flush()
 
