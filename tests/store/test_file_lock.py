@@ -32,7 +32,12 @@ def test_a_lock_is_held_by_one_and_then_by_another(tmp_path: Path) -> None:
 
 def test_another_process_does_not_get_it_and_its_end_frees_it(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
-    text = f"from whorl.store.file_lock import lock_file; print(lock_file({path!r})); input()"
+    text = f"""
+from whorl.store.file_lock import lock_file
+lock = lock_file({path!r})
+print(lock)
+input()
+"""
     with subprocess.Popen(
         [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:

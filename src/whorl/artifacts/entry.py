@@ -35,6 +35,7 @@ from xxhash import xxh3_128
 from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
 from whorl.lazy import load
+from whorl.signals import pass_on
 
 __all__ = [
     "FORMAT",
@@ -331,7 +332,8 @@ def line_of(text: bytes, begin: int) -> tuple[dict[str, Any], int]:
         words = text.decode("ascii")
         try:
             fields, end = _scanned(words, begin)
-        except Exception:  # the scanner alone has no words for what is wrong
+        except Exception as error:  # the scanner alone has no words for what is wrong
+            pass_on(error)
             fields, end = _scanned_by_json(words, begin)
     except (ValueError, RecursionError) as error:
         raise Damaged.unreadable(str(error)) from error

@@ -11,6 +11,7 @@ from whorl.reads import Path, Plain, Seen, Trace, World
 from whorl.reads.fact_words import contrast
 from whorl.reads.replay import facts_now
 from whorl.reads.value_fact import is_only_here, same_fact
+from whorl.signals import pass_on
 from whorl.store.journal import Change
 from whorl.store.miss_recording import is_hit_required
 
@@ -70,7 +71,8 @@ def explain_miss(
         return None
     try:
         return explain(COMPARED)
-    except Exception:  # a call must not fail for the journal
+    except Exception as error:  # a call must not fail for the journal
+        pass_on(error)
         why.debug("cannot explain the miss of %s", name, exc_info=True)
         return None
 

@@ -22,6 +22,8 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
+from whorl.signals import pass_on
+
 from .boundary import DEFAULT_BOUNDARY
 from .bytecode import nested_codes
 from .digest import LEAVES
@@ -285,7 +287,8 @@ def _terms(annotate: types.FunctionType) -> dict[str, object] | None:
         return cast("dict[str, object]", function(_FAKE_GLOBALS))
     except (RecursionError, MemoryError):
         raise
-    except Exception:  # a term is compared, formatted, counted
+    except Exception as error:  # a term is compared, formatted, counted
+        pass_on(error)
         return None
 
 
@@ -397,7 +400,8 @@ def _item(generic: object, key: object) -> object:
         return cast("Any", generic)[key]
     except (RecursionError, MemoryError):
         raise
-    except Exception:  # there is no such type
+    except Exception as error:  # there is no such type
+        pass_on(error)
         return ABSENT
 
 
@@ -409,7 +413,8 @@ def _either(left: object, right: object) -> object:
         return operator.or_(cast("Any", left), right)
     except (RecursionError, MemoryError):
         raise
-    except Exception:  # there is no such type
+    except Exception as error:  # there is no such type
+        pass_on(error)
         return ABSENT
 
 

@@ -21,6 +21,7 @@ from typing import Final
 
 from whorl.fast_dataclasses import NamedTuple
 from whorl.locks import ForkSafeLock
+from whorl.signals import pass_on
 
 from .bytecode import nested_codes
 from .digest import hash_bytes
@@ -197,6 +198,7 @@ def _from_loader(filename: str) -> bytes | None:
         if get is not None and stored.get("__file__") == filename:
             try:
                 return bytes(get(filename))
-            except Exception:  # the loader is somebody else's
+            except Exception as error:  # the loader is somebody else's
+                pass_on(error)
                 return None
     return None

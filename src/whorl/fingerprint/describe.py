@@ -167,8 +167,8 @@ class Describer(RuleContext):
             return known[1]
         if key in walk.under_way:
             raise Refused("its annotations lead back to itself")
-        walk.under_way.add(key)
         try:
+            walk.under_way.add(key)
             inspecting, (graph,) = other.graphs(value, where=f"value{where}")
         except UnsupportedValue as error:
             raise Refused(error.reason, error.remedy, inside=error) from error

@@ -25,6 +25,8 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, Final, cast
 
+from whorl.signals import pass_on
+
 from .containers import container_emitters, write_items
 from .describe import WRAPPERS, Describer, shape_tag
 from .emitter_factory import EmitterFactory, forget_sources
@@ -137,7 +139,8 @@ class Emitters:
                 continue
             except MemoryError:
                 raise
-            except Exception:
+            except Exception as error:
+                pass_on(error)
                 break
         return dumps((self.head, self.describer.graph(value).tokens), 2)
 

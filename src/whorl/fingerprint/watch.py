@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from whorl.fast_dataclasses import NamedTuple
+from whorl.signals import pass_on
 
 from .annotations import names_in_annotations
 from .bytecode import writes_globals
@@ -154,6 +155,7 @@ class _CheckSource:
         self._written: set[int] = set()  # globals that functions write to, by address
         self._names: dict[int, str] = {}
         self._scope: dict[str, Any] = {
+            "pass_on": pass_on,
             "same_items": same_items,
             "same_pairs": same_pairs,
             "same_members": same_members,
@@ -212,7 +214,7 @@ class _CheckSource:
         tests = "".join(f"        if not ({test}): return False\n" for test in self._tests)
         source = (
             f"def holds():\n    try:\n{tests}        return True\n"
-            "    except Exception:\n        return False\n"
+            "    except Exception as error:\n        pass_on(error)\n        return False\n"
         )
         scope = dict(self._scope)
         exec(compile(source, "<whorl: what a function reads>", "exec"), scope)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from whorl.fast_dataclasses import dataclass
 from whorl.lazy import importing
+from whorl.signals import pass_on
 from whorl.store import Cache, Store
 from whorl.store.default import as_cache
 
@@ -58,5 +59,6 @@ def copied_options(options: Mapping[str, Any]) -> dict[str, Any]:
         try:
             copies[name] = deepcopy(value)
         except Exception as error:
+            pass_on(error)
             raise TypeError(f"option {name!r} cannot be copied: {error}") from error
     return copies

@@ -45,6 +45,7 @@ from whorl.fingerprint.static_lookup import (
 )
 from whorl.fingerprint.survey import survey_code
 from whorl.reads.compiler_settings import PROTOCOL, declared_settings, setting_reads
+from whorl.signals import pass_on
 
 from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, own_members
 
@@ -158,7 +159,8 @@ def _snapshot_of(value: object) -> object:
         return tuple((name, id(value)) for name, value in stored.items())
     try:
         return str(fingerprint(value))
-    except Exception:  # it can only be told from others
+    except Exception as error:  # it can only be told from others
+        pass_on(error)
         return id(value)
 
 

@@ -32,6 +32,7 @@ from whorl.reads.first_replay import Facts, first_facts
 from whorl.reads.replay import ReplaySetup
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import DeclaredVariables, Variables, World, own_module, place_of
+from whorl.signals import pass_on
 from whorl.store import Cache, Found, default_cache
 
 from .choices import Choices
@@ -390,5 +391,6 @@ def _code_in_text(code: types.CodeType, definition: Definition | None) -> CodeIn
         return None
     try:
         return CodeInText.of(code, definition.text)
-    except Exception:  # a constant that nobody knows: the first call raises for it
+    except Exception as error:  # a constant that nobody knows: the first call raises for it
+        pass_on(error)
         return None

@@ -15,6 +15,7 @@ from whorl.locks import ForkSafeLock
 from whorl.reads.first_replay import Facts
 from whorl.reads.replay import Replay, ReplaySetup, plain_replay, samples_of
 from whorl.reads.trace import Plain, Shape, Trace
+from whorl.signals import pass_on
 
 from .target import Target
 
@@ -88,7 +89,8 @@ class KnownShape:
         try:
             samples = samples_of(self.shape, self._setup.world(args, target))
             self.replay = generated_replay.compiled_replay(self.shape, self._setup, samples)
-        except Exception:  # a shape that cannot be written as code has the plain replay
+        except Exception as error:  # a shape that cannot be written as code has the plain replay
+            pass_on(error)
             self.replay = self._plain
         return self.replay(args, target)
 

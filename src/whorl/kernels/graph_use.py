@@ -18,6 +18,7 @@ import numpy as np
 from whorl.fast_dataclasses import dataclass, field
 from whorl.fingerprint.static_lookup import ABSENT, find, module_attribute
 from whorl.reads.world import bound
+from whorl.signals import pass_on
 
 from . import graph_names as graph
 
@@ -139,7 +140,8 @@ def _global(scope: dict[str, Any], name: str) -> Any:
     """What a function has under a name; ABSENT also where an import fails: the call will raise."""
     try:
         return bound(scope, name) if name in scope else ABSENT
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         return ABSENT
 
 
@@ -153,7 +155,8 @@ def _stored(holder: Any, name: str) -> Any:
         return find(holder, name)
     try:
         own = object.__getattribute__(holder, "__dict__")
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         own = {}
     if type(own) is dict and name in own:
         return own[name]

@@ -32,6 +32,7 @@ from whorl.errors import KernelError, NoCheckpoints, UnknownCheckpoint
 from whorl.launch.graph_status import ENDED, GraphStatus
 from whorl.launch.labels import is_same_label
 from whorl.reads.world import bound
+from whorl.signals import pass_on
 
 from . import graph_names as graph
 from . import language
@@ -217,7 +218,8 @@ def _named(node: ast.expr, names: Names) -> Any:
             return names[node.id]
         if isinstance(node, ast.Attribute):
             return getattr(_named(node.value, names), node.attr)
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         return None
     return None
 
@@ -364,7 +366,8 @@ class _Caller(abc.ABC):
     def _tried(self, side: _Thunk) -> tuple[bool, Any]:
         try:
             value = side()
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             if self.mode is WalkMode.RUN:
                 raise
             return False, None
@@ -419,7 +422,8 @@ class _Walker(_Caller):
         except _ReturnJump:
             if self.mode is not WalkMode.SEEK:
                 raise
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             if self.mode is WalkMode.RUN:
                 raise
             self._forget([node], names)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from whorl.lazy import logger
-from whorl.reads.signals import is_of_signal_handler
+from whorl.signals import pass_on
 
 from .class_layout import NotKnown
 from .mapped import Unmappable
@@ -31,8 +31,7 @@ def turns_off(error: Exception, what: str = EVERYTHING) -> bool:
     """Whether something is launched in Python for good because of an error, which is then warned
     about, once for each reason. What a handler of a signal has raised goes on to the caller.
     """
-    if is_of_signal_handler(error):
-        raise error
+    pass_on(error)
     if is_passing(error):
         return False
     reason = reason_of(error)

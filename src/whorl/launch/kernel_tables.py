@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from whorl.reads import Aspect, Path, Read, Shape, World
 from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
-from whorl.reads.signals import is_of_signal_handler
+from whorl.signals import is_of_signal_handler
 
 from .c_api import api_table
 from .graph_status import ENDED, GraphStatus

@@ -12,6 +12,7 @@ from whorl.fast_dataclasses import NamedTuple
 from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.lazy import lazy_module, load, logger
 from whorl.locks import RLock
+from whorl.signals import pass_on
 from whorl.store import Cache
 from whorl.store.miss_recording import is_hit_required
 
@@ -64,6 +65,7 @@ def status() -> NativeLaunch:
         if not _addresses:  # it has not been tried yet
             map_image(Image(b"\xc3", {"nothing": 0}, ()))
     except Exception as error:  # whatever it is, it is why there are none
+        pass_on(error)
         return NativeLaunch(False, failure.reason_of(error))
     return NativeLaunch(True, "")
 

@@ -19,6 +19,7 @@ import numpy as np
 from whorl.fingerprint.names import known_by_name
 from whorl.fingerprint.static_lookup import ABSENT, derives, find, type_name
 from whorl.lazy import lazy_module
+from whorl.signals import pass_on
 
 from .value_fact import SIMPLE, is_constant, live_value
 
@@ -97,7 +98,8 @@ def _is_settled_leaf(value: Any) -> bool:
 def _leaf(value: Any) -> Any:
     try:
         return live_value(value)
-    except Exception:  # it has no fact
+    except Exception as error:  # it has no fact
+        pass_on(error)
         return Same(value)
 
 

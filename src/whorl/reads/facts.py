@@ -22,6 +22,7 @@ import numpy as np
 from whorl.fast_dataclasses import NamedTuple, make
 from whorl.fingerprint.source import CodeDigest, code_digest
 from whorl.fingerprint.static_lookup import derives, type_name
+from whorl.signals import pass_on
 
 from .array_flags import LAYOUT_FLAGS
 from .operations import function_behind
@@ -108,6 +109,7 @@ def _take(take: Take, values: tuple[Any, ...]) -> Any:
     except NoSignature as error:
         raise NotRecorded(error.reason) from error
     except Exception as error:
+        pass_on(error)
         raise NotRecorded(asking_raises(error)) from error
 
 

@@ -31,9 +31,10 @@ from typing import Any, Final, cast
 
 from whorl.fingerprint.static_lookup import LAZY_IMPORT
 from whorl.settings import raw_environment
+from whorl.signals import pass_on
 
 from .facts import FACTS, SOURCE_NAMES
-from .operations import OPERATIONS, item, pass_on
+from .operations import OPERATIONS, item
 from .replay import Replay, ReplaySetup, is_as_the_code, is_settled_option, plain_replay
 from .trace import Aspect, Path, Read, Shape, Step
 from .value_fact import live_value

@@ -15,15 +15,15 @@ from typing import Any, Final
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.static_lookup import bound, derives, find
 from whorl.lazy import importing, load
+from whorl.signals import pass_on
 
 from .compiler_settings import attribute_names
 from .item import key_of
-from .signals import is_of_signal_handler
 from .trace import Step
 from .value_fact import NotRecorded
 
 __all__ = [
-    "ABSENT", "OPERATIONS", "function_behind", "is_callable_object", "item", "pass_on", "walk",
+    "ABSENT", "OPERATIONS", "function_behind", "is_callable_object", "item", "walk",
     "walk_or_error",
 ]  # fmt: skip
 
@@ -61,14 +61,6 @@ def walk_or_error(value: Any, step: Step) -> tuple[Any, Exception | None]:
     except Exception as error:
         pass_on(error)
         return ABSENT, error
-
-
-def pass_on(error: Exception) -> None:
-    """Raise what a handler of a signal has raised, while something was looked at."""
-    trace = error.__traceback__
-    was_raised_in_python = trace is not None and trace.tb_next is not None
-    if was_raised_in_python and is_of_signal_handler(error):
-        raise error
 
 
 # -- functions ---------------------------------------------------------------------------------

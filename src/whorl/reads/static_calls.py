@@ -14,6 +14,7 @@ from typing import Any
 from whorl.errors import NotStatic
 from whorl.fingerprint.source import code_digest, tree_of
 from whorl.fingerprint.syntax import mangle, syntax_tree
+from whorl.signals import pass_on
 
 from .implicit_calls import checked, is_pythons
 from .operations import function_behind, is_callable_object
@@ -66,6 +67,7 @@ def _part(run: Evaluation, node: ast.Attribute, holder: Any, scope: Scope) -> An
     except (NotStatic, AbsentRead):
         raise
     except Exception as error:
+        pass_on(error)
         run.refuse(node, scope, f"it raises {type(error).__name__}: {error}", error)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from whorl.errors import NotStatic
 from whorl.fingerprint.source import place_of_code
+from whorl.signals import pass_on
 
 from .view import AbsentRead, CodeView
 
@@ -116,6 +117,7 @@ class Evaluation:
         except RecursionError as error:
             self.refuse(node, scope, "it calls itself too deeply", error)
         except Exception as error:
+            pass_on(error)
             self.refuse(node, scope, f"it raises {type(error).__name__}: {error}", error)
 
     def execute(self, body: Sequence[ast.stmt], scope: Scope) -> None:

@@ -17,6 +17,7 @@ from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.static_lookup import bound, module_vars
 from whorl.settings import decoded, encoded, raw_environment
+from whorl.signals import pass_on
 
 from .operations import ABSENT, walk
 from .trace import Path, Shape, Step
@@ -76,6 +77,7 @@ def failed_import(scope: Any, name: str) -> Exception | None:
     try:
         _ = bound(scope, name) if name in scope else None
     except Exception as error:
+        pass_on(error)
         return error
     return None
 
@@ -95,7 +97,8 @@ def _global_root(world: World, name: str) -> Any:
         return bound(scope, name)
     except RecursionError:
         raise
-    except Exception:  # of a module that is imported now
+    except Exception as error:  # of a module that is imported now
+        pass_on(error)
         return ABSENT
 
 
@@ -243,7 +246,8 @@ def variable_now(name: str, default: str | None) -> tuple[bytes | None, str | No
 def _compiler(world: World, name: str) -> Any:
     try:
         return getattr(world.compiler, name) if name else world.compiler
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         return ABSENT
 
 

@@ -68,6 +68,13 @@ class FarLeases:
     def take(self, name: str) -> Lease | NoLease:
         """The lease, if nobody has it. A server that does not answer has none."""
         token = f"{self._host}/{os.getpid()}/{os.urandom(8).hex()}"
+        try:
+            return self._take(name, token)
+        except BaseException:  # an interrupt: the server may have granted it
+            self.give_back(name, token)
+            raise
+
+    def _take(self, name: str, token: str) -> Lease | NoLease:
         holder = self._store.server.ask(
             lambda engine: engine.take(_name(name), token, self._seconds)
         )
@@ -101,7 +108,8 @@ class FarLeases:
 
         def release() -> None:
             with self._lock:
-                self._held.pop(name, None)
+                if self._held.get(name) == token:
+                    del self._held[name]
                 if not self._held:
                     self._wake.set()
             self._store.server.ask(lambda engine: engine.release(_name(name), token))

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from whorl.lazy import importing, load
+from whorl.signals import pass_on
 
 from .address import Address
 from .engine import BaseEngine, EngineTrouble, Reason, status_trouble
@@ -75,6 +76,7 @@ class ObjectEngine(BaseEngine):
                 retry_config={"max_retries": 0},
             )
         except Exception as error:
+            pass_on(error)
             raise _trouble(error) from None
 
     @property
@@ -103,6 +105,7 @@ class ObjectEngine(BaseEngine):
         except EngineTrouble:
             raise
         except Exception as error:
+            pass_on(error)
             raise _trouble(error) from None
 
     def put(self, name: str, data: bytes, ttl: float | None) -> None:
@@ -129,6 +132,7 @@ class ObjectEngine(BaseEngine):
         except FileNotFoundError:
             return False
         except Exception as error:
+            pass_on(error)
             raise _trouble(error) from None
         return True
 
@@ -140,6 +144,7 @@ class ObjectEngine(BaseEngine):
                 for meta in page:
                     yield meta["path"].removeprefix(self._prefix)
         except Exception as error:
+            pass_on(error)
             raise _trouble(error) from None
 
     # -- leases -------------------------------------------------------------------------
@@ -196,6 +201,7 @@ class ObjectEngine(BaseEngine):
         except FileExistsError:
             return False
         except Exception as error:
+            pass_on(error)
             if type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
                 return False
             if type(error).__name__ == "NotFoundError" and isinstance(mode, dict):

@@ -30,6 +30,7 @@ from whorl.artifacts import Damaged, Entry
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import load
+from whorl.signals import pass_on
 
 from .keyring import Algorithm, Key
 
@@ -220,7 +221,8 @@ def _decompressed(kind: int, body: memoryview, size: int) -> bytes:
             raise BadSeal(SealFault.COMPRESSION)
     except BadSeal:
         raise
-    except Exception:  # zlib.error, ZstdError, MemoryError
+    except Exception as error:  # zlib.error, ZstdError, MemoryError
+        pass_on(error)
         raise BadSeal(SealFault.DAMAGED) from None
     if len(data) != size:
         raise BadSeal(SealFault.DAMAGED)

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from whorl.lazy import logger
 from whorl.locks import reset_in_child
+from whorl.signals import pass_on
 from whorl.store import Statistics
 
 from .address import Address
@@ -79,6 +80,7 @@ class Server:
         except Exception as error:  # whatever it is, the program goes on
             if engine is not None:
                 engine.close()
+            pass_on(error)
             trouble = error if isinstance(error, EngineTrouble) else _unforeseen(error)
             return self._troubled(trouble, breaker, time.perf_counter() - start)
         except BaseException:

@@ -23,6 +23,7 @@ from whorl.fingerprint.run import EmitRun, Overrun
 from whorl.fingerprint.static_lookup import derives, module_name, mro, qualname
 from whorl.fingerprint.tokens import dumps
 from whorl.fingerprint.walk import walk
+from whorl.signals import pass_on
 
 from .ambient import AMBIENT_CLASSES
 from .parameters import leaf_test
@@ -107,7 +108,8 @@ class Arguments:
                     table[tuple](values, out, EmitRun(budget))
                 except Overrun:
                     continue
-                except Exception:  # the slow walk has the better message
+                except Exception as error:  # the slow walk has the better message
+                    pass_on(error)
                     return None
                 return b"*" + hash_bytes(dumps((self._head, out), 2))
         finally:

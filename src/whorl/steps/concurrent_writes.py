@@ -34,6 +34,7 @@ from typing import Final, Protocol
 
 from whorl.fingerprint.watch import Place
 from whorl.locks import ForkSafeLock
+from whorl.signals import pass_on
 
 __all__ = ["ConcurrentWrites", "watch_writes"]
 
@@ -199,7 +200,8 @@ def _working() -> _Detector | None:
         detector: _Detector = _Watchers() if sys.version_info >= (3, 12) else _Versions()
         if _works(detector):
             return detector
-    except Exception:  # a program can do without it
+    except Exception as error:  # a program can do without it
+        pass_on(error)
         log.debug("writes of other threads are not noticed", exc_info=True)
     return None
 

@@ -6,7 +6,6 @@ standard error is a terminal, or as WHORL_PROGRESS says.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable
 from typing import Final, Self, TextIO
 
 from whorl import settings
+from whorl.signals import suppress
 
 __all__ = ["Progress"]
 
@@ -51,7 +51,7 @@ class Progress:
         mode = settings.current().progress.value
         if mode != "auto":
             return mode == "on"
-        with contextlib.suppress(Exception):  # the stream may be closed, or be of any make
+        with suppress(Exception):  # the stream may be closed, or be of any make
             return self._stream is not None and self._stream.isatty()
         return False
 
@@ -60,7 +60,7 @@ class Progress:
         if self._done.wait(SHOWN_AFTER):
             return
         last = None
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             last = self._last()
         before = "" if last is None else f", last time {last:.1f} s"
         frame = 0
@@ -74,7 +74,7 @@ class Progress:
                 return
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             assert self._stream is not None
             self._stream.write(text)
             self._stream.flush()

@@ -24,6 +24,7 @@ from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.refusal import DEFAULT_REMEDY
 from whorl.fingerprint.static_lookup import class_name, module_name
 from whorl.fingerprint.tokens import marshalled
+from whorl.signals import pass_on
 
 from .arguments import Arguments
 from .declared_inputs import DeclaredInputs
@@ -225,7 +226,8 @@ class RequestBuilder:
         try:
             if self.arguments.digest(value) != digest:
                 return False
-        except Exception:  # it has no digest any more
+        except Exception as error:  # it has no digest any more
+            pass_on(error)
             return False
         return not (isinstance(value, Content) and value.has_changed())
 

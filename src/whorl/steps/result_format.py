@@ -43,6 +43,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.names import is_started, known_module_name
 from whorl.fingerprint.static_lookup import module_name, qualname
+from whorl.signals import pass_on
 
 from .plain_reader import CannotRestore, PlainReader
 from .plain_writer import NotPlainData, PlainWriter
@@ -165,6 +166,7 @@ def _by_pickle(value: object, place: str) -> EncodedResult:
     try:
         data = pickle.dumps(value, 5)
     except Exception as error:
+        pass_on(error)
         raise CannotStore(f"it is neither plain data nor can it be pickled: {error}") from error
     main = known_module_name("__main__")  # as any process would import it
     return EncodedResult(["pickle", main, sign(("pickle", place, main), data)], {"pickle": data})
@@ -190,6 +192,7 @@ def _from_pickle(
     try:
         return _Unpickler(data, main, scope).load()
     except Exception as error:
+        pass_on(error)
         raise CannotRestore(f"it cannot be unpickled: {error}") from error
 
 
@@ -243,6 +246,7 @@ def _by_serializer(value: object, serializer: Serializer, place: str) -> Encoded
     try:
         written = serializer.dumps(value)
     except Exception as error:
+        pass_on(error)
         raise CannotStore(f"{name} cannot write it: {error or type(error).__name__}") from error
     if isinstance(written, str):
         data, kind = written.encode("utf-8", "surrogatepass"), "text"
@@ -266,4 +270,5 @@ def _from_serializer(
     try:
         return serializer.loads(raw.decode("utf-8", "surrogatepass") if form == "text" else raw)
     except Exception as error:
+        pass_on(error)
         raise CannotRestore(f"{name} cannot read it: {error}") from error

@@ -18,6 +18,7 @@ from whorl.artifacts import Damaged, Entry, Label, Part
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import Digest, StableDigest
 from whorl.fingerprint.names import known_module_name
+from whorl.signals import pass_on
 from whorl.store import Cache, Ending, Found, Stored, default_cache
 from whorl.store.default import as_cache
 from whorl.store.outcome import check_key
@@ -141,6 +142,7 @@ class StoredResults:
             entry = Entry.build(label, encoded.payloads, encoded.record)
             result = self._decoded(entry)
         except Exception as error:  # whatever it is, the result is there and is returned
+            pass_on(error)
             return self._not_kept(outcome, str(error) or type(error).__name__)
         result.is_stored = isinstance(self.flights.put(entry), Stored)
         return result

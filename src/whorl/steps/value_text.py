@@ -26,6 +26,7 @@ from whorl.fingerprint.static_lookup import (
     type_name,
 )
 from whorl.fingerprint.tokens import is_flat, is_leaf
+from whorl.signals import pass_on
 
 __all__ = ["text_rows", "value_text"]
 
@@ -129,7 +130,8 @@ def value_text(value: object, *, in_order: bool = False) -> str:
     name = kind.__name__ if is_ours else type_name(kind)
     try:
         return f"<{name} {fingerprint(value)[:12]}>"
-    except Exception:  # an explanation must never stop a call
+    except Exception as error:  # an explanation must never stop a call
+        pass_on(error)
         return f"<{name}>"
 
 

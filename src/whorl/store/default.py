@@ -10,6 +10,7 @@ from whorl.errors import UnsafeDirectory
 from whorl.lazy import importing, load, logger
 from whorl.locks import ForkSafeLock
 from whorl.settings import Settings
+from whorl.signals import pass_on
 
 from .cache import Cache
 from .directory import DirectoryStore
@@ -145,7 +146,8 @@ def prepare() -> None:
         directory = DirectoryStore(
             settings.cache_place.value, max_size=settings.cache_max_size.value
         )
-    except Exception:  # `default_cache` reports it
+    except Exception as error:  # `default_cache` reports it
+        pass_on(error)
         return
     _ready = settings, directory, Cache(directory)
 

@@ -1,5 +1,8 @@
 """Locks on files: one process has such a lock at a time, and one thread of it.
 
+A lock ends when it is released, and also when nobody refers to it any more: an interrupt may come
+before its owner has a name for it.
+
 Where there is `flock`, it is used as it is. `filelock` takes 15 ms to import, as much as a hit does
 in all, and a child that is forked meanwhile would wait for it for ever. It knows the other systems.
 """
@@ -11,6 +14,7 @@ import errno
 import os
 import sys
 import time
+from _weakref import ref
 from typing import TYPE_CHECKING, Final
 
 from whorl.locks import reset_in_child
@@ -59,51 +63,56 @@ if sys.platform != "win32":
     class _LockedFile:
         """A file that is open and locked."""
 
-        __slots__ = ("file",)
+        __slots__ = ("__weakref__", "_own")
 
         def __init__(self, file: int) -> None:
-            self.file = file
-            _open_locks.files.add(self)
+            self._own: ref[_LockedFile] | None = ref(self, _open_locks.close)
+            _open_locks.files[self._own] = file
 
         def release(self) -> None:
             """Let others have it."""
-            _open_locks.files.discard(self)
-            file, self.file = self.file, -1
-            if file >= 0:
-                with contextlib.suppress(OSError, MemoryError):  # the program has closed it
-                    fcntl.flock(file, fcntl.LOCK_UN)  # a child may have the file open, too
-                close_quietly(file)
+            if self._own is not None:
+                _open_locks.close(self._own)
+                self._own = None  # so that it is not called: errors in such calls are lost
 
     class _OpenLocks:
-        """The locks of this process."""
+        """The files of the locks of this process."""
 
         def __init__(self) -> None:
-            self.files: set[_LockedFile] = set()
+            self.files: dict[ref[_LockedFile], int] = {}
+
+        def close(self, lock: ref[_LockedFile]) -> None:
+            """Unlock a file and close it. After an interrupt this can be repeated."""
+            file = self.files.get(lock)
+            if file is not None:
+                with contextlib.suppress(OSError, MemoryError):  # the program has closed it
+                    fcntl.flock(file, fcntl.LOCK_UN)  # a child may have the file open, too
+                if self.files.pop(lock, None) is not None:
+                    close_quietly(file)
 
         def reset_in_child(self) -> None:
             """A child has no locks: it would hold on to those of its parent."""
             while self.files:
-                lock = self.files.pop()
-                file, lock.file = lock.file, -1
-                close_quietly(file)
+                close_quietly(self.files.popitem()[1])
 
     _open_locks: Final = _OpenLocks()
     reset_in_child(_open_locks)
 
     def _try_to_lock(path: str) -> Lock | None:
         file = open_own(path, os.O_RDWR)
+        lock = _LockedFile(file)  # which closes the file if an interrupt comes
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(file).st_nlink:
-                return _LockedFile(file)
+                return lock
         except OSError as error:
             if error.errno not in _CONTENTION:
-                close_quietly(file)
+                lock.release()
                 raise
-        except BaseException:  # a signal came between
-            close_quietly(file)
+        except BaseException:
+            lock.release()
             raise
-        close_quietly(file)  # another has it, or has just removed it
+        lock.release()  # another has it, or has just removed it
         return None
 
 else:

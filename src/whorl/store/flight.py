@@ -12,7 +12,6 @@ there are no leases, and the entry is the same.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from typing import Any, Final, Generic, Self, TextIO, TypeVar
 
 from whorl.lazy import logger
 from whorl.locks import ForkSafeLock, get_ident, local, reset_in_child
+from whorl.signals import suppress
 
 from .lease import Lease, Leases, NoLease
 from .outcome import Ending
@@ -44,11 +44,12 @@ T = TypeVar("T")
 class _Production(Generic[T]):
     """A production by a thread of this process."""
 
-    __slots__ = ("done", "result", "thread")
+    __slots__ = ("done", "lease", "result", "thread")
 
     def __init__(self) -> None:
         self.thread = get_ident()
         self.done = Event()
+        self.lease: Lease | NoLease = NoLease.UNAVAILABLE
         self.result: T | None = None
 
 
@@ -83,7 +84,7 @@ class StatusLine:
         waited = time.monotonic() - self._start
         if waited < SHOWN_AFTER:
             return
-        with contextlib.suppress(Exception):  # the stream may be closed, or be of any make
+        with suppress(Exception):  # the stream may be closed, or be of any make
             if self._stream is not None and self._stream.isatty():
                 self._stream.write(f"\r\x1b[2Kwhorl: waiting for {self._what}, {waited:.0f} s")
                 self._stream.flush()
@@ -95,7 +96,7 @@ class StatusLine:
 
     def __exit__(self, *exception: object) -> None:
         if self._shown:
-            with contextlib.suppress(Exception):
+            with suppress(Exception):
                 self._stream.write("\r\x1b[2K")
                 self._stream.flush()
 
@@ -126,20 +127,23 @@ class Flights:
             return self._produced(produce, Ending.UNLOCKED)
         while True:
             mine: _Production[T] = _Production()
-            with self._lock:
-                theirs: _Production[T] = self._under_way.setdefault(name, mine)
-                in_circle = theirs is not mine and self._would_wait_for_itself(theirs)
-                if theirs is not mine and not in_circle:
-                    self._waiting[mine.thread] = theirs
-            if theirs is mine:
-                return self._first_here(name, mine, look_up, produce, what)
+            try:
+                with self._lock:
+                    theirs: _Production[T] = self._under_way.setdefault(name, mine)
+                    in_circle = theirs is not mine and self._would_wait_for_itself(theirs)
+                    if theirs is not mine and not in_circle:
+                        self._waiting[mine.thread] = theirs
+                if theirs is mine:
+                    return self._first_here(name, mine, look_up, produce, what)
+                ended = not in_circle and self._wait_for(theirs, start, what)
+            finally:
+                try:
+                    self._end(name, mine, is_made=mine.result is not None)
+                except BaseException:  # an interrupt came between: nobody must wait for this one
+                    self._end(name, mine, is_made=False)
+                    raise
             if in_circle:  # somebody has to go on
                 return self._produced(produce, Ending.UNLOCKED)
-            try:
-                ended = self._wait_for(theirs, start, what)
-            finally:
-                with self._lock:
-                    self._waiting.pop(mine.thread, None)
             result = look_up(theirs.result)
             if result is not None:
                 return result, Ending.WAITED
@@ -167,15 +171,21 @@ class Flights:
     ) -> tuple[T, Ending]:
         """Produce, or wait for another process, on behalf of all threads of this one."""
         _here.producing.add((self._place, name))
+        result, how = self._with_lease(name, mine, look_up, produce, what)
+        mine.result = result
+        return result, how
+
+    def _end(self, name: str, mine: _Production[Any], *, is_made: bool) -> None:
+        """Release the lease, and have this thread neither produce nor wait any more."""
         try:
-            result, how = self._with_lease(name, look_up, produce, what)
-            mine.result = result
-            return result, how
+            if not isinstance(mine.lease, NoLease):
+                mine.lease.release(done=is_made)
         finally:
             _here.producing.discard((self._place, name))
             with self._lock:
                 if self._under_way.get(name) is mine:
                     del self._under_way[name]
+                self._waiting.pop(mine.thread, None)
             mine.done.set()
 
     def _wait_for(self, theirs: _Production[T], start: float, what: str) -> bool:
@@ -190,6 +200,7 @@ class Flights:
     def _with_lease(
         self,
         name: str,
+        mine: _Production[T],
         look_up: Callable[[T | None], T | None],
         produce: Callable[[], T],
         what: str,
@@ -199,30 +210,31 @@ class Flights:
             if result is not None:
                 return result, Ending.WAITED
             return self._produced(produce, Ending.PRODUCED)
-        lease = self._leases.take(name)
-        if lease is NoLease.HELD:
-            lease, result = self._wait_for_lease(self._leases, name, look_up, what)
+        mine.lease = self._leases.take(name)
+        if mine.lease is NoLease.HELD:
+            result = self._wait_for_lease(self._leases, name, mine, look_up, what)
             if result is not None:
                 return result, Ending.WAITED
-        if isinstance(lease, NoLease):
-            is_held = lease is NoLease.HELD
+        if isinstance(mine.lease, NoLease):
+            is_held = mine.lease is NoLease.HELD
             return self._produced(produce, Ending.GAVE_UP if is_held else Ending.UNLOCKED)
-        done = False
-        try:
-            result = look_up(None)  # whoever had the lease may have made it
-            if result is not None:
-                done = True
-                return result, Ending.WAITED
-            ended = self._produced(produce, Ending.PRODUCED)
-            done = True
-            return ended
-        finally:
-            lease.release(done=done)
+        result = look_up(None)  # whoever had the lease may have made it
+        if result is not None:
+            return result, Ending.WAITED
+        return self._produced(produce, Ending.PRODUCED)
 
     def _wait_for_lease(
-        self, leases: Leases, name: str, look_up: Callable[[T | None], T | None], what: str
-    ) -> tuple[Lease | NoLease, T | None]:
-        """The lease when it is free, or what `look_up` returns meanwhile; `HELD` after too long."""
+        self,
+        leases: Leases,
+        name: str,
+        mine: _Production[T],
+        look_up: Callable[[T | None], T | None],
+        what: str,
+    ) -> T | None:
+        """Take the lease when it is free; what `look_up` returns if that is found meanwhile.
+
+        The lease stays `HELD` after too long.
+        """
         start = last_lookup = time.monotonic()
         pause = _FIRST_PAUSE
         with StatusLine(f"{leases.holder(name)} to make {what}") as line:
@@ -233,15 +245,15 @@ class Flights:
                     last_lookup = now
                     result = look_up(None)  # it may be there although somebody holds the lease
                     if result is not None:
-                        return NoLease.HELD, result
+                        return result
                 if has_expired:
-                    return NoLease.HELD, None
+                    return None
                 time.sleep(pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
                 line.update()
-                lease = leases.take(name)
-                if lease is not NoLease.HELD:
-                    return lease, None
+                mine.lease = leases.take(name)
+                if mine.lease is not NoLease.HELD:
+                    return None
 
     def _produced(self, produce: Callable[[], T], how: Ending) -> tuple[T, Ending]:
         """Call `produce`, which stores its result before anybody else goes on."""

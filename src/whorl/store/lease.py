@@ -66,14 +66,16 @@ class _FileLease:
 
     def release(self, *, done: bool) -> None:
         """Let others have it. If the entry is there, nobody needs the file any more."""
-        if done:
-            with contextlib.suppress(OSError, MemoryError):
-                os.unlink(f"{self._path}.holder")
-            if sys.platform != "win32":  # there, a file that is open cannot go
+        try:
+            if done:
                 with contextlib.suppress(OSError, MemoryError):
-                    os.unlink(self._path)
-        with contextlib.suppress(OSError, MemoryError):
-            self._lock.release()
+                    os.unlink(f"{self._path}.holder")
+                if sys.platform != "win32":  # there, a file that is open cannot go
+                    with contextlib.suppress(OSError, MemoryError):
+                        os.unlink(self._path)
+        finally:
+            with contextlib.suppress(OSError, MemoryError):
+                self._lock.release()
 
 
 class DirectoryLeases:
@@ -101,17 +103,22 @@ class DirectoryLeases:
     def take(self, name: str) -> Lease | NoLease:
         """The lease, if nobody has it."""
         path = f"{self._directory}{os.sep}{name}"
+        lock: Lock | None = None
         try:
             if not os.path.isdir(self._directory):
                 make_directory(self._directory)
             lock = lock_file(path)
+            if lock is None:
+                return NoLease.HELD
+            with contextlib.suppress(OSError, MemoryError):
+                write_small(f"{path}.holder", str(os.getpid()))
+            return _FileLease(lock, path)
         except (OSError, MemoryError, NotImplementedError):
             return NoLease.UNAVAILABLE
-        if lock is None:
-            return NoLease.HELD
-        with contextlib.suppress(OSError, MemoryError):
-            write_small(f"{path}.holder", str(os.getpid()))
-        return _FileLease(lock, path)
+        except BaseException:  # a frame in its traceback refers to the lock
+            if lock is not None:
+                lock.release()
+            raise
 
     def holder(self, name: str) -> str:
         """Who has the lease, as far as that is known."""
@@ -131,10 +138,12 @@ class _LeaseOfTwo:
 
     def release(self, *, done: bool) -> None:
         """Let others have it: other machines when they can find the entry, ours at once."""
-        if self._far is not None:
-            self._far.release(done=done)
-        if self._near is not None:
-            self._near.release(done=done)
+        try:
+            if self._far is not None:
+                self._far.release(done=done)
+        finally:
+            if self._near is not None:
+                self._near.release(done=done)
 
 
 class LeasesOfTwo:
@@ -156,26 +165,39 @@ class LeasesOfTwo:
 
     def take(self, name: str) -> Lease | NoLease:
         """The lease, if nobody has it, here or elsewhere."""
-        near = self._near.take(name)
-        if near is NoLease.HELD:
-            return near
-        mine = None if isinstance(near, NoLease) else near
+        near: Lease | NoLease = NoLease.HELD
+        far: Lease | NoLease = NoLease.HELD
+        is_granted = False
+        try:
+            near = self._near.take(name)
+            if near is NoLease.HELD:
+                return near
+            far = self._take_far(name)
+            if far is NoLease.HELD:
+                return far
+            mine = None if isinstance(near, NoLease) else near
+            theirs = None if isinstance(far, NoLease) else far
+            if mine is None and theirs is None:
+                return NoLease.UNAVAILABLE
+            both = _LeaseOfTwo(mine, theirs)
+            is_granted = True
+            return both
+        finally:
+            if not is_granted:  # or an interrupt has come
+                for lease in (far, near):
+                    if not isinstance(lease, NoLease):
+                        lease.release(done=False)
+
+    def _take_far(self, name: str) -> Lease | NoLease:
         now = time.monotonic()
         if now - self._asked.get(name, -ASK_FAR_EVERY) < ASK_FAR_EVERY:
-            far: Lease | NoLease = NoLease.HELD
-        else:
-            far = self._far.take(name)
-            if far is NoLease.HELD:
-                self._asked[name] = now
+            return NoLease.HELD
+        far = self._far.take(name)
         if far is NoLease.HELD:
-            if mine is not None:
-                mine.release(done=False)
-            return far
-        self._asked.pop(name, None)
-        theirs = None if isinstance(far, NoLease) else far
-        if mine is None and theirs is None:
-            return NoLease.UNAVAILABLE
-        return _LeaseOfTwo(mine, theirs)
+            self._asked[name] = now
+        else:
+            self._asked.pop(name, None)
+        return far
 
     def holder(self, name: str) -> str:
         """Who has the lease, as far as that is known."""

@@ -24,6 +24,7 @@ from whorl.jit.kernel import Kernel
 from whorl.jit.specialization import Specialization
 from whorl.jit.target import Properties, Target
 from whorl.reads import Inputs, Recorder
+from whorl.signals import pass_on
 
 __all__ = ["Finding", "Report", "audit"]
 
@@ -108,6 +109,7 @@ class _Audit:
             with self.watch(kernel.function, kernel.compiler):
                 first, second = (_compile(kernel, values, target) for _ in range(2))
         except Exception as error:  # of the audit's own compile: the call has what it needs
+            pass_on(error)
             message = (str(error).splitlines() or [""])[0]
             what = f"{type(error).__name__}: {message}" if message else type(error).__name__
             self.report.add(name, "does not compile", f"a compile of this call raises {what}")

@@ -11,6 +11,8 @@ import copyreg
 from collections.abc import Iterator
 from typing import Any, Final
 
+from whorl.signals import pass_on
+
 from ..layout import layout_of, state_of
 from ..names import resolve
 from ..refusal import Refused
@@ -44,6 +46,7 @@ def reduced(value: object) -> object:
     except (RecursionError, MemoryError):
         raise
     except Exception as error:
+        pass_on(error)
         raise Refused(f"it keeps state in an extension and cannot be copied ({error})") from error
     if type(reduced) is str:
         return reduced

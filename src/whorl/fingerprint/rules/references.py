@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from whorl.fast_dataclasses import NamedTuple
+from whorl.signals import pass_on
 
 from ..boundary import Home
 from ..bytecode import GlobalRead, ImportRead, reads_of
@@ -124,6 +125,7 @@ class _Resolver:
         except (RecursionError, MemoryError):
             raise
         except Exception as error:
+            pass_on(error)
             raise _failed(path, error) from error
         self.lookups.append(ReferenceLookup(path, stored, name, stored.get(name, ABSENT)))
         return value
@@ -300,6 +302,7 @@ class _Resolver:
         except (RecursionError, MemoryError):
             raise
         except Exception as error:
+            pass_on(error)
             raise _failed(name, error) from error
         self._loaded[name] = module
         self.lookups.append(ReferenceLookup(f"import {name}", sys.modules, name, module))

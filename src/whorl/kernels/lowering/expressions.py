@@ -18,6 +18,7 @@ from whorl.kernels.types import WEAK_BOOL, WEAK_INT, Scalar
 from whorl.reads.evaluate import written_defaults
 from whorl.reads.implicit_calls import OPERATED, TESTED, checked
 from whorl.reads.view import AbsentRead, View
+from whorl.signals import pass_on
 
 from . import vectors
 from .arithmetic import (
@@ -444,6 +445,7 @@ def _known_binary(frame: Frame, node: ast.AST, op: ast.operator, left: Any, righ
         with np.errstate(all="ignore"):
             return Known(OPERATORS[type(op)][2](left, right))
     except Exception as error:
+        pass_on(error)
         remedy = remedy_for(Known(left), Known(right))
         frame.refuse(node, f"this raises {type(error).__name__}: {error}", remedy)
 
@@ -457,6 +459,7 @@ def _unaryop(frame: Frame, node: ast.UnaryOp) -> Operand:
             with np.errstate(all="ignore"):
                 return Known(known(operand.value))
         except Exception as error:
+            pass_on(error)
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     if name == "not" and isinstance(operand, Items):
         return Known(not operand.items)
@@ -502,6 +505,7 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
             with np.errstate(all="ignore"):
                 return Known(bool(known(left.value, right.value)))
         except Exception as error:
+            pass_on(error)
             what = f"this raises {type(error).__name__}: {error}"
             frame.refuse(node, what, remedy_for(left, right))
     if isinstance(left, Items) and isinstance(right, Items) and name in ("eq", "ne"):

@@ -30,6 +30,7 @@ from whorl.kernels.types import (
 )
 from whorl.reads import implicit_calls as implicit
 from whorl.reads.library import own_name
+from whorl.signals import pass_on
 
 from . import vectors
 from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
@@ -114,6 +115,7 @@ def _convert(to: Scalar, call: KnownCall) -> Operand:
             with np.errstate(all="ignore"):
                 return Known(_PYTHON.get(to, to.dtype.type)(operand.value))
         except Exception as error:
+            pass_on(error)
             call.refuse(f"this raises {type(error).__name__}: {error}")
     if isinstance(operand, Known) and to == WEAK_BOOL:
         return Known(bool(operand.value))

@@ -11,6 +11,7 @@ from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT, is_scalar_value
 from whorl.reads.view import AbsentRead
+from whorl.signals import pass_on
 
 from . import vectors
 from .arithmetic import scalar_type
@@ -148,6 +149,7 @@ def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[
         try:
             return Known(value[key.value])
         except Exception as error:
+            pass_on(error)
             frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     items = [Known(item) for item in value] if isinstance(value, tuple | list) else []
     if not items or not all(is_scalar_value(item.value) for item in items):
