@@ -98,7 +98,7 @@ class Sealer:
     >>> from whorl.remote.keyring import key_of_line
     >>> key = key_of_line("whorl-key hmac-sha256 " + "00" * 32, "team")
     >>> sealer = Sealer("whorl", {key.id: key}, key)
-    >>> entry = Entry.made(Label("artifact", StableDigest("0" * 32)), {"code": b"ret"}, None)
+    >>> entry = Entry.build(Label("artifact", StableDigest("0" * 32)), {"code": b"ret"}, None)
     >>> opened = sealer.open(sealer.seal(entry), entry.key, None)
     >>> opened.data == entry.data
     True
