@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import sys
 import threading
 from functools import partial
@@ -120,3 +121,25 @@ def test_an_interrupt_at_the_lease_of_other_machines_releases_that_of_this_one(
     again = near.take("name")
     assert not isinstance(again, NoLease)
     again.release(done=True)
+
+
+def too_late(number: int, frame: object) -> None:
+    raise TimeoutError  # which is an OSError
+
+
+def test_an_alarm_that_raises_an_oserror_is_not_taken_for_a_lack_of_leases(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGALRM, too_late)
+    leases = DirectoryLeases(tmp_path)
+    leases.take("first")
+    kept: list[object] = []
+    try:
+        for number in itertools.count(1):
+            with interrupted(number, lambda: too_late(0, None), ("store/lease.py",)) as moments:
+                try:
+                    kept.append(leases.take(f"name{number}"))
+                except TimeoutError:
+                    continue
+            assert moments.count < number, f"moment {number} is lost"
+            break
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from whorl.fingerprint.markers import exclude
-from whorl.store import Ending, NoLease
+from whorl.store import Ending, Lease, NoLease
 
 from .cached import CachedFunction
 from .concurrent_writes import watch_writes
@@ -107,25 +107,31 @@ class CachedCoroutine(CachedFunction[Any, Any]):
         if leases is None:
             return await self._make(request, run), Ending.PRODUCED
         start, pause = time.monotonic(), 0.002
-        while (lease := leases.take(results.flight(request))) is NoLease.HELD:
-            await asyncio.sleep(pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
-            theirs = results.find_again(request, None)
-            if theirs is not None:
-                results.counts["waited"] += 1
-                return theirs, Ending.WAITED
-            if time.monotonic() - start > _LONGEST_WAIT:
-                break
-        if isinstance(lease, NoLease):
-            return await self._make(request, run), Ending.PRODUCED
-        done = False
+        lease: Lease | NoLease = NoLease.HELD
+        is_made = False
         try:
+            while (lease := leases.take(results.flight(request))) is NoLease.HELD:
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
+                theirs = results.find_again(request, None)
+                if theirs is not None:
+                    results.counts["waited"] += 1
+                    return theirs, Ending.WAITED
+                if time.monotonic() - start > _LONGEST_WAIT:
+                    break
+            if isinstance(lease, NoLease):
+                return await self._make(request, run), Ending.PRODUCED
             theirs = results.find_again(request, None)  # of the last holder of the lease
             result = await self._make(request, run) if theirs is None else theirs
-            done = True
+            is_made = True
             return result, Ending.PRODUCED if theirs is None else Ending.WAITED
         finally:
-            lease.release(done=done)
+            if not isinstance(lease, NoLease):
+                try:
+                    lease.release(done=is_made)
+                except BaseException:  # an interrupt came between
+                    lease.release(done=False)
+                    raise
 
     async def _make(self, request: ResultRequest, run: Run) -> Result:
         results = self._results

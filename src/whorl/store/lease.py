@@ -7,12 +7,13 @@ done wrongly.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
+
+from whorl.signals import is_of_signal_handler, suppress
 
 from .atomic_file import make_directory, read_small, write_small
 from .file_lock import lock_file
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DirectoryLeases", "Lease", "Leases", "LeasesOfTwo", "NoLease"]
 
 ASK_FAR_EVERY: Final = 0.2  # seconds between two questions for a lease that another machine holds
+_UNAVAILABLE: Final = (OSError, MemoryError, NotImplementedError)
 _LONGEST_NUMBER: Final = 20  # digits of a process number, and some
 
 
@@ -68,13 +70,13 @@ class _FileLease:
         """Let others have it. If the entry is there, nobody needs the file any more."""
         try:
             if done:
-                with contextlib.suppress(OSError, MemoryError):
+                with suppress(OSError, MemoryError):
                     os.unlink(f"{self._path}.holder")
                 if sys.platform != "win32":  # there, a file that is open cannot go
-                    with contextlib.suppress(OSError, MemoryError):
+                    with suppress(OSError, MemoryError):
                         os.unlink(self._path)
         finally:
-            with contextlib.suppress(OSError, MemoryError):
+            with suppress(OSError, MemoryError):
                 self._lock.release()
 
 
@@ -110,14 +112,14 @@ class DirectoryLeases:
             lock = lock_file(path)
             if lock is None:
                 return NoLease.HELD
-            with contextlib.suppress(OSError, MemoryError):
+            with suppress(OSError, MemoryError):
                 write_small(f"{path}.holder", str(os.getpid()))
             return _FileLease(lock, path)
-        except (OSError, MemoryError, NotImplementedError):
-            return NoLease.UNAVAILABLE
-        except BaseException:  # a frame in its traceback refers to the lock
-            if lock is not None:
+        except BaseException as error:
+            if lock is not None:  # to which the frames of the traceback refer
                 lock.release()
+            if isinstance(error, _UNAVAILABLE) and not is_of_signal_handler(error):
+                return NoLease.UNAVAILABLE
             raise
 
     def holder(self, name: str) -> str:
