@@ -203,6 +203,30 @@ def test_what_prepares_a_compile_is_checked_too(store: Cache) -> None:
         kernel()
 
 
+class Strategy:
+    """What a compiler may be set up with."""
+
+    def __init__(self, held: object = None) -> None:
+        self.held = held
+
+    def text(self) -> object:
+        return import_module()
+
+
+@pytest.mark.parametrize(
+    "held",
+    [import_module, [import_module], Strategy().text, Strategy({"a": import_module})],
+    ids=["function", "list", "method", "attribute"],
+)
+def test_a_function_in_a_setting_is_checked_too(held: object, store: Cache) -> None:
+    compiler = compiler_class(lazily_imported)()
+    compiler.held = held
+    with pytest.raises(whorl.UnsupportedRead, match=r"import_module uses importlib"):
+        kernel_of(compiler, store)()
+    compiler.held = lazily_imported
+    assert kernel_of(compiler, store)()
+
+
 def test_a_function_in_the_place_of_the_method_is_checked_too(store: Cache) -> None:
     def compile(program: whorl.Program, inputs: Inputs) -> whorl.Artifact:
         return whorl.Artifact({}, {"text": import_module()})
