@@ -69,6 +69,21 @@ def local_import() -> object:
     return imported("tests.jit.compilers").__name__
 
 
+def constant_and_not() -> object:
+    return [sys.modules["pytest"].__name__, sys.modules.get(BY_NAME) is None]
+
+
+def taken_whole() -> object:
+    modules = sys.modules
+    return [modules[BY_NAME].__name__, sys.modules["pytest"].__name__]
+
+
+def under_another_name() -> object:
+    import sys as other
+
+    return [other.modules[BY_NAME].__name__, sys.modules["pytest"].__name__]
+
+
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (subclasses, ".__subclasses__"),
     (import_module, "importlib.import_module"),
@@ -79,6 +94,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (own_frame, "sys._getframe"),
     (outer_frame, "inspect.currentframe"),
     (local_import, "importlib.import_module"),
+    (constant_and_not, "sys.modules"),
+    (taken_whole, "sys.modules"),
+    (under_another_name, "sys.modules"),
 ]
 
 
@@ -146,7 +164,22 @@ def of_an_installed_library() -> object:
     return inspect.getmodulename("a/b.py")
 
 
-@pytest.mark.parametrize("text", [lazily_imported, listed, of_an_installed_library])
+def installed_by_constant_names() -> object:
+    found = importlib.import_module("pytest").__name__, __import__("json").__name__
+    loaded = sys.modules["pytest"], sys.modules.get("pytest")
+    return [*found, "pytest" in sys.modules, loaded[0] is loaded[1]]
+
+
+def lazily_found() -> object:
+    return importlib.import_module("wave").__name__  # which nothing else imports
+
+
+ORDINARY = [
+    lazily_imported, listed, of_an_installed_library, installed_by_constant_names, lazily_found,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ORDINARY)
 def test_an_ordinary_compiler_is_not_refused(text: Callable[[], object], store: Cache) -> None:
     kernel = kernel_of(compiler_class(text)(), store)
     assert [kernel(), kernel()] == [json.dumps(text())] * 2
@@ -168,6 +201,30 @@ def test_what_prepares_a_compile_is_checked_too(store: Cache) -> None:
     kernel = kernel_of(compiler_class(lazily_imported, before_compile=before_compile)(), store)
     with pytest.raises(whorl.UnsupportedRead, match="before_compile uses importlib"):
         kernel()
+
+
+class Strategy:
+    """What a compiler may be set up with."""
+
+    def __init__(self, held: object = None) -> None:
+        self.held = held
+
+    def text(self) -> object:
+        return import_module()
+
+
+@pytest.mark.parametrize(
+    "held",
+    [import_module, [import_module], Strategy().text, Strategy({"a": import_module})],
+    ids=["function", "list", "method", "attribute"],
+)
+def test_a_function_in_a_setting_is_checked_too(held: object, store: Cache) -> None:
+    compiler = compiler_class(lazily_imported)()
+    compiler.held = held
+    with pytest.raises(whorl.UnsupportedRead, match=r"import_module uses importlib"):
+        kernel_of(compiler, store)()
+    compiler.held = lazily_imported
+    assert kernel_of(compiler, store)()
 
 
 def test_a_function_in_the_place_of_the_method_is_checked_too(store: Cache) -> None:

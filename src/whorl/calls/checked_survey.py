@@ -7,11 +7,14 @@ that use it are refused; cached functions (`steps.dependencies`) refuse all impu
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Iterable, Iterator
-from typing import Final, cast
+from importlib.util import find_spec
+from typing import Any, Final, cast
 
 from whorl.errors import UnsupportedFunction
+from whorl.fingerprint.boundary import Home
 from whorl.fingerprint.bytecode import strings_in
 from whorl.fingerprint.dataflow import SCOPE
 from whorl.fingerprint.rules.references import References
@@ -20,7 +23,7 @@ from whorl.fingerprint.value_graph import Graph
 
 from .callees import callees
 from .impure_functions import MODULES, SCOPES, ImpureKind
-from .impure_reads import ImpureRead, impure_reads
+from .impure_reads import ImpureRead, constant_modules, impure_reads
 
 __all__ = ["CheckedSurvey"]
 
@@ -30,10 +33,15 @@ _FINDS_CODE: Final = frozenset((MODULES.name, SCOPES.name))
 class CheckedSurvey(Survey):
     """A walk over code that refuses code which is found by its name.
 
+    A module of an installed distribution that is found by a constant name counts by its version.
     `entry_points` are the names of the methods that whorl itself calls.
     """
 
     entry_points: frozenset[str] = frozenset()
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._installed: set[str] = set()
 
     def called(self, graph: Graph) -> Iterable[types.FunctionType]:
         """The functions that a call can reach; those that it can call are checked."""
@@ -51,8 +59,28 @@ class CheckedSurvey(Survey):
     def check(self, function: types.FunctionType, graph: Graph) -> None:
         """Refuse a function that finds code by its name."""
         for read in self.impure_reads(function):
-            if read.kind.name in _FINDS_CODE and read.name not in self.ignores:
+            if read.kind.name not in _FINDS_CODE or read.name in self.ignores:
+                continue
+            homes = [self._home(module) for module in constant_modules(function, read)]
+            if not homes or any(home.kind == "user" for home in homes):
                 raise self.refusal(read, read.name, function, graph)
+            self._installed.update(f"{home.name} {home.version}" for home in homes)
+
+    def _home(self, module: str) -> Home:
+        """Whose code a module of this name is, without importing it."""
+        loaded = sys.modules.get(module)
+        if loaded is not None:
+            return self.boundary.home(module, getattr(loaded, "__file__", None))
+        top = module.partition(".")[0]
+        try:
+            spec = find_spec(top)
+        except (ImportError, ValueError):
+            spec = None
+        return self.boundary.home(top, None if spec is None else spec.origin)
+
+    def beside(self, graph: Graph) -> list[str]:
+        """The versions of installed modules that are found by constant names."""
+        return sorted(self._installed)
 
     def impure_reads(self, function: types.FunctionType) -> Iterator[ImpureRead]:
         """What a function's own code reads from outside of the program."""

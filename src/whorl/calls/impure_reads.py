@@ -31,6 +31,7 @@ from whorl.fingerprint.bytecode import (
     attribute_reads,
     calls_in,
     captured_reads,
+    name_uses,
     nested_codes,
     reads_of,
     strings_in,
@@ -52,6 +53,7 @@ from .impure_functions import (
     FILES,
     FOUND_FILES,
     GIVEN_LESS,
+    MODULES,
     NO_TIMES,
     PATH_ATTRIBUTES,
     PATH_METHODS,
@@ -60,7 +62,7 @@ from .impure_functions import (
     ImpureKind,
 )
 
-__all__ = ["ImpureRead", "impure_reads", "named_reads"]
+__all__ = ["ImpureRead", "constant_modules", "impure_reads", "named_reads"]
 
 _TABLE_SIZE: Final = 64
 """The longest list or dict that is searched for functions: longer ones are data."""
@@ -203,6 +205,45 @@ def named_reads(function: types.FunctionType) -> Iterator[tuple[ImpureRead, str]
 
 _VARIABLES: Final = ("os.environ", "os.getenv")
 _OPENS: Final = ("open", "io.open")
+
+
+_BY_NAME: Final = ("__import__", "importlib.import_module", "sys.modules")
+
+
+def constant_modules(function: types.FunctionType, read: ImpureRead) -> frozenset[str]:
+    """The modules that a function finds by constant texts only; empty if by anything else.
+
+    `importlib.import_module("numpy")`, `sys.modules["numpy"]`, `sys.modules.get("numpy")`.
+    """
+    code = function.__code__
+    imports = {imported.module for imported in reads_of(code).imports}
+    if read.name not in _BY_NAME or "getattr" in strings_in(code) or imports & _HAVE_MODULES:
+        return frozenset()  # or it may have the same thing under another name
+    scope = _KnownNames(function, with_defaults=True)
+    names: set[str] = set()
+    for use in name_uses(code):
+        value = scope.called(use)
+        if _is_module_of_table(_last(value, use.read.attributes)):
+            return frozenset()  # the module itself is taken
+        impure = _in_tables(value) or _along_attributes(value, use.read.attributes)
+        if impure == read:
+            first = _first_text(use)
+            if first is None or not first.replace(".", "").isidentifier() or first[0] == ".":
+                return frozenset()
+            names.add(first)
+    return frozenset(names)
+
+
+_HAVE_MODULES: Final = frozenset(
+    module for module, rows in BY_MODULE.items() if MODULES in rows.values()
+)
+
+
+def _is_module_of_table(value: Any) -> bool:
+    return (
+        derives(type(value), types.ModuleType)
+        and str(module_vars(value).get("__name__")) in _HAVE_MODULES
+    )
 
 
 def _reads(call: Call) -> bool:

@@ -21,6 +21,7 @@ from .digest import LEAVES, dumps, hash_bytes, marshalled
 from .refusal import Refused
 
 __all__ = [
+    "NOT_CALLED",
     "AttributeRead",
     "Call",
     "CodeMemo",
@@ -34,6 +35,7 @@ __all__ = [
     "calls_in",
     "captured_reads",
     "instructions_of",
+    "name_uses",
     "nested_codes",
     "once_per_code",
     "raw_bytes",
@@ -217,6 +219,10 @@ class Call:
     texts: tuple[str, ...] = ()
 
 
+NOT_CALLED: Final = -1
+"""The number of arguments where a name is loaded and not called."""
+
+
 class NameScope(enum.Enum):
     """Where a name is found that an attribute is taken from; UNKNOWN if it is no name."""
 
@@ -299,6 +305,12 @@ def captured_reads(code: types.CodeType) -> tuple[GlobalRead, ...]:
 @once_per_code
 def calls_in(code: types.CodeType) -> tuple[Call, ...]:
     """What is called by a name, and how; `a[b]` and `b in a` are calls with one argument."""
+    return tuple(use for use in name_uses(code) if use.arguments != NOT_CALLED)
+
+
+@once_per_code
+def name_uses(code: types.CodeType) -> tuple[Call, ...]:
+    """The calls of `calls_in`, and the names that are loaded for anything else (`NOT_CALLED`)."""
     calls: dict[Call, None] = {}
     for inner in nested_codes(code):
         steps = instructions_of(inner)
@@ -314,9 +326,8 @@ def calls_in(code: types.CodeType) -> tuple[Call, ...]:
                 given = 1, (), _texts(steps[i - 1 : i])
             elif given is None and any(map(_is_subscript, steps[after + 1 : after + 2])):
                 given = 1, (), _texts(steps[after : after + 1])
-            if given is not None:
-                is_local = step.opname not in _GLOBAL_LOADS and name not in code.co_freevars
-                calls[Call(read, is_local, *given)] = None
+            is_local = step.opname not in _GLOBAL_LOADS and name not in code.co_freevars
+            calls[Call(read, is_local, *(given or (NOT_CALLED,)))] = None
     return tuple(calls)
 
 

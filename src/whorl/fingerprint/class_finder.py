@@ -6,8 +6,9 @@ reads. The walk follows what a fingerprint counts: excluded fields are not enter
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from whorl.fast_dataclasses import NamedTuple
 
@@ -15,7 +16,7 @@ from .describe import Describer
 from .layout import Layout, state_of
 from .markers import Marker
 from .names import known_module_name
-from .static_lookup import module_name, qualname
+from .static_lookup import derives, module_name, qualname
 from .tokens import LEAVES, Node
 from .walk import walk
 
@@ -72,6 +73,28 @@ class ClassFinder:
         finally:
             walk.forget()
         return tuple(sorted(classes.values(), key=_order))
+
+    def functions(self, values: Iterable[object]) -> tuple[types.FunctionType, ...]:
+        """The functions in some values, without those that only other code leads to."""
+        functions: dict[int, types.FunctionType] = {}
+        met: dict[int, object] = {}
+        pending: list[object] = list(values)
+        try:
+            while pending:
+                value = pending.pop()
+                cls = type(value)
+                if cls is types.FunctionType:
+                    functions[id(value)] = cast("types.FunctionType", value)
+                elif cls is types.MethodType:
+                    method = cast("types.MethodType", value)
+                    pending += (method.__func__, method.__self__)
+                elif id(cls) not in _LEAF_IDS and id(value) not in met:
+                    met[id(value)] = value
+                    if not derives(cls, type, types.ModuleType):
+                        pending += (self._known.get(id(cls)) or self._learn(cls)).children(value)
+        finally:
+            walk.forget()
+        return tuple(functions.values())
 
     def _learn(self, cls: type) -> _Row:
         describer = self._describer

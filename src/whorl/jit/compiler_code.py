@@ -59,13 +59,14 @@ _UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'
 def code_of(compiler: object) -> CompilerCode:
     """The code of a compiler as it is now."""
     own = (member for member in own_members(compiler) if member is not None)
-    beside = (*own, *_classes_of_settings(compiler))
+    classes, functions = _code_in_settings(compiler)
+    beside = (*own, *classes)
     installed = "" if beside else _installed_as(compiler)
     if installed:
         return CompilerCode(installed, NOT_COUNTED.holds)
     roots = (type(compiler), *beside)
     ignores = declared_ignores(compiler) | _known_otherwise(compiler)
-    place = (ignores, *map(id, roots))
+    place = (ignores, *map(id, (*roots, *functions)))
     known = _CODES.get(place)
     if known is not None and known[1].holds():
         return known[1]
@@ -73,8 +74,8 @@ def code_of(compiler: object) -> CompilerCode:
         _CODES.clear()
     load: Any = getattr(compiler, "load")  # noqa: B009  # it has one: it was checked
     load = getattr(load, "__func__", load)
-    code = _walk_code(type(compiler), roots, ignores)._replace(load=load)
-    _CODES[place] = roots, code
+    code = _walk_code(type(compiler), roots, functions, ignores)._replace(load=load)
+    _CODES[place] = (*roots, *functions), code
     return code
 
 
@@ -85,13 +86,21 @@ def _installed_as(compiler: object) -> str:
     return "" if home.kind == "user" else f"{home.name} {home.version}"
 
 
-def _walk_code(cls: type, roots: tuple[object, ...], ignores: frozenset[str]) -> CompilerCode:
+def _walk_code(
+    cls: type,
+    roots: tuple[object, ...],
+    functions: tuple[types.FunctionType, ...],
+    ignores: frozenset[str],
+) -> CompilerCode:
+    """The code of the roots; `functions` count as settings, and are checked only."""
     name = class_name(cls)
     try:
         # Nothing stands first, where others have a function: paths begin with names of classes.
         # Settings are known by the names of their classes, which have to go on leading to these.
         named = [root for root in roots[1:] if isinstance(root, type)]
         result = survey_code(lambda sees: _Survey(name, ignores, sees), (None, *roots), named)
+        for function in functions:
+            survey_code(lambda sees: _Survey(name, ignores, sees), (function,))
     except UnsupportedFunction as error:
         path, kind, reason, remedy = error.path, error.type_name, error.reason, error.remedy
     else:
@@ -117,6 +126,11 @@ class _Survey(CheckedSurvey):
         """What to write so that a name does not count."""
         return f"`ignores = ({name!r},)` in class {self.name}, or {_UNREADABLE}"
 
+    def readable_path(self, path: str) -> str:
+        """A path in a graph as names; a function in a setting has its own name."""
+        name = getattr(self.roots[0], "__qualname__", "")
+        return super().readable_path(path).replace("the function", name, 1)
+
     def advice(self, kind: ImpureKind, used: str) -> str:
         """What to do where a compiler finds code by its name."""
         return (
@@ -134,16 +148,19 @@ def _known_otherwise(compiler: object) -> frozenset[str]:
     return frozenset(f"{path}.{name}" for path in paths for name in names)
 
 
-def _classes_of_settings(compiler: object) -> tuple[type, ...]:
-    """The user's classes in what a compiler was set up with."""
+def _code_in_settings(
+    compiler: object,
+) -> tuple[tuple[type, ...], tuple[types.FunctionType, ...]]:
+    """The user's classes and the functions in what a compiler was set up with."""
     values: list[Any] = []
     for read in setting_reads(compiler):
         if read.path.name != "__dict__":
             values.append(getattr(compiler, read.path.name or "__dict__", None))
     try:
-        return tuple(cls for cls in _CLASSES(values) if cls is not type(compiler))
+        classes = tuple(cls for cls in _CLASSES(values) if cls is not type(compiler))
+        return classes, _CLASSES.functions(values)
     except Refused:  # which is said where settings are read
-        return ()
+        return (), ()
 
 
 def snapshot(code: CompilerCode) -> dict[str, object]:
