@@ -11,6 +11,7 @@ registers with `reset_in_child`.
 from __future__ import annotations
 
 import os
+import sys
 from _thread import RLock, allocate_lock, get_ident
 from _weakref import ref
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +30,13 @@ else:
 
     Lock = allocate_lock
 
-__all__ = ["ForkSafeLock", "Lock", "RLock", "get_ident", "local", "reset_in_child"]
+__all__ = [
+    "ForkSafeLock", "Lock", "RLock", "get_ident", "local", "other_threads", "own_threads",
+    "reset_in_child",
+]  # fmt: skip
+
+own_threads: Final[set[int]] = set()
+"""The threads that whorl itself has started, by identifier. They run no code of the user."""
 
 _registered: Final[set[ref[Any]]] = set()
 
@@ -39,7 +46,13 @@ def reset_in_child(instance: Resettable) -> None:
     _registered.add(ref(instance, _registered.discard))
 
 
+def other_threads() -> int:
+    """How many threads of the program there are beside this one."""
+    return len(sys._current_frames().keys() - own_threads - {get_ident()})
+
+
 def _reset_all() -> None:
+    own_threads.clear()
     for registered in _registered.copy():
         instance = registered()
         if instance is not None:

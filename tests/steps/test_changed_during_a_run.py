@@ -15,6 +15,7 @@ import pytest
 
 import whorl
 from whorl.fingerprint.watch import Place
+from whorl.remote.background import background_thread
 from whorl.steps import concurrent_writes
 
 LIMIT = 1
@@ -187,6 +188,27 @@ def test_many_runs_at_once_watch_the_same() -> None:
         thread.join()
     assert slow.stats()["not kept"] == 0
     assert slow.stats()["ran"] == 8
+
+
+def test_a_thread_of_whorls_own_is_no_thread_of_the_program() -> None:
+    @whorl.cached
+    def patched() -> Any:
+        with mock.patch.object(MODULE, "X", 3):
+            return MODULE.X
+
+    end = threading.Event()
+
+    def wait() -> None:
+        end.wait(20)
+
+    thread = background_thread(wait, "example")
+    thread.start()
+    try:
+        assert patched() == patched() == 3
+        assert patched.stats()["ran"] == 1
+    finally:
+        end.set()
+        thread.join()
 
 
 def test_a_loop_that_writes_is_not_watched_for_ever() -> None:

@@ -19,6 +19,8 @@ from typing import Final
 from whorl.locks import reset_in_child
 from whorl.store.statistics import at_end
 
+from .background import background_thread
+
 __all__ = ["END", "Behind"]
 
 MOST_TASKS: Final = 512
@@ -76,7 +78,7 @@ class Behind:
         return name in self._tasks
 
     def _start(self) -> None:
-        thread = threading.Thread(target=self._work, name="whorl-upload", daemon=True)
+        thread = background_thread(self._work, "whorl-upload")
         try:
             thread.start()
         except RuntimeError:  # the interpreter is ending: `flush` will do it

@@ -17,6 +17,7 @@ from whorl.lazy import logger
 from whorl.locks import reset_in_child
 from whorl.store import Lease, NoLease
 
+from .background import background_thread
 from .engine import EngineTrouble
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class FarLeases:
         with self._lock:
             self._held[name] = token
             if self._thread is None:
-                self._thread = threading.Thread(target=self._renew, name="whorl-lease", daemon=True)
+                self._thread = background_thread(self._renew, "whorl-lease")
                 with contextlib.suppress(RuntimeError):  # the interpreter is ending
                     self._thread.start()
         return _FarLease(self, name, token)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import socket
-import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from whorl.lazy import load
 
+from .background import background_thread
 from .engine import EngineTrouble, Reason
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _resolve(host: str, port: int, timeout: float) -> list[tuple[int, Any]]:
     if host.replace(".", "").isdigit() or ":" in host or host == "localhost":
         resolve()
     else:
-        thread = threading.Thread(target=resolve, name="whorl-resolve", daemon=True)
+        thread = background_thread(resolve, "whorl-resolve")
         thread.start()
         thread.join(timeout)
     if not answers:

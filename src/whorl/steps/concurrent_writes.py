@@ -33,7 +33,7 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from whorl.fingerprint.watch import Place
-from whorl.locks import ForkSafeLock
+from whorl.locks import ForkSafeLock, other_threads
 from whorl.signals import pass_on
 
 __all__ = ["ConcurrentWrites", "watch_writes"]
@@ -166,19 +166,15 @@ class _Versions:
             for address, place in writes.places.items()
             if not place.is_instance and not place.is_own
         }
-        self._before[id(writes)] = versions, _are_other_threads_there()
+        self._before[id(writes)] = versions, other_threads() > 0
 
     def end(self, writes: ConcurrentWrites) -> None:
         versions, were_other_threads_there = self._before.pop(id(writes))
-        if not were_other_threads_there and not _are_other_threads_there():
+        if not were_other_threads_there and not other_threads():
             return
         for address, version in versions.items():
             if self._version(address) != version:
                 writes.name = "something"
-
-
-def _are_other_threads_there() -> bool:
-    return len(sys._current_frames()) > 1
 
 
 # -- choice -----------------------------------------------------------------------------
