@@ -29,7 +29,8 @@ def total(x, n: int):
     return s
 """
 WARM = """
-    whorl whorl.frames whorl.fast_dataclasses whorl.lazy whorl.locks whorl.settings whorl.version
+    whorl whorl.frames whorl.fast_dataclasses whorl.lazy whorl.locks whorl.settings whorl.signals
+    whorl.version
     whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
     whorl.errors whorl.fingerprint whorl.fingerprint.bytecode
     whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.static_lookup
@@ -47,7 +48,7 @@ WARM = """
     whorl.launch.slot_types whorl.launch.toolchain
     whorl.reads whorl.reads.array_flags whorl.reads.compiler_settings whorl.reads.contents
     whorl.reads.facts whorl.reads.first_replay whorl.reads.item whorl.reads.library whorl.reads.once
-    whorl.reads.operations whorl.reads.replay whorl.reads.signals whorl.reads.signature
+    whorl.reads.operations whorl.reads.replay whorl.reads.signature
     whorl.reads.trace whorl.reads.value_fact
     whorl.reads.world
     whorl.errors
