@@ -153,5 +153,8 @@ def _keys(directory: str, prefix: str) -> Iterator[StableDigest]:
     except (OSError, MemoryError):
         return
     for name in names:
-        with contextlib.suppress(ValueError):
-            yield StableDigest(prefix + name)
+        try:
+            key = StableDigest(prefix + name)
+        except ValueError:
+            continue
+        yield key  # in no block: what a signal handler raises where a generator is closed is lost
