@@ -402,7 +402,7 @@ def test_a_key_function_without_a_parameter_for_a_default() -> None:
     assert ran(run) == 1
     with pytest.raises(TypeError, match="unexpected keyword argument 'log'"):
         run(1, 5)
-    run.function.__defaults__ = (5,)  # type: ignore[attr-defined]
+    run.function.__defaults__ = (5,)
     assert run(1) == run(1, 5) == 9
 
 
@@ -429,7 +429,7 @@ def test_defaults_that_are_removed_and_restored(calls: int) -> None:
     function.__defaults__ = None
     assert f(1, 3) == 4
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'd'"):
-        f(1)  # type: ignore[call-arg]
+        f(1)
     for default in (1, 2):
         function.__defaults__ = (default,)
         assert f(1) == f.uncached(1) == 1 + default

@@ -207,8 +207,8 @@ def test_a_default_that_is_restored_is_used_at_once() -> None:
     async def add(n: int, d: int = 1) -> int:
         return n + d
 
-    add.function.__defaults__ = None  # type: ignore[attr-defined]
+    add.function.__defaults__ = None
     for i in range(6):
         assert run(add(n=i, d=3)) == i + 3
-    add.function.__defaults__ = (2,)  # type: ignore[attr-defined]
+    add.function.__defaults__ = (2,)
     assert run(add(1)) == 3
