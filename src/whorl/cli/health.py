@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from whorl import settings
 from whorl.errors import BadSetting
 from whorl.fingerprint.digest import StableDigest
-from whorl.store import DirectoryLeases, NoLease
+from whorl.store import DirectoryLeases, Failed, NoLease
 from whorl.store.safety import danger
 
 from . import units
@@ -128,7 +128,6 @@ def _remote() -> Iterator[Check]:
     from whorl.remote.address import Address
     from whorl.remote.keyring import BadKey, Keyring
     from whorl.remote.tiers import store_of
-    from whorl.store import Failed
 
     keys = Keyring.from_settings(settings.current())
     for problem in keys.problems:

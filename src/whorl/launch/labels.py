@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from whorl.lazy import importing
+from whorl.errors import UnknownCheckpoint
 from whorl.reads import Path, Step, World
 from whorl.reads.item import key_of
 from whorl.reads.trace import Plain
@@ -39,9 +39,6 @@ def number_of(wanted: object, labels: Sequence[Any], kernel: str) -> int:
     for number, label in enumerate(labels, 1):
         if is_same_label(label, wanted):
             return number
-    with importing:
-        from whorl.errors import UnknownCheckpoint
-
     raise UnknownCheckpoint(kernel, wanted, tuple(labels))
 
 

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from whorl.lazy import importing
+from whorl.errors import KernelError
 from whorl.reads.trace import Path, Plain
 
 from .launch_record import INTERRUPTED, STATUS_VALUES, format_of
@@ -27,9 +27,6 @@ class Changed(Exception):
 
 def never_the_same(kernel: str, path: Path) -> Exception:
     """What to say of a call that has been begun again too often."""
-    with importing:
-        from whorl.errors import KernelError
-
     return KernelError(
         f"{kernel} is not launched: {path} is of another type each time it is read",
         "Read it once, and pass what it is as an argument.",

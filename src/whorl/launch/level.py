@@ -12,7 +12,7 @@ import platform
 from importlib import import_module
 from typing import Final
 
-from whorl.lazy import importing
+from whorl.errors import BadSetting
 
 __all__ = ["X86_LEVELS", "can_run", "check_level", "host_level"]
 
@@ -56,8 +56,5 @@ def can_run(level: str) -> bool:
 def check_level(level: str) -> str:
     """A level that exists; `BadSetting` otherwise."""
     if level not in (*X86_LEVELS, "generic"):
-        with importing:
-            from whorl.errors import BadSetting
-
         raise BadSetting("target", level, f"host, generic, or one of {', '.join(X86_LEVELS)}")
     return level

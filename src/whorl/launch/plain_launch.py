@@ -20,6 +20,7 @@ from whorl.fast_dataclasses import NamedTuple
 from whorl.lazy import importing
 from whorl.reads.array_flags import flags_of
 from whorl.reads.operations import walk
+from whorl.reads.signature import NoSignature, array_signature
 from whorl.reads.trace import Path, Plain
 from whorl.reads.world import World
 
@@ -202,9 +203,6 @@ def _kind(type: Scalar | ArrayType, *, is_lean: bool) -> _Kind:
 
 def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
     """Whether a value is of a slot's type."""
-    with importing:
-        from whorl.reads.signature import NoSignature, array_signature
-
     if isinstance(wanted, Scalar):
         return is_scalar_value(value) and scalar_of_value(value) == wanted
     access = "rw" if wanted.writeable else "r"

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from whorl.fingerprint.source import code_digest
+from whorl.fingerprint.source import code_digest, undecorated_source
 from whorl.fingerprint.static_lookup import bound, derives, find
-from whorl.lazy import importing, load
+from whorl.lazy import load
 from whorl.signals import pass_on
 
 from .compiler_settings import attribute_names
@@ -145,9 +145,6 @@ def _digests() -> Any:
 
 
 def _written(value: Any, name: object) -> str | None:
-    with importing:
-        from whorl.fingerprint.source import undecorated_source
-
     return undecorated_source(function_behind(value).__code__)
 
 
