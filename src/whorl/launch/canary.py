@@ -271,7 +271,9 @@ def _attributes(sample: Any, at: ObjectLayout, memory: _Memory) -> tuple[str, di
         keys, kind = memory.word(id(type(sample)) + where.class_keys), "inline"
         row = _inline_row(sample, own, at, memory)
     count = memory.word(keys + inside.count)
-    pairs = memory.words(_pairs(keys, at, memory), 2 * count) if 0 <= count < 64 else ()
+    if not 0 <= count < 64:  # no sample has so many
+        return kind, {}
+    pairs = memory.words(_pairs(keys, at, memory), 2 * count)
     values = memory.words(row + where.values, count) if row else pairs[1::2]
     names = {id(name): name for name in _NAMES}
     known = zip(pairs[::2], values, strict=True)
