@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -14,25 +12,10 @@ from hypothesis import strategies as st
 import whorl
 from tests.kernels.array_agreement import assert_same
 from tests.properties.array_programs import ArrayProgram, array_program
-from tests.properties.test_kernels import loaded
+from tests.properties.test_kernels import Drawn, loaded
 from tests.property_settings import PROGRAMS
 
-T = TypeVar("T")
-
 pytestmark = pytest.mark.usefixtures("no_cache")
-
-
-class Drawn:
-    """Decisions that Hypothesis makes, and can make smaller."""
-
-    def __init__(self, draw: st.DrawFn) -> None:
-        self._draw = draw
-
-    def pick(self, options: Sequence[T]) -> T:
-        return self._draw(st.sampled_from(options))
-
-    def number(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
 
 
 @st.composite

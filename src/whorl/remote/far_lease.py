@@ -132,7 +132,7 @@ class FarLeases:
                 continue
             for name, token in held.items():
                 renewed = self._store.server.ask(
-                    lambda engine, name=name, token=token: engine.renew(  # type: ignore[misc]
+                    lambda engine, name=name, token=token: engine.renew(  # type: ignore[misc]  # defaults bind now
                         _name(name), token, self._seconds
                     )
                 )

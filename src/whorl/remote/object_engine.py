@@ -80,7 +80,7 @@ class ObjectEngine(BaseEngine):
             raise _trouble(error) from None
 
     @property
-    def can_lease(self) -> bool:  # type: ignore[override]
+    def can_lease(self) -> bool:  # type: ignore[override]  # asked, not fixed
         """As far as is known without asking."""
         return _probed.get(self._place, True)
 
