@@ -1,6 +1,7 @@
 # Every target sets up what it needs. Python 3.11 or newer and make are enough to begin.
 #
 #   make test ARGS="-k cycles"      extra arguments for the program behind the target
+#   make test WORKERS=0             in one process, so that a debugger can be used
 #   make test PYTHON=python3.12     another interpreter for a new environment
 #   make test-all PYTHONS="python3.12 /opt/python3.14/bin/python3"   these interpreters
 #   make test-all CHROOT=/srv/sid   also those in a chroot, on a copy of the checkout (as root)
@@ -8,9 +9,11 @@
 
 PYTHON ?= python3
 ARGS :=
+WORKERS := auto
 VENV := .venv
 BENCH := .venv-bench
-BENCHES := fingerprint store replay kernels launch graphs warmstart steps exactness
+LIBRARIES := .venv-libraries
+BENCHES := fingerprint store shared replay kernels arrays launch graphs warmstart steps exactness
 VERSIONS := 3.11 3.12 3.13 3.14 3.15
 PYTHONS :=
 CHROOT :=
@@ -21,7 +24,7 @@ STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
 DOCS := .venv-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all fuzz check fix bench bench-quick docs fresh clean
+.PHONY: help setup demo test test-all test-libraries images changelog release-check fuzz soak check fix bench bench-quick docs fresh clean
 # A stamp whose recipe failed half way must not stand for an environment.
 .DELETE_ON_ERROR:
 
@@ -36,14 +39,29 @@ demo: $(VENV)/$(STAMP)  ## run examples/demo.py
 	@$(VENV)/bin/python examples/demo.py $(ARGS)
 
 test: $(VENV)/$(STAMP)  ## run the tests, the doctests and the examples in the documentation
-	@$(VENV)/bin/python -m pytest -q $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-all: export TEST_ARGS = $(ARGS)
 test-all:  ## run the tests under each installed Python from 3.11 to 3.15, and print a table
 	@$(PYTHON) tests/every_python.py --make "$(MAKE)" --pythons "$(PYTHONS)" --chroot "$(CHROOT)" $(VERSIONS)
 
+images: $(VENV)/$(STAMP)  ## build the images of whorl's own routines, which a wheel ships
+	@$(VENV)/bin/python -m whorl.launch.image_builder
+
+test-libraries: $(LIBRARIES)/$(STAMP)  ## test values of pandas, polars, pyarrow, scipy, torch and xarray (large: installs them)
+	@$(LIBRARIES)/bin/python -m pytest -q tests/libraries $(ARGS)
+
+changelog: $(VENV)/$(STAMP)  ## gather the fragments of changelog.d into CHANGELOG.md
+	@$(VENV)/bin/python docs/site/changelog.py
+
+release-check: $(VENV)/$(STAMP)  ## build sdist and wheel, and try them in fresh environments of every Python found
+	@$(VENV)/bin/python tests/release_check.py --pythons "$(PYTHONS)"
+
 fuzz: $(VENV)/$(STAMP)  ## apply random edits to random programs, for a few minutes; ARGS="--programs 2000 --seed 7"
 	@$(VENV)/bin/python -m tests.processes.edit_fuzzer $(ARGS)
+
+soak: $(VENV)/$(STAMP)  ## check every result of machines on a shared cache while everything goes wrong; ARGS="--seconds 60"
+	@$(VENV)/bin/python -m tests.processes.shared_soak --seconds 600 $(ARGS)
 
 check: $(VENV)/$(STAMP)  ## run ruff, mypy --strict and import-linter
 	@$(VENV)/bin/ruff check --quiet .
@@ -71,7 +89,7 @@ fresh:  ## clone this checkout into an empty directory and follow README.md ther
 	@tests/fresh_clone.sh $(ARGS)
 
 clean:  ## remove the environments, caches and builds
-	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist build
+	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist build src/whorl/launch/images
 	@find . -name .git -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
 
 $(VENV)/$(STAMP): pyproject.toml
@@ -94,6 +112,16 @@ $(BENCH)/$(STAMP): bench/requirements.txt bench/requirements-more.txt pyproject.
 # checkout, whose kernels count by the content of all files of the compiler.
 $(BENCH)/whorl: $(BENCH)/$(STAMP) pyproject.toml $(shell find src -name '*.py')
 	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check --no-deps --force-reinstall .
+	@touch $@
+
+$(LIBRARIES)/$(STAMP): tests/libraries/requirements.txt pyproject.toml
+	@$(require_python)
+	@test -x $(LIBRARIES)/bin/python || { echo "setting up $(LIBRARIES) ..."; $(PYTHON) -m venv $(LIBRARIES); }
+	@$(LIBRARIES)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@for library in $$(grep -v '^#' tests/libraries/requirements.txt); do \
+	    $(LIBRARIES)/bin/python -m pip install -qq --disable-pip-version-check $$library \
+	        || echo "its tests are skipped: $$library cannot be installed"; \
+	done
 	@touch $@
 
 $(DOCS)/$(STAMP): docs/site/requirements.txt pyproject.toml

@@ -26,6 +26,12 @@ PICKLE_REFERENCE = 1.6
 LINEAR = 1.5
 """Time per node may grow by this factor from the small size to the large one."""
 
+LINEAR_CHAIN = 1.2
+"""The same for a chain, from 5,000 objects to 100,000."""
+
+FASTER = {"Node(kind, value, children)": 10, "IR of 7 classes": 10, "IR, enum and dicts": 6}
+"""How many times faster than pickle and xxh3 a tree is."""
+
 NO_COPY_BYTES = 1 << 20
 """Fingerprinting a contiguous array may need this much memory, whatever its size."""
 
@@ -34,6 +40,8 @@ NO_COPY_BYTES = 1 << 20
 
 
 def load_whorl() -> Fingerprint:
+    """As in a process that has taken fingerprints for a while: by then it walks natively."""
+    import_module("whorl.fingerprint.walk_choice").NATIVE.prepare(compiles=True)
     function: Fingerprint = import_module("whorl").fingerprint
     return function
 
@@ -259,27 +267,28 @@ def goals(results: Results) -> Iterator[Goal]:
         text = f"{result.case}: faster than {peer}"
         return Goal(text, "at least", wanted, "x", result.ratio(peer), result.failure)
 
-    def linear(text: str, key: str, small: str, large: str) -> Iterator[Goal]:
+    def linear(text: str, key: str, small: str, large: str, most: float = LINEAR) -> Iterator[Goal]:
         a, b = results.find(key, small), results.find(key, large)
         if a and b:
             grown = per_node_growth(a, b)
-            yield Goal(text, "at most", LINEAR, "x", grown, a.failure or b.failure)
+            yield Goal(text, "at most", most, "x", grown, a.failure or b.failure)
 
     for result in results.of("trees"):
-        yield times(result, PICKLE, 3)
+        yield times(result, PICKLE, FASTER[result.case])
         yield times(result, GT4PY, 25)
         yield times(result, JOBLIB, 25)
         ratio = result.ratio(PICKLE)
         scaled = PICKLE_REFERENCE / ratio if ratio else None
         text = f"{result.case}: per node, where {PICKLE} takes {PICKLE_REFERENCE}"
-        yield Goal(text, "at most", 0.5, "µs", scaled, result.failure)
+        yield Goal(text, "at most", 0.3, "µs", scaled, result.failure)
 
     for result in results.of("memory"):
         text = f"{result.case}: memory per node"
-        yield Goal(text, "at most", 400, "bytes", result.figure(SUBJECT), result.failure)
+        yield Goal(text, "at most", 64, "bytes", result.figure(SUBJECT), result.failure)
 
-    for small, large in ((CHAIN_SMALL, CHAIN_LARGE), (CHAIN_LARGE, CHAIN_HUGE)):
-        yield from linear(f"Chain: per node, {large} / {small}", "chains", small, large)
+    for small, large in ((CHAIN_SMALL, CHAIN_LARGE), (CHAIN_SMALL, CHAIN_HUGE)):
+        text = f"Chain: per node, {large} / {small}"
+        yield from linear(text, "chains", small, large, LINEAR_CHAIN)
     for shape in DAGS:
         text = f"DAG of {shape}: per level, 400 / 40 levels"
         yield from linear(text, "dags", dag_name(shape, 40), dag_name(shape, 400))
@@ -287,7 +296,7 @@ def goals(results: Results) -> Iterator[Goal]:
     for result in results.of("configs"):
         ratio = result.ratio(PICKLE)
         text = f"Config, {result.case}: time over {PICKLE}"
-        yield Goal(text, "at most", 2.5, "x", 1 / ratio if ratio else None, result.failure)
+        yield Goal(text, "at most", 1, "x", 1 / ratio if ratio else None, result.failure)
 
     for result in results.of("arrays"):
         if result.case == CONTIGUOUS:

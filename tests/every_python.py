@@ -93,7 +93,7 @@ def every_interpreter(
     """The interpreters to run the tests with; a text says which cannot be run."""
     if named:
         for path in named:
-            yield _running(path) or f"{path}: does not run"
+            yield running_at(path) or f"{path}: does not run"
         return
     for version in versions:
         yield _found(version, chroots) or f"Python {version}: not found"
@@ -105,13 +105,13 @@ def _found(version: str, chroots: Sequence[str]) -> Interpreter | None:
     tries: list[tuple[str, str | None]] = [(path, None) for path in paths]
     tries += [(f"python{version}", chroot) for chroot in chroots]
     for path, chroot in tries:  # a name may be a shim without an interpreter behind it
-        found = _running(path, chroot)
+        found = running_at(path, chroot)
         if found is not None and found.series == version:
             return found
     return None
 
 
-def _running(path: str, chroot: str | None = None) -> Interpreter | None:
+def running_at(path: str, chroot: str | None = None) -> Interpreter | None:
     words = [path, "-c", SHOW] if chroot is None else [*_inside(chroot, "/"), path, "-c", SHOW]
     try:
         said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,11 +1,15 @@
-"""Locks in forked children."""
+"""Locks in forked children, and locks whose taking a signal interrupts."""
 
 from __future__ import annotations
 
 import gc
 import os
+import signal
+import sys
 import threading
+import time
 import weakref
+from _thread import start_new_thread
 
 import pytest
 
@@ -75,3 +79,39 @@ def test_what_is_registered_is_not_kept_alive() -> None:
     gc.collect()
     assert counter() is None
     assert len(locks._registered) <= before
+
+
+class Alarm(Exception):
+    """What the handler of a signal raises."""
+
+
+def ring(number: int, frame: object) -> None:
+    raise Alarm
+
+
+def test_a_lock_is_free_after_a_signal_handler_raised_while_it_was_taken() -> None:
+    lock = ForkSafeLock()
+    owned = 0
+
+    def take_until_alarm() -> None:
+        start_new_thread(send_soon, (threading.get_ident(),))
+        while True:
+            with lock:
+                pass
+
+    def send_soon(thread: int) -> None:
+        time.sleep(0.001)
+        signal.pthread_kill(thread, signal.SIGUSR1)
+
+    interval = sys.getswitchinterval()
+    before = signal.signal(signal.SIGUSR1, ring)
+    sys.setswitchinterval(1e-5)  # the signal comes at any instruction of the loop
+    try:
+        for _ in range(60):
+            with pytest.raises(Alarm):
+                take_until_alarm()
+            owned += lock._is_owned()  # type: ignore[attr-defined]  # as `threading` uses it
+    finally:
+        sys.setswitchinterval(interval)
+        signal.signal(signal.SIGUSR1, before)
+    assert owned == 0

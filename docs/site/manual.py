@@ -30,6 +30,7 @@ def on_config(config: Any) -> Any:
         {
             "Reference": [
                 "reference/index.md",
+                {"The language": "reference/language.md"},
                 *({page.title: page.path} for page in reference.pages()),
             ]
         },

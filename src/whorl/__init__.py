@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Drifted,
         KernelError,
         NoCheckpoints,
+        NoCompiler,
         NotStatic,
         RequiredHit,
         UnknownCheckpoint,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         fingerprint,
         ordered,
     )
+    from whorl.fleet import WarmResult, warm
     from whorl.jit import Compiler, Explanation, Kernel, Program, Target, jit
     from whorl.kernels import (
         Array,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         bool_,
         checkpoint,
         cross,
+        distinct,
         dot,
         f32,
         f64,
@@ -78,13 +81,14 @@ if TYPE_CHECKING:
     from whorl.reads import Inputs, register_signature
     from whorl.settings import Setting, Settings, configure
     from whorl.steps import CachedFunction, CachedStep, Chain, ProcessStore, Step, cached, chain
+    from whorl.ufuncs import GrowingUfunc, guvectorize, vectorize
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
             "artifacts": "Artifact Manifest",
             "errors": (
-                "BadSetting CompilerFailed Drifted KernelError NoCheckpoints NotStatic "
+                "BadSetting CompilerFailed Drifted KernelError NoCheckpoints NoCompiler NotStatic "
                 "RequiredHit UnknownCheckpoint UnsafeDirectory UnsupportedFunction "
                 "UnsupportedRead UnsupportedValue WhorlError"
             ),
@@ -93,10 +97,11 @@ else:
                 "ProcessDigest StableDigest by_identity by_type diff exclude fields "
                 "fingerprint ordered"
             ),
+            "fleet": "WarmResult warm",
             "jit": "Compiler Explanation Kernel Program Target jit",
             "kernels": (
                 "Array GradArray GraphStatus NumericKernel array atomic_add atomic_max "
-                "atomic_min bool_ checkpoint cross dot f32 f64 func i16 i32 i64 i8 kernel "
+                "atomic_min bool_ checkpoint cross distinct dot f32 f64 func i16 i32 i64 i8 kernel "
                 "norm prange static u16 u32 u64 u8 vec zeros"
             ),
             "launch": "",
@@ -105,6 +110,7 @@ else:
             "steps": "CachedFunction CachedStep Chain ProcessStore Step cached chain",
             "store": "",
             "testing": "",
+            "ufuncs": "GrowingUfunc guvectorize vectorize",
             "graph": "",
         },
     )
@@ -128,12 +134,14 @@ __all__ = [
     "Fingerprinter",
     "GradArray",
     "GraphStatus",
+    "GrowingUfunc",
     "Inputs",
     "Kernel",
     "KernelError",
     "Manifest",
     "Marker",
     "NoCheckpoints",
+    "NoCompiler",
     "NotStatic",
     "NumericKernel",
     "ProcessDigest",
@@ -150,6 +158,7 @@ __all__ = [
     "UnsupportedFunction",
     "UnsupportedRead",
     "UnsupportedValue",
+    "WarmResult",
     "WhorlError",
     "array",
     "atomic_add",
@@ -164,6 +173,7 @@ __all__ = [
     "configure",
     "cross",
     "diff",
+    "distinct",
     "dot",
     "exclude",
     "f32",
@@ -172,6 +182,7 @@ __all__ = [
     "fingerprint",
     "func",
     "graph",
+    "guvectorize",
     "i8",
     "i16",
     "i32",
@@ -188,5 +199,7 @@ __all__ = [
     "u32",
     "u64",
     "vec",
+    "vectorize",
+    "warm",
     "zeros",
 ]

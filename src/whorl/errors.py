@@ -6,21 +6,8 @@ the same information as its message.
 
 from __future__ import annotations
 
-__all__ = [
-    "BadSetting",
-    "CompilerFailed",
-    "Drifted",
-    "KernelError",
-    "NoCheckpoints",
-    "NotStatic",
-    "RequiredHit",
-    "UnknownCheckpoint",
-    "UnsafeDirectory",
-    "UnsupportedFunction",
-    "UnsupportedRead",
-    "UnsupportedValue",
-    "WhorlError",
-]
+from types import TracebackType
+from typing import Final
 
 
 class WhorlError(Exception):
@@ -191,6 +178,23 @@ class Drifted(WhorlError, RuntimeError):
     def __str__(self) -> str:
         lines = "".join(f"\n  {path}: {old} -> {new}" for path, old, new in self.changes)
         return f"What {self.kernel} {self.verb} has changed:{lines}\n  {self.remedy}"
+
+
+class NoCompiler(WhorlError, ImportError):
+    """Something has to be compiled where LLVM is not installed.
+
+    >>> print(NoCompiler())
+    llvmlite is not installed, so nothing can be compiled here.
+      Install it (pip install llvmlite), or ship what this call needs in a bundle: `whorl why` says
+      what that is.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "llvmlite is not installed, so nothing can be compiled here.\n"
+            "  Install it (pip install llvmlite), or ship what this call needs in a bundle: "
+            "`whorl why` says\n  what that is."
+        )
 
 
 class RequiredHit(WhorlError, LookupError):
@@ -367,3 +371,46 @@ def _label(label: object) -> str:
     """A label as its source writes it."""
     name = getattr(label, "name", None)
     return f"{type(label).__qualname__}.{name}" if isinstance(name, str) else repr(label)
+
+
+# -- tracebacks ------------------------------------------------------------------------
+#
+# Removes whorl's own frames from the traceback of an error that goes to the user.
+
+
+_HERE: Final = __file__.rpartition("errors.")[0]
+
+
+OF_KERNEL: Final = "whorl: a frame of a kernel"
+"""A global of the frames that stand for a kernel's own lines."""
+
+
+def _is_of_kernel(entry: TracebackType | None) -> bool:
+    while entry is not None:
+        if OF_KERNEL in entry.tb_frame.f_globals:
+            return True
+        entry = entry.tb_next
+    return False
+
+
+def show_users_frames(error: BaseException) -> None:
+    """Leave the user's frames in the traceback of an error of whorl's own, and no others.
+
+    To be called where whorl was called, in an `except` block that ends with a bare `raise`: that
+    adds no entry for the frame in which it stands. What a kernel raises counts as such an error.
+    Others, which may be whorl's fault or come from code of the user's, keep all of their frames.
+    """
+    is_own = any(base.__module__ == "whorl.errors" for base in type(error).__mro__)
+    if not is_own and not _is_of_kernel(error.__traceback__):
+        return
+    entries: list[TracebackType] = []
+    entry = error.__traceback__
+    while entry is not None:
+        if not entry.tb_frame.f_code.co_filename.startswith((_HERE, "<whorl")):
+            entries.append(entry)
+        entry = entry.tb_next
+    following: TracebackType | None = None
+    for entry in reversed(entries):
+        entry.tb_next = following
+        following = entry
+    error.__traceback__ = following

@@ -16,9 +16,9 @@ package is given a class of its own, which leaves such names to the public ones.
 
 A child that is forked while another thread imports would find the module locked for ever. So a fork
 waits until nobody is importing here. What is done before a fork is done in the reverse order of its
-registration, and `logging` has itself locked then. Who asks for a logger while it is imported would
-wait for the fork, and the fork for it; so the wait comes before that lock: it is registered again
-once `logging` is there.
+registration, and `logging` has itself locked then. A thread that asks for a logger while that is
+imported would wait for the fork, and the fork for the thread. So the wait comes before that lock:
+it is registered again once `logging` is there.
 """
 
 from __future__ import annotations
@@ -175,9 +175,9 @@ def lazy_module(module: str, owner: dict[str, Any]) -> Any:
     """A module that is not imported until something of it is used; then it takes its own place.
 
         if TYPE_CHECKING:  # what type checkers and people read
-            from . import totals
+            from . import eviction
         else:
-            totals = lazy_module("whorl.store.totals", globals())
+            eviction = lazy_module("whorl.store.eviction", globals())
 
     >>> names = {}
     >>> names["errors"] = lazy_module("whorl.errors", names)

@@ -77,6 +77,19 @@ class ForkSafeLock(RLock):  # type: ignore[misc]  # final in the stubs only
     def __init__(self) -> None:
         reset_in_child(self)
 
+    def __enter__(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take the lock. If a signal handler raises meanwhile, the lock is as it was before.
+
+        CPython 3.14 runs handlers after the `__enter__` of an `RLock` and before the block that
+        would release it. Nothing comes between the return of this one and the block.
+        """
+        try:
+            return self.acquire(blocking, timeout)
+        except BaseException:
+            if self._is_owned():  # type: ignore[attr-defined]  # as `threading` uses it
+                self.release()
+            raise
+
     def reset_in_child(self) -> None:
         """Forget a holder that is not in this process."""
         if not self._is_owned():  # type: ignore[attr-defined]  # as `threading` uses it

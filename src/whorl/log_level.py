@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-__all__ = ["restore", "set_level"]
-
 _levels_before: Final[dict[str, int]] = {}  # of the loggers whose level was set here
 
 

@@ -10,8 +10,6 @@ from typing import Final
 from whorl.errors import BadSetting
 from whorl.lazy import importing
 
-__all__ = ["Secret", "Url", "parsed", "size_of"]
-
 MOST_THREADS: Final = 4096
 SHORTEST_SECRET: Final = 16
 TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -59,6 +57,8 @@ class Url:
 
     def __repr__(self) -> str:
         url, mark, query = self._text.partition("?")
+        if "://" not in url and "@" in url:  # no URL, and yet a secret
+            url = f"***@{url.rpartition('@')[2]}"
         shown = [_shown_option(each) for each in query.split("&")] if mark else []
         return _USER.sub(r"\1***@", url) + mark + "&".join(shown)
 
@@ -72,6 +72,9 @@ class Url:
 _USER: Final = re.compile(r"(://|%3A%2F%2F)[^/]*(@|%40)", re.IGNORECASE)
 SHOWN_OPTIONS: Final = frozenset(
     [
+        "ca",
+        "cert",
+        "cert_key",
         "compression",
         "connect_timeout",
         "endpoint",
@@ -229,4 +232,5 @@ _PARSERS: Final[dict[str, Callable[[str, object], object]]] = {
     "require_hit": _switch,
     "summary": _file,
     "remote": _urls,
+    "record": _file,
 }

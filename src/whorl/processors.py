@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import os
 
-__all__ = ["allowed", "processors"]
-
 
 def processors() -> int:
     """How many threads of this process can run at once.

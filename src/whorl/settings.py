@@ -14,6 +14,7 @@
     WHORL_DUMP             print the program after a pass of the kernel compiler: lower, prune ...
     WHORL_REQUIRE_HIT      1: nothing is compiled; a miss is an error
     WHORL_SUMMARY          a file to which processes append their statistics
+    WHORL_RECORD           a file to which processes append the calls that they compile or find
     WHORL_REMOTE           URLs of shared caches, separated by spaces, nearest first
     WHORL_KEYS_DIR         the directory of the keys that seal entries of shared caches
 
@@ -31,7 +32,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from whorl.fast_dataclasses import NamedTuple, make
-from whorl.lazy import importing, lazy_module
+from whorl.lazy import importing, lazy_module, load
 from whorl.locks import ForkSafeLock
 
 if TYPE_CHECKING:
@@ -45,15 +46,6 @@ else:  # what a process without settings of its own has no need of
     log_level = lazy_module("whorl.log_level", globals())
     values = lazy_module("whorl.options", globals())
 
-__all__ = [
-    "Setting",
-    "Settings",
-    "configure",
-    "current",
-    "on_change",
-    "restore",
-    "variables",
-]
 
 DEFAULT_MAX_SIZE: Final = 4 << 30
 _DEFAULT: Final = "the default"
@@ -75,6 +67,7 @@ OPTIONS: Final[dict[str, tuple[str, object]]] = {
     "summary": ("WHORL_SUMMARY", ""),
     "remote": ("WHORL_REMOTE", ()),
     "keys_dir": ("WHORL_KEYS_DIR", None),
+    "record": ("WHORL_RECORD", ""),
 }
 """The variable and the default of each option, in the order of the fields of `Settings`; the
 defaults of `cache_dir`, `threads` and `keys_dir` are found out when they are needed."""
@@ -119,6 +112,7 @@ class Settings(NamedTuple):
     summary: Setting[str]
     remote: Setting[tuple[values.Url, ...]]
     keys_place: Setting[str | None]
+    record: Setting[str]
 
     @property
     def cache_dir(self) -> Setting[Path]:
@@ -358,7 +352,7 @@ def current() -> Settings:
     global _current  # noqa: PLW0603  # one process, one set of options
     if _current is None:
         ready = _prepared
-        if ready is not None and ready[0] == _asked_now():
+        if ready is not None and ready[0] == _variables_now():
             _current = settings = ready[1]  # the same for all threads that come here at once
         else:
             settings = Settings.from_environment()
@@ -374,39 +368,40 @@ def current() -> Settings:
 
 
 def prepared() -> Settings | None:
-    """What the environment says now, before anybody asks: `current` has it if it is still so then.
+    """The settings by the environment as it is now, read ahead; `current` uses them if it is the
+    same then.
 
-    None if there is anything to say about it, or if it depends on more than variables: that is
-    left to who asks. Nothing is applied.
+    None if a variable makes no sense, or if the settings depend on more than variables: `current`
+    finds that out again, and reports it. Nothing is applied.
     """
     global _prepared  # noqa: PLW0603  # as above
-    asked = _asked_now()
-    if asked is None or _current is not None or not _are_from_the_root(asked):
+    values = _variables_now()
+    if values is None or _current is not None or not _are_from_the_root(values):
         return None
     try:
         settings = Settings.from_environment()
-    except Exception:  # a variable that makes no sense: who asks is told
+    except Exception:  # a variable that makes no sense: `current` raises it
         return None
-    _prepared = asked, settings
+    _prepared = values, settings
     return settings
 
 
-def _are_from_the_root(asked: list[bytes | None]) -> bool:
+def _are_from_the_root(values: list[bytes | None]) -> bool:
     """Whether no directory or file of the settings depends on the working directory."""
-    said = dict(zip(_ASKED, asked, strict=True))
-    if said[b"WHORL_SUMMARY"] or said[b"WHORL_KEYS_DIR"]:
+    by_name = dict(zip(_READ_AHEAD, values, strict=True))
+    if by_name[b"WHORL_SUMMARY"] or by_name[b"WHORL_KEYS_DIR"] or by_name[b"WHORL_RECORD"]:
         return False
-    place = said[b"WHORL_CACHE_DIR"] or said[b"XDG_CACHE_HOME"] or said[b"HOME"] or b""
+    place = by_name[b"WHORL_CACHE_DIR"] or by_name[b"XDG_CACHE_HOME"] or by_name[b"HOME"] or b""
     return place[:1] == b"/"
 
 
-def _asked_now() -> list[bytes | None] | None:
+def _variables_now() -> list[bytes | None] | None:
     """The variables that settings are made of; None where that is not known so quickly."""
     table = raw_environment()
-    return None if table is None else [*map(table.get, _ASKED)]
+    return None if table is None else [*map(table.get, _READ_AHEAD)]
 
 
-_ASKED: Final = (*_VARIABLES, b"HOME", b"XDG_CACHE_HOME", b"ANDROID_ROOT")
+_READ_AHEAD: Final = (*_VARIABLES, b"HOME", b"XDG_CACHE_HOME", b"ANDROID_ROOT")
 
 
 def configure(
@@ -427,6 +422,7 @@ def configure(
     summary: str | os.PathLike[str] | None = None,
     remote: str | Iterable[str] | None = None,
     keys_dir: str | os.PathLike[str] | None = None,
+    record: str | os.PathLike[str] | None = None,
 ) -> Settings:
     """Set options of this process; the others stay as they are. Returns them all.
 
@@ -435,14 +431,18 @@ def configure(
     'warning (from whorl.configure)'
     """
     global _current  # noqa: PLW0603  # as above
-    _current = current().changed(
+    changed = current().changed(
         cache=cache, cache_dir=cache_dir, cache_max_size=cache_max_size, log=log,
         threads=threads, target=target, debug=debug, interpret=interpret, dump=dump,
         cache_salt=cache_salt, signing_key=signing_key, progress=progress,
         require_hit=require_hit, summary=summary, remote=remote, keys_dir=keys_dir,
+        record=record,
     )  # fmt: skip
-    _apply(_current)
-    return _current
+    if remote:
+        load("whorl.remote.address").check_urls(changed.remote.value, "remote")
+    _current = changed
+    _apply(changed)
+    return changed
 
 
 def restore(settings: Settings) -> None:

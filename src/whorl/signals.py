@@ -13,8 +13,6 @@ import sys
 from types import TracebackType
 from typing import Any
 
-__all__ = ["is_of_signal_handler", "pass_on", "suppress"]
-
 
 def is_of_signal_handler(error: BaseException) -> bool:
     """Whether an error has come out of a handler that is installed now.

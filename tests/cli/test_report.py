@@ -31,6 +31,7 @@ def page(run: Run, store: DirectoryStore, tmp_path: Path) -> Path:
     statistics = Statistics(store.root / "statistics")
     statistics.hit(10, 2.5, "solver.step")
     statistics.made(HOSTILE, 0.5, "first compile")
+    statistics.tier(f"redis://host/0 {HOSTILE}", hits=3, seconds_saved=4.5, **{"error: timeout": 2})
     statistics.flush()
     difference = Change("global:solver.SCALE", "2.0", "3.0", f"solver.py:7: `{HOSTILE}`")
     Journal(store.root).note(Miss("solver.step", "a read differs", "1 of its reads", (difference,)))
@@ -67,6 +68,9 @@ def test_the_page_holds_everything_and_names_no_other_place(page: Path) -> None:
     data = json.loads(read.data)
     assert len(data["entries"]) == data["total"] == 9
     assert data["misses"][0]["differences"][0]["old"] == "2.0"
+    (tier,) = data["tiers"]
+    assert (tier[0], tier[1], tier[8]) == (f"redis://host/0 {HOSTILE}", 3, 4.5)
+    assert tier[-1] == "error: timeout 2"
     assert {row[0] for row in data["programs"]} == {"solver.step", "image.blur", HOSTILE}
 
 

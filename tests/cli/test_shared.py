@@ -170,7 +170,7 @@ def test_stats_has_a_section_for_each_shared_cache(
     section = done.out.partition(name)[2]
     rows = [line.split() for line in section.splitlines()[1:]]
     assert rows[:2] == [["hits", "1"], ["misses", "1"]]
-    assert "time saved" in section
+    assert "saved here       3.0 s" in section
     assert "pass" not in done.out
     assert run("stats", "--json").json["tiers"][name]["seconds_saved"] == 3.0
 

@@ -17,8 +17,9 @@ PAGE = ROOT / "ARCHITECTURE.md"
 HEADING = "## Every module\n"
 PACKAGES = (
     "", "fingerprint", "fingerprint/rules", "reads", "artifacts", "store", "calls", "jit", "steps",
-    "systems", "launch", "kernels", "kernels/lowering", "kernels/passes", "kernels/emit", "remote",
-    "testing", "cli",
+    "systems", "launch", "native_walk", "kernels", "kernels/library", "kernels/lowering",
+    "kernels/passes", "kernels/emit", "ufuncs", "compat", "compat/numba", "fleet", "remote",
+    "shipping", "testing", "cli",
 )  # fmt: skip
 
 

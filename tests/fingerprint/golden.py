@@ -122,6 +122,7 @@ def values() -> dict[str, object]:
         "list": [1, "a", None, [2.5]],
         "tuple": (1, (2, (3,))),
         "long list": list(range(1000)),
+        "list of a batch and one": list(range(999)),
         "dict": {"b": 1, "a": [2], "c": {"d": None}},
         "dict by number": {2: "b", 1: "a"},
         "dict of many keys": {str(i): i for i in range(300)},

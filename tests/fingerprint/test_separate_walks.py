@@ -30,7 +30,7 @@ def test_a_registry_of_functions_that_read_it_is_walked_once(
 
     monkeypatch.setattr(Describer, "graph", counted)
     whorl.fingerprint(module.OPS)
-    assert len(walks) == 1
+    assert len([value for value in walks if value is not module.OPS]) == 1
 
 
 def test_a_refused_value_leaves_nothing_behind_for_the_next(programs: Programs) -> None:

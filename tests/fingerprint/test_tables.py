@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import whorl
+from tests.processes.programs import printed
 
 
 class Index:
@@ -102,6 +103,31 @@ def test_what_an_index_remembers_does_not_count() -> None:
     index._cache["is_unique"] = column._cache["is_unique"] = True
     assert whorl.fingerprint([index, column]) == before
     assert whorl.fingerprint(Index([1, 3])) != whorl.fingerprint(index)
+
+
+_IN_PLACE_OF_ANOTHER = """
+import collections, json, sys, types
+import whorl
+
+class Index:
+    def __init__(self, data): self._data, self._cache = data, {}
+    def __reduce__(self): return Index, (self._data,)
+
+sys.modules["beside"] = types.ModuleType("beside")
+whorl.fingerprint(collections.deque())
+del sys.modules["beside"]
+sys.modules["pandas"] = types.ModuleType("pandas")
+sys.modules["pandas"].Index = Index
+
+index = Index([1, 2])
+before = whorl.fingerprint(index)
+index._cache["is_unique"] = True
+print(json.dumps(whorl.fingerprint(index) == before))
+"""
+
+
+def test_a_library_that_is_imported_when_another_module_has_gone_has_its_rules() -> None:
+    assert printed("-c", _IN_PLACE_OF_ANOTHER)
 
 
 @pytest.mark.usefixtures("_like_pandas")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import whorl
 from whorl.fingerprint import source
-from whorl.jit import hint
+from whorl.jit import key
 from whorl.jit.compiler import Program
 from whorl.jit.kernel import Kernel
 from whorl.reads import Inputs
@@ -68,7 +68,7 @@ def empty(x: Any = None, y: Any = None) -> None:
 def as_in_a_new_process(made: Kernel, **extra: Any) -> Kernel:
     """The kernel as a new process has it."""
     source._known.clear()
-    hint._of_files.clear()
+    key._of_files.clear()
     compiler: Any = copy.copy(made.compiler)
     compiler.compiles = 0
     vars(compiler).update(extra)

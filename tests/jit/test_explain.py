@@ -15,8 +15,8 @@ import whorl
 from tests.jit.compilers import Looking, Make, program_kernel
 from whorl import testing
 from whorl.calls.events import Happened
-from whorl.jit.choices import OnDrift
-from whorl.jit.target import Target
+from whorl.jit.compiler import Target
+from whorl.jit.kernel_lookup import OnDrift
 from whorl.reads import Inputs
 from whorl.store import Cache, MemoryStore
 

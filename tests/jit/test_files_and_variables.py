@@ -12,7 +12,7 @@ import whorl
 from tests.jit.compilers import Looking, Make, as_in_a_new_process, compiles, program_kernel
 from whorl import settings
 from whorl.jit import kernel_lookup as module
-from whorl.jit.target import Target
+from whorl.jit.compiler import Target
 from whorl.reads import AbsentRead, Inputs
 from whorl.store import Cache, default_cache
 from whorl.testing import fresh_cache

@@ -18,9 +18,16 @@ from whorl.artifacts import HINT, Entry, Label
 from whorl.fingerprint import source
 from whorl.fingerprint.digest import StableDigest
 from whorl.jit import compiler_code
-from whorl.jit.hint import NO_HINT, ROWS_KEPT, SHAPES_KEPT, TEXT_KEPT, FileHint, Hint
 from whorl.jit.kernel import Kernel
-from whorl.jit.key import plain_shape_key
+from whorl.jit.key import (
+    NO_HINT,
+    ROWS_KEPT,
+    SHAPES_KEPT,
+    TEXT_KEPT,
+    FileHint,
+    Hint,
+    plain_shape_key,
+)
 from whorl.reads import Inputs
 from whorl.store import Cache, DirectoryStore, Found, MemoryStore, ReadOnly
 

@@ -14,8 +14,8 @@ from tests.jit.test_hint import Watched, fresh, hints_in, kernel, look, other_ke
 from whorl.artifacts import HINT, Entry, Label
 from whorl.fingerprint import definition, source
 from whorl.fingerprint.digest import StableDigest
-from whorl.jit import hint as module
-from whorl.jit.hint import SHAPES_KEPT, FileHint, Hint, prefetched_hint
+from whorl.jit import key as module
+from whorl.jit.key import SHAPES_KEPT, FileHint, Hint, prefetched_hint
 from whorl.store import Cache, DirectoryStore, MemoryStore, ReadOnly, Tiered
 
 KEY, F, G = (StableDigest(digit * 32) for digit in "1fa")

@@ -14,6 +14,7 @@ import whorl
 from tests.jit.compilers import Make, Thing, compiles
 from tests.jit.running import run
 from tests.jit.test_kernel import again
+from tests.parameter_names import name_of
 from whorl.reads import AbsentRead, Inputs
 
 
@@ -38,7 +39,7 @@ KEYS: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("key", KEYS, ids=repr)
+@pytest.mark.parametrize("key", KEYS, ids=name_of)
 def test_an_item_is_found_again_by_its_key(make: Make, key: Any) -> None:
     kernel = make(lambda inputs: inputs.arg("x").item(key).value())
     for value in (1, 2, 1):
@@ -78,7 +79,7 @@ class Local:
 
 
 @pytest.mark.parametrize(
-    "key", [Local(), float("nan"), Perm.R | Perm.W, np.str_("a"), (Local(),), slice(1)], ids=repr
+    "key", [Local(), float("nan"), Perm.R | Perm.W, np.str_("a"), (Local(),), slice(1)], ids=name_of
 )
 def test_a_key_that_cannot_be_found_again_is_refused(make: Make, key: Any) -> None:
     kernel = make(lambda inputs: inputs.arg("x").item(key).value())

@@ -24,12 +24,12 @@ import pytest
 
 import whorl
 from tests.jit.compilers import Looking, Make, Thing, compiles
-from whorl.calls.sources import StoredSources
 from whorl.fingerprint.digest import StableDigest
+from whorl.jit.compiler import Target
 from whorl.jit.kernel import Kernel
-from whorl.jit.target import Target
 from whorl.reads import AbsentRead, Inputs
 from whorl.store import Cache, MemoryStore
+from whorl.store.cache import StoredSources
 
 
 def again(kernel: Kernel) -> Kernel:

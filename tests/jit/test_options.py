@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.jit.compilers import Config, Make, program_kernel
-from whorl.reads.contents import is_settled
+from whorl.reads.value_fact import is_settled
 
 
 def test_an_option_that_is_changed_in_place_is_noticed(make: Make) -> None:

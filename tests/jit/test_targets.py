@@ -9,8 +9,7 @@ import pytest
 
 import whorl
 from tests.jit.compilers import Looking, LookingAtProgram, program_kernel
-from whorl.jit.compiler import Program
-from whorl.jit.target import Target
+from whorl.jit.compiler import Program, Target
 from whorl.reads import Inputs
 from whorl.store import Cache
 

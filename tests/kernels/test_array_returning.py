@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 
 import whorl
-from tests.kernels.array_agreement import agree
+from tests.kernels.array_agreement import agree, assert_same
+from tests.kernels.native_calls import needs_native, warmed
 from tests.processes.programs import printed, written
 from whorl.errors import KernelError
 
@@ -141,6 +143,74 @@ def test_neither_returned_arrays_nor_those_of_failing_launches_leak() -> None:
         with pytest.raises(ValueError, match="does not fit"):
             wrong(a, 3)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000
+
+
+def of_many_kinds(a, n):
+    out = np.zeros(a.shape)
+    out[1:] = a[:-1]
+    carried = np.zeros(3)
+    for i in range(n):
+        carried = carried + a[i]
+    other = np.ones(n) if n > 2 else np.zeros(2)
+    return out, n * 2.5, a, out, carried, np.asfortranarray(a[:, None] * a), out[1:], other
+
+
+def failing_late(a, b):
+    out = np.empty(len(a))
+    out[:] = a
+    b[:] = a[:2]
+    return out
+
+
+@needs_native
+def test_returned_arrays_are_made_natively() -> None:
+    a = np.arange(4.0)
+    kernel = whorl.kernel(of_many_kinds)
+    assert_same(warmed(whorl.kernel(doubled), a), a * 2)
+    first = kernel(a, 3)
+    for _ in range(10):
+        result = kernel(a, 3)
+        assert_same(result, of_many_kinds(a, 3))
+        assert result[0] is result[3]
+        assert result[2] is a
+        assert result[5].flags.f_contiguous
+    assert_same(first, of_many_kinds(a, 3))
+    warm = warmed(whorl.kernel(one_and_two), a)
+    plain = (np.zeros(1), np.zeros(1), a)
+    assert [*map(sys.getrefcount, warm[:2])] == [*map(sys.getrefcount, plain[:2])]
+    assert warm[2] is a
+
+
+def one_and_two(a):
+    one = a + 1
+    two = one * 2
+    return one, two, a
+
+
+@needs_native
+def test_no_launch_leaks_whether_it_makes_returns_or_raises() -> None:
+    kernel, wrong = whorl.kernel(doubled), whorl.kernel(failing_late)
+    tuples = whorl.kernel(one_and_two)
+    a, b = np.arange(2_000.0), np.zeros(3)
+    for _ in range(3_000):
+        kernel(a)
+        tuples(a)
+    with pytest.raises(ValueError, match="does not fit"):
+        wrong(a, b)
+    before, references = _resident(), sys.getrefcount(a)
+    for _ in range(20_000):
+        kernel(a)
+        tuples(a)
+    for _ in range(3_000):
+        with pytest.raises(ValueError, match="does not fit"):
+            wrong(a, b)
+    assert sys.getrefcount(a) == references
+    assert _resident() - before < 8 << 20  # one lost array in ten would be 30 MB
+
+
+def _resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
 
 
 def impossible(a):

@@ -431,3 +431,49 @@ def test_what_is_not_atomic_is_reached_by_one_iteration_only(tmp_path: Path, fir
         is_shared = sum(map(len, reached)) > len(set().union(*reached))
         if is_shared:
             assert is_atomic(scope["run"]), (one, two)
+
+
+# -- promises ---------------------------------------------------------------------------
+
+
+@whorl.kernel
+def scattered(out: Array, order: Array, x: Array) -> None:
+    for i in whorl.prange(order.size):
+        k = whorl.distinct(order[i])
+        out[k] += x[i]
+        out[k] *= 2.0
+
+
+@whorl.kernel
+def half_promised(out: Array, order: Array, x: Array) -> None:
+    for i in whorl.prange(order.size):
+        out[whorl.distinct(order[i])] += x[i]
+        out[order[0]] += 1.0
+
+
+def test_distinct_indices_are_a_promise_and_need_no_atomics() -> None:
+    order = np.random.default_rng(0).permutation(N)
+    x, out = np.arange(float(N)), np.ones(N)
+    scattered(out, order, x)
+    assert not is_atomic(scattered)
+    assert "update own" in scattered.inspect()
+    np.testing.assert_array_equal(out[order], 2.0 * (1.0 + x))
+
+
+def test_a_promise_about_one_of_two_updates_is_not_enough() -> None:
+    order = np.arange(N) + 1
+    out = np.zeros(N + 1)
+    half_promised(out, order, np.ones(N))
+    assert is_atomic(half_promised)
+    assert "update shared" in half_promised.inspect()
+    assert out.sum() == 2 * N
+
+
+def test_a_distinct_index_is_an_integer() -> None:
+    @whorl.kernel
+    def wrong(out: Array, x: Array) -> None:
+        for i in whorl.prange(x.size):
+            out[whorl.distinct(x[i])] += 1.0
+
+    with pytest.raises(whorl.KernelError, match="an index is an integer"):
+        wrong(np.zeros(3), np.zeros(3))

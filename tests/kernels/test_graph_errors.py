@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -299,6 +299,6 @@ def test_a_resume_without_a_label_is_answered_alike_however_it_is_called() -> No
         with pytest.raises(TypeError, match=text):
             Solver.step.resume(solver)
         solver.stop[()] = 1
-        status = solver.step()
+        status: Any = cast("Any", solver).step()
         solver.stop[()] = 0
         solver.step.resume(from_checkpoint=status.checkpoint)

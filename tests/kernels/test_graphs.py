@@ -432,12 +432,13 @@ def test_native_resumes_are_those_of_their_label() -> None:
         stages.resume(log, from_checkpoint=7)
     with pytest.raises(TypeError, match="from_checkpoint"):
         stages.resume(log)
+    untyped: Any = stages
     with pytest.raises(TypeError, match="from_checkpoint"):
         stages.resume(log, Stage.SIM)
     with pytest.raises(TypeError):
-        stages(log, from_checkpoint=Stage.SIM)
+        untyped(log, from_checkpoint=Stage.SIM)
     with pytest.raises(TypeError):
-        stages(from_checkpoint=log)
+        untyped(from_checkpoint=log)
     assert stages.resume(log=log, from_checkpoint=Stage.SIM).yielded
 
 
@@ -525,8 +526,9 @@ def test_a_parameter_may_have_the_name_of_the_keyword() -> None:
         with_its_name(x, n, flag(1))
         with_its_name(x, from_checkpoint=n, stop=flag(2))
         assert x[0] == n + 2
+        untyped: Any = with_its_name
         with pytest.raises(TypeError):
-            with_its_name(x, n, from_checkpoint=flag(1))
+            untyped(x, n, from_checkpoint=flag(1))
 
 
 @whorl.kernel

@@ -102,3 +102,27 @@ def wrapping_indices(x, n):
 
 def test_an_index_of_a_narrow_type_may_wrap_to_a_negative_one() -> None:
     same(wrapping_indices, np.arange(200.0), 150)
+
+
+@whorl.kernel
+def between(starts, values, out):
+    k = 0
+    for i in range(out.size):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            if values[k] > 0.0:
+                total += values[k] * k
+        out[i] = total
+    return k
+
+
+def test_a_loop_that_may_count_from_below_zero_has_a_version_with_direct_indices() -> None:
+    values = np.array([1.0, -2.0, 3.0, 4.0])
+    for starts in ([0, 2, 4], [-3, 0, 3], [-2, -1, 4], [3, 1, 2]):
+        args = np.array(starts), values
+        out, expected = np.zeros(2), np.zeros(2)
+        assert between(*args, out) == between.interpret(*args, expected)
+        np.testing.assert_array_equal(out, expected)
+    direct, other = between.inspect().split("for k")[1:]
+    assert "?" not in direct
+    assert "?]" in other

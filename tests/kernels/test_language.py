@@ -605,11 +605,12 @@ def annotated(x: whorl.Array[whorl.f32, 1], n: int, dt: float, k: whorl.static, 
 
 def test_annotations_are_checked() -> None:
     x = np.ones(3, np.float32)
-    assert annotated(x, 3, 2, 2, 5) == (12.0, 5)
+    kernel: Any = annotated
+    assert kernel(x, 3, 2, 2, 5) == (12.0, 5)
     with pytest.raises(whorl.KernelError, match=r"parameter 'x' .*Array\[float32, 1\].* f64\[:\]"):
-        annotated(np.ones(3), 3, 2.0, 2, 5)
+        kernel(np.ones(3), 3, 2.0, 2, 5)
     with pytest.raises(whorl.KernelError, match="parameter 'n' is declared as int"):
-        annotated(x, 3.5, 2.0, 2, 5)
+        kernel(x, 3.5, 2.0, 2, 5)
 
 
 # -- vectors ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 import whorl
 from tests.kernels.native_calls import needs_native, warmed
 from whorl.launch import table_paths
-from whorl.launch.name_dicts import address_of_dict, module_dict
+from whorl.launch.member_places import address_of_dict, module_dict
 
 pytestmark = needs_native
 # mypy: disable-error-code="no-untyped-def"

@@ -51,7 +51,10 @@ def test_every_option_of_the_decorator_can_be_given(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"debgu": True}, "has no option 'debgu'; it has cache, debug, nogil, on_drift, store"),
+        (
+            {"debgu": True},
+            "has no option 'debgu'; it has cache, debug, fastmath, nogil, on",
+        ),
         ({"on_drift": "explode"}, "on_drift"),
         ({"target": "vax"}, "vax"),
     ],
@@ -110,7 +113,8 @@ class Derived(Either):
 
 def test_a_kernel_above_staticmethod_and_classmethod_is_as_one_below() -> None:
     x = np.full(1, 2.0)
-    for owner, of_class in ((Either, 6.0), (Derived, 10.0)):
+    owners: Any = ((Either, 6.0), (Derived, 10.0))
+    for owner, of_class in owners:
         for place in (owner, owner()):
             for _ in range(6):  # natively, too
                 assert place.below(x) == place.above(x) == 4.0

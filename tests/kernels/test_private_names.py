@@ -121,9 +121,10 @@ def test_private_names_are_those_of_the_class_they_stand_in(
 
 
 def test_a_private_parameter_is_given_by_the_name_that_python_has_for_it() -> None:
-    assert Private().given(4, _Private__b=1) == (10, 1)
+    private: Any = Private()
+    assert private.given(4, _Private__b=1) == (10, 1)
     with pytest.raises(whorl.KernelError, match="'_Private__b' is declared as int"):
-        Private().given(4, _Private__b=1.5)
+        private.given(4, _Private__b=1.5)
 
 
 def test_private_names_are_found_where_loops_are_walked_as_python() -> None:

@@ -55,6 +55,8 @@ def test_a_row_gives_what_python_gives(
     if function is math.trunc and dtype is np.float32:
         pytest.skip("Python's has no such floats")
     x, y = X.astype(dtype), Y.astype(dtype)
+    if function in (np.arccosh, math.acosh):
+        x = 1 + x
     out, plain = np.zeros_like(x), np.zeros_like(x)
     kernel = kernel_of(function, arguments)
     kernel(x, y, out)

@@ -21,7 +21,7 @@ import pytest
 import whorl
 from tests.kernels.native_calls import needs_native
 from whorl import GraphStatus
-from whorl.launch.bound_kernel import BoundKernel
+from whorl.launch.launched_kernel import BoundKernel
 from whorl.launch.resumption import Resumption
 
 pytestmark = needs_native
@@ -86,7 +86,8 @@ def warm(solver: Any) -> None:
 def solver() -> Iterator[Solver]:
     made = Solver()
     warm(made)
-    assert len(Solver.step.resume.tables)
+    resume: Any = Solver.step.resume
+    assert len(resume.tables)
     made.x[:] = 0
     yield made
     Solver.step.__dict__.pop("note", None)
@@ -201,7 +202,7 @@ def test_the_class_resumes_with_the_object_as_an_argument(solver: Solver) -> Non
 
 def test_a_subclass_resumes_what_it_overrides(solver: Solver) -> None:
     class Louder(Solver):
-        def step(self) -> Any:
+        def step(self) -> Any:  # type: ignore[override] # another kind of attribute
             return super().step
 
     louder = Louder()
@@ -214,7 +215,8 @@ def test_a_failing_launch_raises_and_lets_go() -> None:
     solver = Solver()
     for _ in range(8):
         solver.checked.resume(1, from_checkpoint=Stage.SIM)
-    assert len(Solver.checked.resume.tables)
+    resume: Any = Solver.checked.resume
+    assert len(resume.tables)
     before = sys.getrefcount(solver), sys.getrefcount(Solver.checked)
     for _ in range(200):
         with pytest.raises(IndexError):
@@ -348,7 +350,7 @@ def test_resuming_from_within_a_launch_is_another_launch() -> None:
 
 def test_bound_kernels_are_what_they_were(solver: Solver) -> None:
     for _ in range(3):
-        bound = solver.step
+        bound: Any = solver.step
         assert type(bound) is BoundKernel
         assert (bound.func, bound.args, bound.keywords) == (Solver.step, (solver,), {})
         assert bound.__self__ is solver
@@ -408,7 +410,7 @@ def test_both_are_pickled_by_their_object(solver: Solver, monkeypatch: pytest.Mo
 
 
 class Careful(Solver):
-    def step(self, add: float = 1.0) -> Any:
+    def step(self, add: float = 1.0) -> Any:  # type: ignore[override] # no kernel
         return super().step(add)
 
     @property
@@ -430,7 +432,7 @@ def test_deep_copies_call_the_same_kernel_for_a_copy_of_the_object(solver: Solve
 
 
 def test_attributes_belong_to_the_object_that_they_were_set_on(solver: Solver) -> None:
-    bound = solver.step
+    bound: Any = solver.step
     bound.note = 7
     bound.resume = lambda **given: given
     assert bound.resume(from_checkpoint=3) == {"from_checkpoint": 3}

@@ -16,17 +16,16 @@ import whorl.testing
 from tests.kernels.native_calls import is_native, needs_native
 from whorl.launch import callable as native_callable
 from whorl.launch import (
-    canary,
-    class_layout,
     failure,
     layout_search,
     native_tables,
     routine,
     status,
 )
+from whorl.launch.callable import NotKnown, class_layout, words_of
 from whorl.launch.canary import check_layout
-from whorl.launch.class_layout import NotKnown, words_of
 from whorl.launch.object_layout import ObjectLayout
+from whorl.launch.probed_memory import ProbedMemory
 
 pytestmark = needs_native
 
@@ -91,7 +90,7 @@ def test_every_offset_that_is_wrong_is_noticed(path: tuple[str, ...]) -> None:
 
 
 def test_an_address_that_is_none_is_no_crash() -> None:
-    memory = canary._Memory()
+    memory = ProbedMemory()
     try:
         for address in (0, 1, 8, -8, 1 << 47, 1 << 62, (1 << 63) - 8, 1 << 64):
             with pytest.raises(NotKnown):
@@ -153,6 +152,6 @@ def test_with_a_layout_that_is_wrong_kernels_are_right_and_one_warning_says_so(
 
 
 def test_the_layout_is_that_of_this_process_again() -> None:
-    assert class_layout.class_layout().base_size == object.__basicsize__
+    assert class_layout().base_size == object.__basicsize__
     assert native_callable.native_base().__basicsize__ > object.__basicsize__
     assert status() == (True, "")

@@ -14,7 +14,7 @@ import pytest
 from whorl.launch import Image, Unlinkable, Unmappable, link, machine, map_image
 from whorl.launch import mapped as mapped_module
 from whorl.launch.level import host_level
-from whorl.launch.machine import load_functions, machine_code
+from whorl.launch.machine import load_object, machine_code
 
 linux_only = pytest.mark.skipif(
     sys.platform != "linux" or host_level() == "generic", reason="images are for x86-64 Linux"
@@ -176,11 +176,11 @@ def test_where_a_memory_file_cannot_be_run_either_an_image_is_refused(
 @linux_only
 def test_llvm_is_not_believed_that_its_code_can_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
     code = machine_code("define i64 @f() {\n  ret i64 42\n}\n", host_level())
-    addresses, _kept = load_functions(code, ("f",), host_level())
-    assert callable_at(addresses["f"], ctypes.c_int64)() == 42
+    address, _kept = load_object(code, "f")
+    assert callable_at(address, ctypes.c_int64)() == 42
     monkeypatch.setattr(machine, "is_executable", lambda address: False)
     with pytest.raises(RuntimeError, match="machine code cannot be run"):
-        load_functions(code, ("f",), host_level())
+        load_object(code, "f")
 
 
 @linux_only

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from whorl.launch.keys import own_key, pair_of
 from whorl.launch.layout_search import object_layout
+from whorl.launch.member_places import own_key, pair_of
 
 NOWHERE = (0, 0, 0, 0)
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from whorl.launch.class_layout import NotKnown, class_layout
+from whorl.launch.callable import NotKnown, class_layout
 from whorl.launch.layout_search import object_layout
 
 
@@ -16,7 +16,6 @@ def test_the_layout_of_this_interpreter_is_found() -> None:
     found = object_layout()
     assert found.type == 8
     assert found.base_size == object.__basicsize__
-    assert found.name.startswith("cpython-3.")
 
 
 def test_arrays_are_read_through_it() -> None:

@@ -24,7 +24,7 @@ from whorl.launch.c_api import api_table
 from whorl.launch.layout_search import object_layout
 from whorl.launch.level import host_level
 from whorl.launch.machine import machine_code
-from whorl.launch.native import ENTRY, SPECIAL_WORDS
+from whorl.launch.native import SPECIAL_WORDS, whorl_launch
 from whorl.launch.routine import launcher_text
 from whorl.launch.selector import Marks, header_of
 from whorl.launch.table_operations import KINDS, OP_WORDS
@@ -62,7 +62,7 @@ class Made:
     def __init__(self, addresses: Any, *, is_twin: bool = False) -> None:
         launcher, kernel = addresses
         self.is_twin = is_twin
-        self.entry = launcher.addresses[ENTRY]
+        self.entry = launcher.addresses[whorl_launch.__name__]
         self.kernel = kernel.addresses["kernel"]
         self.api = api_table()
         self.template = (ctypes.c_int64 * 8)()

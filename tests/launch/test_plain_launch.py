@@ -19,7 +19,7 @@ import pytest
 import whorl
 from tests.kernels.native_calls import needs_native
 from whorl.launch import failure, mapped, native_tables, routine, status
-from whorl.launch.class_layout import NotKnown
+from whorl.launch.callable import NotKnown
 
 pytestmark = needs_native
 
@@ -246,7 +246,7 @@ def test_where_no_memory_may_run_images_are_loaded_through_llvm(begun_anew: Any)
         raise mapped.Unmappable("this system lets no memory run that was written to")
 
     begun_anew.setattr(routine, "map_image", refused)
-    begun_anew.setattr("whorl.launch.parts.map_image", refused)
+    begun_anew.setattr("whorl.launch.plain_launch.map_image", refused)
     assert not status().on
     kernel: Any = whorl.kernel(total.function)
     x = np.ones((2, 3))
@@ -259,7 +259,7 @@ def test_where_nothing_can_be_loaded_kernels_are_launched_in_python(begun_anew: 
     def refused(*args: Any) -> Any:
         raise mapped.Unmappable("no")
 
-    begun_anew.setattr(routine, "_obtain", refused)
+    begun_anew.setattr(routine, "launcher_for", refused)
     kernel: Any = whorl.kernel(total.function)
     for array in ARRAYS:
         for _ in range(4):

@@ -16,7 +16,7 @@ import whorl.testing
 from tests.kernels.native_calls import is_native, needs_native
 from tests.processes.programs import QUICK_IMPORTS, written
 from whorl.errors import KernelError
-from whorl.launch import failure, routine
+from whorl.launch import failure, routine, shipped_images, stored_routine
 from whorl.launch.mapped import Unmappable
 
 pytestmark = needs_native
@@ -27,20 +27,26 @@ def doubled(n: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("step", "error"),
+    ("module", "step", "error"),
     [
-        ("launcher_text", KernelError("this is not in the dialect", "")),
-        ("launcher_text", ImportError("no compiler here")),
-        ("_load", Unmappable("this system lets nothing run")),
+        (routine, "launcher_text", KernelError("this is not in the dialect", "")),
+        (routine, "launcher_text", ImportError("no compiler here")),
+        (stored_routine, "load_routine", Unmappable("this system lets nothing run")),
     ],
 )
 def test_a_launcher_that_cannot_be_had_costs_speed_and_one_warning(
-    step: str, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    module: Any,
+    step: str,
+    error: Exception,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
 ) -> None:
     def fails(*args: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(routine, step, fails)
+    monkeypatch.setattr(module, step, fails)
+    monkeypatch.setattr(shipped_images, "IMAGES", str(tmp_path))  # none, whatever was built
     monkeypatch.setattr(routine, "_addresses", {})
     monkeypatch.setattr(failure, "_reasons", {})
     with whorl.testing.fresh_cache(), caplog.at_level(logging.WARNING, "whorl.launch"):
@@ -88,5 +94,5 @@ def test_a_process_that_finds_the_launcher_imports_no_compiler(tmp_path: Path) -
         )
         assert done.stderr == ""
         answers.append(done.stdout)
-    assert answers[0].startswith("True True ['llvmlite', 'whorl.kernels.systems_compiler'")
+    assert answers[0].startswith("True True ['llvmlite', 'whorl.kernels.")
     assert answers[1] == "True True []\n"

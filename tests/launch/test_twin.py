@@ -14,7 +14,8 @@ import whorl
 from tests.kernels.native_calls import needs_native, warmed
 from tests.launch.twin_calls import checked_twin_call, twin_call
 from whorl.launch.layout_search import object_layout
-from whorl.launch.object_reads import at, constants_of
+from whorl.launch.object_reads import constants_of
+from whorl.launch.object_words import at
 from whorl.launch.table_operations import KINDS, OPERATIONS
 from whorl.systems.live_memory import DeadAddress
 

@@ -19,7 +19,7 @@ import numpy as np
 import whorl
 from tests.kernels.native_calls import is_native
 from whorl.launch import callable as native_callable
-from whorl.launch import class_layout, failure, kernel_tables, layout_search, native_tables, routine
+from whorl.launch import failure, kernel_tables, layout_search, native_tables, routine
 from whorl.launch.callable import entry_header
 from whorl.launch.native_tables import NativeTables
 
@@ -136,7 +136,7 @@ PROGRAMS: dict[str, tuple[type[Program], Callable[..., Any]]] = {
 def anew() -> None:
     """Let everything be made again, as in a new process."""
     layout_search.object_layout.cache_clear()
-    class_layout.class_layout.cache_clear()
+    native_callable.class_layout.cache_clear()
     native_callable.native_base.cache_clear()
     kernel_tables.api_of_all.cache_clear()
     for known in (native_tables._classes, routine._addresses, failure._reasons):

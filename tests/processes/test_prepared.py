@@ -62,8 +62,8 @@ def run(
 
 def test_it_is_opened_before_the_first_call(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir(mode=0o700)
-    between = "from whorl.store import default\nready = default._ready[2]\n"
-    said, _ = run(tmp_path, f"{between}assert default._cache is None\n")
+    between = "from whorl.store import cache\nready = cache._ready[2]\n"
+    said, _ = run(tmp_path, f"{between}assert cache._cache is None\n")
     assert said == f"DirectoryStore {tmp_path / 'first'}\n"
     said, _ = run(tmp_path, f"{between}assert default_cache() is ready\n")
     assert said == f"DirectoryStore {tmp_path / 'first'}\n"
@@ -91,7 +91,7 @@ def test_what_is_said_before_the_first_call_counts(tmp_path: Path, between: str)
 
 def test_so_does_a_home(tmp_path: Path) -> None:
     between = (
-        "del os.environ['WHORL_CACHE_DIR']\nfrom whorl.store import default\n"
+        "del os.environ['WHORL_CACHE_DIR']\nfrom whorl.store import cache\n"
         f"os.environ['HOME'] = {str(tmp_path / 'home')!r}\nos.environ.pop('XDG_CACHE_HOME', None)\n"
     )
     said, _ = run(tmp_path, between)
@@ -132,7 +132,7 @@ def test_a_directory_that_comes_meanwhile_is_looked_at(tmp_path: Path) -> None:
 def test_one_that_was_seen_long_ago_is_looked_at_again(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir(mode=0o700)
     between = (
-        "from whorl.store import default\nready = default._ready[2]\n"
+        "from whorl.store import cache\nready = cache._ready[2]\n"
         "ready.store.trust.checked_until = 0.0\nassert default_cache() is not ready\n"
     )
     run(tmp_path, between)

@@ -11,10 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes.servers import Server, nginx_at, redis_at, seaweed_at
+from tests.processes.servers import (
+    Server,
+    nginx_at,
+    rclone_at,
+    redis_at,
+    redis_cluster_at,
+    seaweed_at,
+    sentinel_at,
+)
 from tests.processes.store_children import key_of as number_key
 from tests.remote.stores import counts_of, entry_in, far_store
 from tests.store.entries import entry_of, key_of
+from whorl.remote import object_engine
 from whorl.remote.far_store import FarStore
 from whorl.store import Absent, Cache, Ending, Failed, MemoryStore, NoLease, Stored, Tiered
 
@@ -22,11 +31,19 @@ GROUP = key_of("group")
 TIMES = "timeout=1&connect_timeout=500ms"
 
 
-@pytest.fixture(params=["redis", "nginx", "seaweed"])
+@pytest.fixture(params=["redis", "cluster", "sentinel", "nginx", "seaweed"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "redis":
         with redis_at(tmp_path) as server:
             yield f"redis://127.0.0.1:{server.port}/2"
+    elif request.param == "cluster":
+        pytest.importorskip("redis", reason="clusters need the package redis")
+        with redis_cluster_at(tmp_path) as servers:
+            yield f"redis+cluster://127.0.0.1:{servers[0].port}"
+    elif request.param == "sentinel":
+        pytest.importorskip("redis", reason="sentinels need the package redis")
+        with sentinel_at(tmp_path) as (_, sentinel):
+            yield f"redis+sentinel://127.0.0.1:{sentinel.port}/cache/2"
     elif request.param == "nginx":
         with nginx_at(tmp_path) as server:
             yield f"http://127.0.0.1:{server.port}/shared"
@@ -138,3 +155,21 @@ def test_a_redis_that_is_full_and_one_with_a_password(tmp_path: Path) -> None:
         assert counts_of(store)["error: no space"] == 1
         assert counts_of(store)["dropped"] >= 1
         assert not isinstance(store.get(number_key(0)), Failed)
+
+
+def test_a_server_that_ignores_conditions_is_found_out_and_used_without_leases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore", reason="object stores need the package obstore")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "anything")
+    monkeypatch.setattr(object_engine, "_probed", {})
+    with rclone_at(tmp_path) as server:
+        store = far_store(f"s3://whorl/ci?endpoint=http://127.0.0.1:{server.port}&{TIMES}")
+        for n in range(3):
+            _works(store, n)
+        assert store.flush()
+        assert counts_of(store)["error: no leases"] >= 1
+        assert store.leases is None or store.leases.take("x") is NoLease.UNAVAILABLE
+        other = far_store(f"s3://whorl/ci?endpoint=http://127.0.0.1:{server.port}")
+        entry_in(other.get(entry_of(2).key))

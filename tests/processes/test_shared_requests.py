@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.processes.programs import ROOT
 from tests.remote.servers import FakeRedis
+from whorl.remote.seal import machine_name
 
 SECRET = "correct horse battery staple"
 KERNELS = """
@@ -55,11 +57,16 @@ print(json.dumps([results, default_cache().statistics.totals.seconds_spent]))
 
 
 def run(
-    machine: Path, server: FakeRedis | int, *kernels: str, options: str = "", **more: str
+    machine: Path,
+    server: FakeRedis | int,
+    *kernels: str,
+    options: str = "",
+    edit: tuple[str, str] = ("", ""),
+    **more: str,
 ) -> dict[str, Any]:
     """What a program says that runs on a machine, which is a directory of its own."""
     machine.mkdir(exist_ok=True)
-    (machine / "kernels.py").write_text(KERNELS)
+    (machine / "kernels.py").write_text(KERNELS.replace(*edit, 1))
     port = server if isinstance(server, int) else server.port
     env = {
         **os.environ,
@@ -222,3 +229,67 @@ def test_a_read_only_cache_finds_what_others_stored_and_keeps_nothing(
     assert found["peak"][0] == 3.0
     assert {*redis.names} == {"GET"}
     assert not (tmp_path / "two" / "cache").exists()
+
+
+def test_a_miss_is_explained_by_what_another_machine_has_stored(
+    tmp_path: Path, redis: FakeRedis
+) -> None:
+    run(tmp_path / "one", redis, "total")
+    why = run(tmp_path / "two", redis, "total", WHORL_LOG="why", WHORL_TARGET="x86-64")
+    assert f"from the nearest compile, on {machine_name()}" in why["stderr"]
+    assert "-> linux-x86-64" in why["stderr"]
+    edited = run(
+        tmp_path / "three", redis, "total", edit=("sum = 0.0", "sum = 1.0"), WHORL_LOG="why"
+    )
+    assert f"it differs from what {machine_name()} has stored" in edited["stderr"]
+    assert "  code: " in edited["stderr"]
+
+
+def test_a_miss_that_nobody_asks_about_makes_no_request_for_its_explanation(
+    tmp_path: Path, redis: FakeRedis
+) -> None:
+    run(tmp_path / "one", redis, "total")
+    redis.commands.clear()
+    run(tmp_path / "two", redis, "total", WHORL_TARGET="x86-64")
+    assert b"SCAN" not in {words[0] for words in redis.commands}
+
+
+def test_why_compares_with_other_machines(tmp_path: Path, redis: FakeRedis) -> None:
+    run(tmp_path / "one", redis, "total")
+    run(tmp_path / "two", redis, "total", WHORL_TARGET="x86-64")
+    env = {
+        **os.environ,
+        "WHORL_REMOTE": f"redis://127.0.0.1:{redis.port}/0",
+        "WHORL_SIGNING_KEY": SECRET,
+    }
+    command = [sys.executable, "-m", "whorl", "why", "--shared", "--json", "--cache-dir"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "two" / "cache")], env=env, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    (miss,) = json.loads(done.stdout)
+    (row,) = miss["shared"]
+    assert row["machine"] == machine_name()
+    differing = {each["path"]: each["here"] for each in row["differences"]}
+    assert differing["target"] == "linux-x86-64"
+
+
+def test_an_interrupt_while_uploads_are_waited_for_ends_the_program(tmp_path: Path) -> None:
+    with FakeRedis() as redis:
+        assert isinstance(redis, FakeRedis)
+        redis.delay = 0.2
+        text = (
+            "import os, signal, threading, time, whorl\n"
+            "from tests.store.entries import entry_of\n"
+            "whorl.configure(signing_key='correct horse battery')\n"
+            f"far = whorl.store.open_url('redis://127.0.0.1:{redis.port}/0')\n"
+            "for n in range(100): far.put(entry_of(n))\n"
+            "later = lambda: (time.sleep(0.5), os.kill(os.getpid(), signal.SIGINT))\n"
+            "threading.Thread(target=later, daemon=True).start()\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert len(redis.commands) < 15  # the five seconds were not used
+        assert "Traceback" not in done.stderr
+        assert "not all that was made is uploaded" in done.stderr

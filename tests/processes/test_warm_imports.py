@@ -29,36 +29,25 @@ def total(x, n: int):
     return s
 """
 WARM = """
-    whorl whorl.frames whorl.fast_dataclasses whorl.lazy whorl.locks whorl.settings whorl.signals
-    whorl.version
-    whorl.artifacts whorl.artifacts.entry whorl.artifacts.record
-    whorl.errors whorl.fingerprint whorl.fingerprint.bytecode
-    whorl.fingerprint.definition whorl.fingerprint.digest whorl.fingerprint.static_lookup
-    whorl.fingerprint.names whorl.fingerprint.notebooks whorl.fingerprint.refusal
-    whorl.fingerprint.source whorl.fingerprint.source_index whorl.fingerprint.syntax
-    whorl.calls whorl.calls.binding whorl.calls.events whorl.calls.sources
-    whorl.jit whorl.jit.choices whorl.jit.compiler whorl.jit.hint whorl.jit.kernel whorl.jit.key
-    whorl.jit.kernel_lookup whorl.jit.specialization whorl.jit.group_records whorl.jit.target
-    whorl.kernels whorl.kernels.kernel_compiler whorl.kernels.language whorl.kernels.numeric_kernel
-    whorl.launch whorl.launch.bound_kernel whorl.launch.callable whorl.launch.class_layout
+    whorl whorl.errors whorl.fast_dataclasses whorl.lazy whorl.locks whorl.settings whorl.signals
+    whorl.version whorl.artifacts whorl.artifacts.entry whorl.artifacts.record whorl.fingerprint
+    whorl.fingerprint.bytecode whorl.fingerprint.definition whorl.fingerprint.digest
+    whorl.fingerprint.static_lookup whorl.fingerprint.names whorl.fingerprint.notebooks
+    whorl.fingerprint.refusal whorl.fingerprint.source whorl.fingerprint.source_index
+    whorl.fingerprint.syntax whorl.calls whorl.calls.binding whorl.calls.events whorl.store.cache
+    whorl.jit whorl.jit.kernel whorl.jit.compiler whorl.jit.key whorl.jit.kernel_lookup
+    whorl.jit.specialization whorl.kernels whorl.kernels.kernel_compiler whorl.kernels.language
+    whorl.kernels.numeric_kernel whorl.launch whorl.launch.launched_kernel whorl.launch.callable
     whorl.launch.graph_status whorl.launch.image whorl.launch.launch_errors
-    whorl.launch.launch_record whorl.launch.launched_kernel whorl.launch.level
-    whorl.launch.machine whorl.launch.mapped whorl.launch.native_call whorl.launch.native_tables
-    whorl.launch.parts whorl.launch.plain_launch whorl.launch.runtime whorl.launch.scalar_functions
-    whorl.launch.returned_arrays whorl.launch.slot_types whorl.launch.toolchain
-    whorl.reads whorl.reads.array_flags whorl.reads.compiler_settings whorl.reads.contents
-    whorl.reads.facts whorl.reads.first_replay whorl.reads.item whorl.reads.library whorl.reads.once
-    whorl.reads.operations whorl.reads.replay whorl.reads.signature
-    whorl.reads.trace whorl.reads.value_fact
-    whorl.reads.world
-    whorl.errors
-    whorl.store whorl.store.atomic_file whorl.store.cache whorl.store.default whorl.store.directory
-    whorl.store.file_lock whorl.store.listing whorl.store.memory whorl.store.outcome
-    whorl.store.protocol whorl.store.safety whorl.store.statistics whorl.store.toolchain_use
-    whorl.store.totals
-    xxhash xxhash.version xxhash._xxhash
-    __future__ _json atexit copy errno fcntl mmap
-    ctypes._layout
+    whorl.launch.launch_record whorl.launch.level whorl.launch.machine whorl.launch.mapped
+    whorl.launch.plain_launch whorl.launch.native_tables whorl.launch.runtime
+    whorl.launch.scalar_functions whorl.launch.returned_arrays whorl.launch.slot_types
+    whorl.launch.toolchain whorl.reads whorl.reads.library whorl.reads.facts
+    whorl.reads.compiler_settings whorl.reads.value_fact whorl.reads.replay whorl.reads.trace
+    whorl.reads.world whorl.store whorl.store.atomic_file whorl.store.directory whorl.store.listing
+    whorl.store.protocol whorl.store.outcome whorl.store.safety whorl.store.statistics xxhash
+    xxhash.version xxhash._xxhash __future__ _json _sha2 _sha256 atexit binascii copy errno fcntl
+    mmap ctypes._layout
 """
 """What a process imports that has its kernel from the cache: each takes 0.1 to 0.4 ms.
 

@@ -85,7 +85,7 @@ def array_program(choice: Decisions) -> ArrayProgram:
 
 
 def _statement(choice: Decisions, depth: int) -> list[str]:
-    kind = choice.number(0, 11)
+    kind = choice.number(0, 16)
     index = choice.pick(["", "", f"[{_index(choice)}]"])
     target = f"{choice.pick(FLOATS)}{index or '[...]'}"
     if kind <= 3:
@@ -102,12 +102,79 @@ def _statement(choice: Decisions, depth: int) -> list[str]:
         return [f"{name}[{name} {choice.pick(['<', '>'])} s] {op} 2", f"v[0:1] = ({test}).sum()"]
     if kind == 9:
         return [f"v {choice.pick(['=', '+='])} v[j % {choice.number(1, 3)}] * 2"]
+    if kind == 12:
+        return _selected(choice)
+    if kind == 13:
+        return _small(choice)
+    if kind == 14:
+        view = choice.pick(
+            ["a.T", "b[::-1]", "c[:, ::2]", "a[..., 1:]", "b.reshape(-1)", "c[None]"]
+        )
+        return [
+            f"z = {view}",
+            f"z[...] {choice.pick(['=', '+=', '*='])} {choice.pick(['s', 'z * 2'])}",
+        ]
+    if kind == 15:
+        name = choice.pick(["u", "y"])
+        return [
+            f"{name} = {_matrix(choice, 2, index)}",
+            *_statement(choice, 1),
+            f"{target} = {name} * {choice.pick(['s', '2'])}",
+        ]
+    if kind == 16:
+        loop = choice.pick([
+            "for p, x in np.ndenumerate(a): v[0:1] += x * p[0]",
+            "for x in b.flat: v[0:1] = v[0:1] * 0.5 + x",
+            "for p, q in np.ndindex(i.shape): i[p, q] += p - q",
+            "for x, y in zip(v, reversed(w)): v[0:1] += x * y",
+            "for p, x in enumerate(c): x[p:] += 1",
+        ])  # fmt: skip
+        return [loop]
     if depth:
         return [f"w {choice.pick(['+=', '*='])} {_row(choice, 1)}"]
     inner = [f"    {line}" for line in _statement(choice, depth + 1)]
     if kind == 10:
         return [f"for r in range({choice.number(0, 3)}):", *inner]
     return [f"if k > {choice.number(-2, 2)}:", *inner]
+
+
+def _selected(choice: Decisions) -> list[str]:
+    """A statement with masks or arrays of integers among the indices."""
+    name = choice.pick(FLOATS)
+    index = choice.pick([
+        "j % k2", "j % k2, 0", ":, j % m2", "[0, -1]", "m[:, 0]", "m[:, 0], 0", "m", "..., m[0]",
+        "[0, -1], ::-1", "j[:, None] % k2, [0, 0]", "1 % k2, j % m2",
+    ])  # fmt: skip
+    sizes = "k2, m2 = max(len(a), 1), max(a.shape[1], 1)"
+    guard = "if a.size > 0:"
+    value = choice.pick(["s", "2", f"{name}[{index}] * 2", f"{choice.pick(FLOATS)}[{index}] + 1"])
+    change = f"{name}[{index}] {choice.pick(['=', '+=', '*='])} {value}"
+    read = f"v[0:1] = ({choice.pick(FLOATS)}[{index}] - s).sum()"
+    return [sizes, guard, f"    {choice.pick([change, read])}"]
+
+
+def _small(choice: Decisions) -> list[str]:
+    """Statements with small arrays of known shape, which a loop carries on."""
+    first = choice.pick(["np.zeros(3)", "np.array([s, 2.0, k])", "np.ones(3)", "np.full(3, s)"])
+    changes = [
+        "e = e + s",
+        "e[1] += 2",
+        "e *= 0.5",
+        "g = e",
+        "e = g * 2",
+        "e, g = g, e",
+        "e[:2] = g[1:]",
+    ]
+    lines = [choice.pick(changes) for _ in range(choice.number(1, 3))]
+    test = choice.pick(["if r > 0:", "if k > r:"])
+    return [
+        f"e, g = {first}, np.arange(3.0)",
+        f"for r in range({choice.number(0, 4)}):",
+        f"    {lines[0]}",
+        f"    {test}",
+        *(f"        {line}" for line in lines),
+        "v[0:1] = e[0] + 2 * e[1] + 4 * e[2] + 8 * g[0] + 16 * g[2]",
+    ]
 
 
 def _index(choice: Decisions) -> str:

@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 
 from whorl.artifacts.record import shape_of, shape_plain
 from whorl.reads import Aspect, Path, Read, Shape, Step, World
-from whorl.reads.contents import Same
 from whorl.reads.facts import Unmatched
-from whorl.reads.first_replay import first_facts
 from whorl.reads.generated_replay import compiled_replay
 from whorl.reads.replay import (
     ReplaySetup,
     facts_now,
+    first_facts,
     live_facts,
     samples_of,
 )
+from whorl.reads.value_fact import Same
 
 SCALE: Any = 2.0
 VARIABLES = {"WHORL_TEST_A": "1", "WHORL_TEST_B": None}

@@ -17,7 +17,8 @@ import whorl.testing
 from tests.properties.specs import Spec, build, changes, specs
 from whorl.artifacts import Entry, Label
 from whorl.fingerprint.digest import StableDigest
-from whorl.steps.result_format import CannotRestore, decode_result, encode_result
+from whorl.steps.plain_format import CannotRestore
+from whorl.steps.result_format import decode_result, encode_result
 
 KEY = StableDigest("0" * 32)
 

@@ -14,8 +14,7 @@ import pytest
 from whorl.fingerprint.static_lookup import ClassTable
 from whorl.reads import Aspect, Path, Read, Shape, World, signature
 from whorl.reads.facts import durable
-from whorl.reads.first_replay import first_facts
-from whorl.reads.replay import facts_now, live_facts
+from whorl.reads.replay import facts_now, first_facts, live_facts
 
 A_CLASS = Shape((Read(Path("arg", "cls"), Aspect.TYPE),))
 
@@ -54,5 +53,5 @@ def test_how_many_there_are_is_the_same_in_both_ways(held: Any) -> None:
 
 def test_a_signature_that_is_registered_for_classes_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = ClassTable({type: lambda cls: cls.__name__})
-    monkeypatch.setattr(sys.modules["whorl.reads.signature"], "_registered", table)
+    monkeypatch.setattr(sys.modules["whorl.reads.facts"], "_registered", table)
     assert first_facts(A_CLASS, world(int)).durable == (("own", "builtins:type", "int"),)

@@ -17,6 +17,7 @@ from whorl.remote import tiers
 from whorl.remote.address import Address
 from whorl.remote.keyring import Algorithm, BadKey, new_key
 from whorl.remote.seal import Compression
+from whorl.remote.tiers import open_tiers
 from whorl.store import Absent, Failed, open_url
 
 SECRET = "hunter2hunter2"
@@ -50,6 +51,13 @@ def test_a_url_has_defaults_and_options() -> None:
         ("redis://host?readonly=maybe", "readonly=1 or 0"),
         ("redis://host?namespace=a/b", "namespace=letters"),
         ("s3://bucket/#x", "without #"),
+        ("redis+cluster://host/1", "a cluster has one database"),
+        ("redis+cluster://a:1,,b:2", "a URL such as"),
+        ("redis+sentinel://host", "with the service's name"),
+        ("redis+sentinel://host/cache/x", "with the service's name"),
+        ("redis://host?ca=x", "without the option 'ca'"),
+        ("gs://bucket/x?endpoint=http://host", "without the option 'endpoint'"),
+        ("az://container/x?region=eu", "without the option 'region'"),
     ],
 )
 def test_what_makes_no_sense_is_an_error_that_says_what_would(url: str, wanted: str) -> None:
@@ -131,3 +139,43 @@ def test_the_remotes_of_the_environment_are_split_at_spaces() -> None:
     assert settings.Settings.from_environment({}).remote.value == ()
     with pytest.raises(whorl.BadSetting, match="URLs such as"):
         settings.Settings.from_environment({"WHORL_REMOTE": "somewhere"})
+
+
+def test_a_url_that_makes_no_sense_is_an_error_for_who_configures_it() -> None:
+    before = settings.current()
+    with pytest.raises(whorl.BadSetting, match="without the option 'tmieout'") as error:
+        whorl.configure(remote="redis://:password@host/0?tmieout=3")
+    assert "password" not in str(error.value)
+    assert settings.current() is before
+
+
+def test_a_url_of_the_environment_that_makes_no_sense_is_a_warning_and_the_others_are_used(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    urls = "redis://:password@host/0?tmieout=3 nonsense://x http://host/path redis://host/x"
+    found = settings.Settings.from_environment(
+        {"WHORL_REMOTE": urls, "WHORL_SIGNING_KEY": "correct horse battery"}
+    )
+    with caplog.at_level(logging.WARNING, "whorl.remote"):
+        (store,) = open_tiers(found)
+    assert store.address.scheme == "http"
+    assert len(caplog.messages) == 3
+    assert all("is not used" in each and "password" not in each for each in caplog.messages)
+
+
+def test_a_text_that_is_no_url_shows_no_password() -> None:
+    with pytest.raises(whorl.BadSetting) as error:
+        settings.Settings.from_environment({"WHORL_REMOTE": "user:password@host/0"})
+    assert "password" not in str(error.value)
+
+
+def test_clusters_and_sentinels_have_several_hosts() -> None:
+    cluster = Address.parse("rediss+cluster://u:p%40w@a:1,[::1]:2,c?ca=/etc/ca.pem")
+    assert cluster.hosts == (("a", 1), ("::1", 2), ("c", 6379))
+    assert (cluster.user, cluster.password, cluster.ca) == ("u", "p@w", "/etc/ca.pem")
+    assert cluster.is_encrypted
+    assert "p%40w" not in str(cluster.url)
+    assert cluster.name == "rediss+cluster://a:1,[::1]:2,c"
+    sentinel = Address.parse("redis+sentinel://a,b:3/cache/2")
+    assert sentinel.hosts == (("a", 26379), ("b", 3))
+    assert (sentinel.service, sentinel.db) == ("cache", 2)

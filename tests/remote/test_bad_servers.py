@@ -16,6 +16,7 @@ from tests.remote.keys import OTHER, TEAM, sealer_of
 from tests.remote.servers import FakeHttp, FakeRedis, RawServer, answering, free_port, http_answer
 from tests.remote.stores import counts_of, entry_in, far_store
 from tests.store.entries import entry_of, key_of
+from whorl.remote.address import Address
 from whorl.remote.far_store import name_of
 from whorl.store import Absent, Cache, Ending, Failed, Found, MemoryStore, Tiered
 
@@ -274,3 +275,18 @@ def test_what_a_forger_puts_on_the_server_is_never_used() -> None:
             store.forget_answers()
             assert bytes(entry_in(store.get(entry.key, entry.under)).data) == bytes(entry.data)
         assert wrong == 0
+
+
+def test_a_listing_that_never_ends_is_given_up_for_an_explanation() -> None:
+    page = b"*2\r\n$1\r\n7\r\n*0\r\n"
+    with answering(page) as server:
+        store = far_store(f"redis://127.0.0.1:{server.port}/0?timeout=200ms")
+        start = time.monotonic()
+        assert [*store.elsewhere(key_of("group"))] == []
+        assert time.monotonic() - start < 3
+
+
+def test_an_address_shows_no_password() -> None:
+    address = Address.parse("redis://user:password@host/0")
+    assert "password" not in repr(address)
+    assert "password" not in repr(far_store("redis://user:password@host/0"))

@@ -85,3 +85,20 @@ def test_a_certificate_for_another_host_is_refused(
     store = far_store(f"rediss://127.0.0.1:{redis.port}/0?connect_timeout=2")
     assert isinstance(store.get(key_of("x")), Failed)
     assert counts_of(store)["error: bad certificate"] == 1
+
+
+def test_a_url_names_the_certificates_to_trust(redis: FakeRedis, certificate: Path) -> None:
+    options = f"connect_timeout=2&ca={certificate}&cert={certificate}"
+    store = far_store(f"rediss://localhost:{redis.port}/0?{options}")
+    assert isinstance(store.get(key_of("x")), Absent)
+
+
+def test_certificates_that_are_not_there_are_a_miss_that_names_the_file(
+    redis: FakeRedis, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing = tmp_path / "missing.pem"
+    for option in ("ca", "cert"):
+        store = far_store(f"rediss://localhost:{redis.port}/0?{option}={missing}")
+        assert isinstance(store.get(key_of("x")), Failed)
+        assert counts_of(store)["error: bad certificate"] == 1
+    assert str(missing) in caplog.text

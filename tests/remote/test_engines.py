@@ -18,7 +18,7 @@ from tests.remote.servers import FakeHttp, FakeRedis, free_port
 from tests.remote.stores import counts_of, entry_in, far_store
 from tests.store.entries import entry_of, key_of
 from whorl.store import Absent, Skipped, Stored
-from whorl.store.catalogue import Name
+from whorl.store.listing import Name
 
 GROUP = key_of("group")
 
@@ -103,7 +103,7 @@ def test_names_hold_the_namespace_and_the_format(redis: FakeRedis) -> None:
     entry = entry_of("x", under=GROUP)
     store.put(entry)
     assert store.flush()
-    assert [*redis.values] == [f"whorl:ci:v1/{GROUP}-{entry.key}".encode()]
+    assert [*redis.values] == [f"whorl:ci:v1.2/{GROUP}-{entry.key}".encode()]
     other = far_store(f"redis://127.0.0.1:{redis.port}/0?namespace=dev")
     assert isinstance(other.get(entry.key, GROUP), Absent)
     assert [*store.places()] == [Name(entry.key, GROUP)]

@@ -18,7 +18,7 @@ from whorl.remote import object_engine
 from whorl.remote.address import Address
 from whorl.remote.engine import EngineTrouble, Reason
 from whorl.remote.object_engine import ObjectEngine
-from whorl.store import Absent, Failed
+from whorl.store import Absent, Failed, NoLease
 
 pytest.importorskip("obstore", reason="object stores need the package obstore")
 
@@ -87,7 +87,19 @@ def test_a_server_that_ignores_conditions_has_no_leases() -> None:
         with pytest.raises(EngineTrouble, match="ignores conditions"):
             engine.take("leases/x", "token", 5.0)
         assert not engine.can_lease
-        assert not any("probe" in path for path in server.files)
+        assert not any("leases" in path for path in server.files)
+
+
+def test_a_server_without_leases_is_used_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    with FakeHttp() as server:
+        patient = url_at(server.port).replace("timeout=400ms&connect_timeout=300ms", "timeout=20")
+        store = far_store(patient)
+        assert store.leases is not None
+        assert store.leases.take("x") is NoLease.UNAVAILABLE
+        assert isinstance(store.get(key_of("x")), Absent)
+        assert not store.server.reading.is_open
+        assert "machines may repeat each other's work" in caplog.text
+        assert "is not used" not in caplog.text
 
 
 def test_in_a_forked_child_an_object_store_is_not_asked() -> None:

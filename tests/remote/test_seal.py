@@ -15,8 +15,9 @@ import pytest
 from tests.remote.keys import OTHER, TEAM, ed25519, public_part, sealer_of
 from tests.store.entries import entry_of, key_of
 from whorl.artifacts import Entry
+from whorl.remote import seal
 from whorl.remote.keyring import Algorithm, Key
-from whorl.remote.seal import BadSeal, Compression, SealedEntry, Sealer, SealFault
+from whorl.remote.seal import BadSeal, Compression, SealedEntry, Sealer, SealFault, machine_name
 from whorl.store import Found, MemoryStore
 
 GROUP = key_of("group")
@@ -103,7 +104,9 @@ def test_sizes_are_bounded_before_anything_is_done_with_the_bytes() -> None:
 def test_a_bomb_of_a_trusted_hand_stays_within_its_declared_size() -> None:
     sealer, entry = sealer_of(TEAM), entry_of("x")
     body = zlib.compress(b"\0" * 50_000_000)
-    head = struct.pack("<8sBB16sQQd", b"\x89wseal1\n", 1, 1, TEAM.id, len(body), 5000, time.time())
+    head = struct.pack(
+        "<8sBB16sQQd32s", b"\x89wseal2\n", 1, 1, TEAM.id, len(body), 5000, time.time(), b"m"
+    )
     signature = TEAM.sign(sealer._digest(entry.key, None, head, body))
     assert fault_of(sealer, head + signature + body, entry) is SealFault.DAMAGED
 
@@ -123,7 +126,7 @@ def test_an_unknown_compression_is_named() -> None:
     sealer, entry = sealer_of(TEAM), entry_of("x")
     body = bytes(entry.data)
     head = struct.pack(
-        "<8sBB16sQQd", b"\x89wseal1\n", 1, 9, TEAM.id, len(body), len(body), time.time()
+        "<8sBB16sQQd32s", b"\x89wseal2\n", 1, 9, TEAM.id, len(body), len(body), time.time(), b"m"
     )
     sealed = head + TEAM.sign(sealer._digest(entry.key, None, head, body)) + body
     assert fault_of(sealer, sealed, entry) is SealFault.COMPRESSION
@@ -182,3 +185,14 @@ def test_of_thousands_of_forgeries_none_is_opened(algorithm: str) -> None:
             continue
         accepted += 1
     assert accepted == 0
+
+
+def test_a_seal_names_the_machine_that_made_it() -> None:
+    sealer, entry = sealer_of(TEAM), entry_of("x")
+    assert sealer.open(sealer.seal(entry), entry.key, None).machine == machine_name()
+
+
+def test_the_name_of_a_machine_moves_no_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    sealer, entry = sealer_of(TEAM), entry_of("x")
+    monkeypatch.setattr(seal, "machine_name", lambda: "\x1b[2J\nci")
+    assert sealer.open(sealer.seal(entry), entry.key, None).machine == "?[2J?ci"

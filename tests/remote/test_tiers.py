@@ -18,7 +18,7 @@ from tests.store.children import ends_within
 from tests.store.entries import entry_of, key_of
 from whorl import settings
 from whorl.artifacts import Entry, Label
-from whorl.jit.hint import Hint
+from whorl.jit.key import Hint
 from whorl.remote import behind
 from whorl.remote.far_store import FarStore
 from whorl.remote.hint_merge import merged_hints
@@ -35,7 +35,7 @@ from whorl.store import (
     Tiered,
     open_cache,
 )
-from whorl.store.late_tiers import LateTiers
+from whorl.store.wrappers import LateTiers
 from whorl.testing import fresh_cache
 
 GROUP = key_of("group")

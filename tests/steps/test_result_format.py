@@ -20,11 +20,12 @@ import pytest
 
 import whorl
 import whorl.testing
+from tests.parameter_names import name_of
 from tests.steps.programs import ran
 from whorl.artifacts import Entry, Label
 from whorl.fingerprint.digest import StableDigest
+from whorl.steps.plain_format import CannotRestore
 from whorl.steps.result_format import (
-    CannotRestore,
     CannotStore,
     decode_result,
     encode_result,
@@ -130,7 +131,7 @@ def same(one: object, other: object) -> bool:
     return type(one) is type(other) and whorl.fingerprint(one) == whorl.fingerprint(other)
 
 
-@pytest.mark.parametrize("value", PLAIN_VALUES, ids=repr)
+@pytest.mark.parametrize("value", PLAIN_VALUES, ids=name_of)
 def test_plain_data_is_written_without_pickle_and_comes_back_exactly(value: object) -> None:
     kind, back = through_an_entry(value)
     assert kind == "plain"
@@ -151,7 +152,7 @@ def test_an_array_comes_back_with_dtype_shape_order_and_bits(value: np.ndarray[A
     assert not back.flags.writeable
 
 
-@pytest.mark.parametrize("value", SCALARS, ids=repr)
+@pytest.mark.parametrize("value", SCALARS, ids=name_of)
 def test_a_scalar_of_numpy_comes_back_as_itself(value: Any) -> None:
     kind, back = through_an_entry(value)
     assert kind == "plain"
@@ -221,7 +222,7 @@ def test_what_cannot_be_written_says_so() -> None:
     ("value", "constant"),
     [((1, "a", None), True), (Colour.RED, True), ((1, [2]), False), (np.ones(1), False),
      (Point(1.0), False), (np.float32(1), True), (frozenset({1}), True), (Pair(1, 2), False)],
-    ids=repr,
+    ids=name_of,
 )  # fmt: skip
 def test_what_nobody_can_change_is_known(value: object, constant: bool) -> None:
     assert is_constant(encode_result(value).record) is constant

@@ -290,3 +290,21 @@ def test_a_mapping_whose_order_matters_can_be_declared_so() -> None:
 def test_a_step_is_replaced_by_one_with_another_configuration() -> None:
     step = Scale(3)
     assert whorl.CachedStep(replace(step, by=4))(1) == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"salt": 5}, "salt= is a text"),
+        ({"serializer": object()}, "serializer= has dumps and loads"),
+        ({"key": 3}, "key= is a function or a whorl.Fingerprinter"),
+        ({"files": "a.csv"}, "files= takes a list"),
+    ],
+)
+def test_options_of_a_cached_step_are_checked_as_those_of_a_cached_function(
+    options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(TypeError, match=words):
+        whorl.CachedStep(len, **options)
+    with pytest.raises(TypeError, match=words):
+        whorl.cached(**options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -80,6 +81,21 @@ def failing(
             setattr(module, name, real)
 
 
-def open_files() -> set[str]:
-    """What this process has open."""
+class OpenFiles:
+    """The files that this process has open, to be compared with those that it has open later.
+
+    Only further files count: a file of an earlier test may be closed at any time, when the garbage
+    collector finds what holds it.
+    """
+
+    def __init__(self) -> None:
+        gc.collect()
+        self._descriptors = _descriptors()
+
+    def leaks(self) -> set[str]:
+        """The descriptors that are open now and were not open then."""
+        return _descriptors() - self._descriptors
+
+
+def _descriptors() -> set[str]:
     return {path.name for path in Path("/proc/self/fd").iterdir()}  # and what this takes itself

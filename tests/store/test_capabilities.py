@@ -31,7 +31,7 @@ from whorl.store import (
     Verifying,
 )
 from whorl.store.journal import Journal, Miss
-from whorl.store.toolchain_use import last_use
+from whorl.store.listing import last_use
 
 Wrap = Callable[[DirectoryStore, DirectoryStore], BaseStore]
 

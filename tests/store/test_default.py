@@ -22,7 +22,7 @@ from whorl.store import (
     NullStore,
     ReadOnly,
     Totals,
-    default,
+    cache,
     default_cache,
     open_cache,
 )
@@ -107,7 +107,7 @@ def test_configure_while_another_thread_opens_the_default_cache_wins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whorl.configure(cache_dir=tmp_path / "old")
-    real = default.open_cache
+    real = cache.open_cache
 
     def open_cache(settings: whorl.Settings) -> Cache:
         opened = real(settings)
@@ -119,8 +119,8 @@ def test_configure_while_another_thread_opens_the_default_cache_wins(
         return opened
 
     with monkeypatch.context() as patch:
-        patch.setattr(default, "open_cache", open_cache)
-        default.default_cache()
-    store = default.default_cache().store
+        patch.setattr(cache, "open_cache", open_cache)
+        cache.default_cache()
+    store = cache.default_cache().store
     assert isinstance(store, DirectoryStore)
     assert store.root == tmp_path / "new"

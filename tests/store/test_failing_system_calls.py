@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.entries import entry_of, key_of
-from tests.store.failing import ERRORS, failing, open_files
+from tests.store.failing import ERRORS, OpenFiles, failing
 from whorl.store import (
     Cache,
     DirectoryLeases,
@@ -164,12 +164,12 @@ def test_no_failing_system_call_is_noticed_by_a_program(
     with failing(0, error, only_in=STORE) as counting:
         operation(root)
     assert counting.count > 3
-    before = open_files()
+    files = OpenFiles()
     for from_there_on in (False, True) if error in ("EIO", "MemoryError") else (False,):
         for number in range(1, counting.count + 3):
             with failing(number, error, from_there_on=from_there_on, only_in=STORE):
                 operation(root)
-            assert open_files() == before, number
+            assert not files.leaks(), number
             if error != "ENOSPC":  # which lets the least recently used go
                 assert_all_is_there(root)
             else:

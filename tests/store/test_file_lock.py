@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from whorl.store.file_lock import lock_file
+from whorl.store.atomic_file import lock_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks are of another make there")
 
@@ -33,7 +33,7 @@ def test_a_lock_is_held_by_one_and_then_by_another(tmp_path: Path) -> None:
 def test_another_process_does_not_get_it_and_its_end_frees_it(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
     text = f"""
-from whorl.store.file_lock import lock_file
+from whorl.store.atomic_file import lock_file
 lock = lock_file({path!r})
 print(lock)
 input()
@@ -79,7 +79,7 @@ def test_a_forked_child_holds_no_lock_of_its_parent(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
     text = f"""
 import os, signal, sys
-from whorl.store.file_lock import lock_file
+from whorl.store.atomic_file import lock_file
 lock = lock_file({path!r})
 child = os.fork()
 if not child:

@@ -17,8 +17,7 @@ import whorl
 from tests.store.entries import entry_of, key_of, leases_of
 from whorl import settings
 from whorl.store import Absent, DirectoryStore, Ending, Failed, Found, NoLease, Stored
-from whorl.store.atomic_file import append_small, write_small
-from whorl.store.file_lock import lock_file
+from whorl.store.atomic_file import append_small, lock_file, write_small
 from whorl.store.journal import Journal, Miss
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
@@ -68,6 +67,7 @@ def summary(tmp_path: Path) -> Iterator[Path]:
     """Where WHORL_SUMMARY leads to; the setting is put back."""
     before = settings.current()
     path = tmp_path / "summary"
+    whorl.store.default_cache().statistics.flush()  # what other tests have counted
     whorl.configure(summary=str(path))
     yield path
     settings.restore(before)

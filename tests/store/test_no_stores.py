@@ -12,7 +12,7 @@ import pytest
 import whorl.store
 from tests.store.entries import entry_of, key_of
 from whorl.store import Cache, Found, MemoryStore, ReadOnly, Stored, Tiered, Verifying
-from whorl.store.default import as_cache
+from whorl.store.cache import as_cache
 
 URL = "http://me:secret@localhost:1/cache?trust=all"
 MAKERS: list[Callable[..., Any]] = [Cache, Tiered, ReadOnly, Verifying]

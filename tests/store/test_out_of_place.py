@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.store.entries import entry_of, key_of
-from whorl.store import DirectoryStore, Ending, Found, Statistics, Stored, Totals, eviction, totals
+from whorl.store import (
+    DirectoryStore,
+    Ending,
+    Found,
+    Statistics,
+    Stored,
+    Totals,
+    eviction,
+)
 from whorl.store.journal import Journal
+from whorl.store.statistics import compact
 
 
 @pytest.mark.parametrize("which", ["shard", "entries", "v1", "incoming"])
@@ -68,7 +77,7 @@ def test_a_huge_statistics_file_is_read_as_far_as_it_is_bounded(
     os.truncate(file, 1 << 40)  # sparse: it takes no space, and more memory than there is
     assert Totals.of(tmp_path / "statistics").hits == 1
     assert Totals.in_file(file).hits == 1
-    totals.compact(tmp_path / "statistics")
+    compact(tmp_path / "statistics")
     assert Totals.of(tmp_path / "statistics").hits == 1
     assert sum(file.stat().st_size for file in (tmp_path / "statistics").iterdir()) < 1000
 

@@ -22,10 +22,9 @@ from whorl.store import (
     Statistics,
     Totals,
     statistics,
-    totals,
 )
+from whorl.store import statistics as module
 from whorl.store import statistics as writing
-from whorl.store import totals as module
 
 
 def test_what_is_flushed_adds_up(tmp_path: Path) -> None:
@@ -277,7 +276,7 @@ def test_hits_that_are_few_are_written_every_five_seconds_too(
 def test_whoever_is_killed_while_adding_up_does_not_double_the_sums(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(totals, "COMPACT_FROM", 1)
+    monkeypatch.setattr(module, "COMPACT_FROM", 1)
     counted = Statistics(tmp_path)
     counted.count(Ending.HIT, 5)
     counted.flush()
@@ -287,7 +286,7 @@ def test_whoever_is_killed_while_adding_up_does_not_double_the_sums(
 
     def work() -> None:
         Path.unlink = killed  # type: ignore[method-assign,assignment]  # a child
-        totals.compact(tmp_path)
+        module.compact(tmp_path)
 
     assert ends_within(5, work)
     assert Totals.of(tmp_path).hits == 5

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.store.entries import cache_at, entry_of, key_of, leases_of
-from whorl.store import DirectoryStore, Ending, flight
-from whorl.store.flight import StatusLine
+from whorl.store import DirectoryStore, Ending, status_line
+from whorl.store.status_line import StatusLine
 
 
 class Terminal(io.StringIO):
@@ -23,8 +23,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flight, "SHOWN_AFTER", 0.0)
-    monkeypatch.setattr(flight, "LOGGED_AFTER", 0.0)
+    monkeypatch.setattr(status_line, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(status_line, "LOGGED_AFTER", 0.0)
 
 
 def test_on_a_terminal_there_is_a_line_while_it_lasts() -> None:
@@ -45,7 +45,7 @@ def test_elsewhere_it_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_short_wait_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flight, "SHOWN_AFTER", 60.0)
+    monkeypatch.setattr(status_line, "SHOWN_AFTER", 60.0)
     terminal = Terminal()
     with StatusLine("the other", terminal) as line:
         line.update()

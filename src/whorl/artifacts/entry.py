@@ -28,6 +28,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import cache
 from typing import Any, Final
 
 from xxhash import xxh3_128
@@ -36,28 +37,6 @@ from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.digest import StableDigest, hash_bytes, hash_hex
 from whorl.lazy import load
 from whorl.signals import pass_on
-
-__all__ = [
-    "FORMAT",
-    "HEAD",
-    "HINT",
-    "LAUNCHER",
-    "PAGE",
-    "Damage",
-    "Damaged",
-    "Entry",
-    "Label",
-    "NotPlain",
-    "Part",
-    "Payload",
-    "check_head",
-    "label_end",
-    "line_of",
-    "names_of",
-    "peek_label",
-    "seconds_in",
-    "sizes_in",
-]
 
 FORMAT: Final = 1
 MAGIC: Final = b"\x89whorl\r\n"
@@ -71,8 +50,7 @@ _SIZES_AT: Final = 64
 SIZES: Final = struct.Struct("<QIId")
 HEAD: Final = _SIZES_AT + SIZES.size
 _LABEL_SIZE: Final = slice(72, 76)  # where `SIZES` has it
-NO_GROUP: Final = bytes(16)
-_NO_GROUP_HEX: Final = NO_GROUP.hex()
+_NO_GROUP_HEX: Final = bytes(16).hex()
 
 
 class Damage(Enum):
@@ -216,7 +194,7 @@ class Entry:
     ) -> Entry:
         """The entry of a key, if these bytes are it; otherwise `Damaged`. Hot: 2 us for 50 KB.
 
-        Who asks for the same entry again can keep its `names_of` and hand it in.
+        A caller that asks for the same entry again can keep its `names_of` and pass them in.
         """
         check = hash_bytes(memoryview(data)[CHECKED_FROM:])
         if data[:64] == OPENING + check + (names or names_of(key, under)) and len(data) >= HEAD:
@@ -429,8 +407,7 @@ def _assemble(
             break
         start = _aligned(HEAD + len(text))
     size = table[-1].offset + table[-1].size if table else HEAD + len(text)
-    under = NO_GROUP if label.under is None else label.under.raw
-    names = label.key.raw + under
+    names = names_of(label.key, label.under)
     parts: list[bytes | memoryview] = [
         names,
         SIZES.pack(size, len(text), len(blobs), label.seconds),
@@ -467,6 +444,11 @@ def _table(
     return table
 
 
+@cache
+def _encoder() -> Any:
+    return load("json").JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def _label_text(label: Label, table: Sequence[Payload], record: Any, more: Any) -> bytes:
     fields = {"payloads": table, "record": record}
     others = {
@@ -479,7 +461,7 @@ def _label_text(label: Label, table: Sequence[Payload], record: Any, more: Any) 
         "parts": label.parts,
         "more": more,
     }
-    encode = load("json").JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+    encode = _encoder().encode
     try:
         return f"{encode(fields)}\n{encode(others)}\n".encode("ascii")
     except RecursionError:

@@ -37,20 +37,6 @@ from whorl.reads.trace import ASPECTS, ROOTS, Aspect, Path, Plain, Read, Seen, S
 
 from .entry import Damaged, Entry, Label, NotPlain
 
-__all__ = [
-    "Artifact",
-    "Manifest",
-    "Record",
-    "decode",
-    "encode",
-    "from_json",
-    "read_of",
-    "shape_of",
-    "shape_plain",
-    "to_json",
-]
-
-
 _DOUBLE: Final = struct.Struct(">d")
 _LARGE: Final = 1 << 63
 _NO_TRACE: Final = Trace()
@@ -123,7 +109,7 @@ def encode(record: Record, label: Label) -> Entry:
             raise TypeError(f"metadata are kept under a str, not under {name!r}")
     metadata = {n: to_json(value, f"metadata[{n!r}]") for n, value in record.metadata.items()}
     seen = [
-        [_read_to_json(seen.read), to_json(seen.fact, str(seen.read)), seen.line]
+        [_read_to_json(seen.read), to_json(seen.fact, seen.read), seen.line]
         for seen in record.trace.seen
     ]
     return Entry.build(label, record.payloads, ["artifact", [*metadata.items()]], seen)
@@ -184,9 +170,8 @@ def _read_to_json(read: Read) -> object:
 
 
 def _path_to_json(path: Path) -> list[object]:
-    where = str(path)
-    steps = ([step.operation, to_json(step.name, where)] for step in path.steps)
-    return [path.root, to_json(path.name, where), *steps]
+    steps = ([step.operation, to_json(step.name, path)] for step in path.steps)
+    return [path.root, to_json(path.name, path), *steps]
 
 
 def _is_word(name: str) -> bool:
@@ -259,19 +244,21 @@ def _path_from(plain: list[Any]) -> Path:
     return Path(root, name, tuple(Step(operation, from_json(at)) for operation, at in steps))
 
 
-def to_json(value: object, path: str = "value") -> Any:
-    """A plain value as what JSON has; `NotPlain` if it is none.
+def to_json(value: object, path: object = "value") -> Any:
+    """A plain value as what JSON has; `NotPlain` if it is none. `path` is shown in that error.
 
     >>> to_json({"tile": (64, 1.5)})
     {'dict': [['tile', {'tuple': [64, 1.5]}]]}
     """
     try:
-        return _to_json(value, path)
+        return _to_json(value)
     except RecursionError:
-        raise NotPlain(path, "value nested too deeply") from None
+        raise NotPlain(str(path), "value nested too deeply") from None
+    except NotPlain as error:
+        raise NotPlain(f"{path}{error.path}", error.kind) from None
 
 
-def _to_json(value: object, path: str) -> object:
+def _to_json(value: object) -> object:
     kind = type(value)
     if value is None or kind is bool:
         return value
@@ -288,16 +275,26 @@ def _to_json(value: object, path: str) -> object:
         return {"bytes": cast("bytes", value).hex()}
     if kind is complex:
         both = cast("complex", value)
-        return {"complex": [_to_json(both.real, path), _to_json(both.imag, path)]}
+        return {"complex": [_to_json(both.real), _to_json(both.imag)]}
     if kind is list or kind is tuple:
-        items = [_to_json(item, f"{path}[{i}]") for i, item in enumerate(cast("list[Any]", value))]
+        items = [_part(item, i) for i, item in enumerate(cast("list[Any]", value))]
         return items if kind is list else {"tuple": items}
     if kind is dict:
         pairs = cast("dict[Any, Any]", value).items()
-        return {
-            "dict": [[_to_json(k, f"{path} key"), _to_json(v, f"{path}[{k!r}]")] for k, v in pairs]
-        }
-    raise NotPlain(path, f"{kind.__module__}.{kind.__qualname__}")
+        return {"dict": [[_part(key), _part(item, key)] for key, item in pairs]}
+    raise NotPlain("", f"{kind.__module__}.{kind.__qualname__}")
+
+
+_KEY: Final = object()
+
+
+def _part(value: object, at: object = _KEY) -> object:
+    """A part of a value; an error about it says where it is: at an index or key, or as a key."""
+    try:
+        return _to_json(value)
+    except NotPlain as error:
+        step = " key" if at is _KEY else f"[{at!r}]"
+        raise NotPlain(f"{step}{error.path}", error.kind) from None
 
 
 def _is_unicode(text: str) -> bool:

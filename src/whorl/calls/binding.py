@@ -6,8 +6,6 @@ import types
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-__all__ = ["Binding"]
-
 _VARARGS, _VARKEYWORDS = 0x04, 0x08  # flags of code
 _STAND_IN: Final = "=None"
 _FEW: Final = 4  # calls that are not worth the 60 µs of generating a function

@@ -14,8 +14,6 @@ from whorl.fast_dataclasses import dataclass, field
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-__all__ = ["Event", "EventName", "Happened", "audits", "emit", "listeners", "watches"]
-
 
 class Happened(Enum):
     """The steps of a call."""

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import types
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from whorl.fast_dataclasses import dataclass
+from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.lazy import logger
-from whorl.reads import Path, Plain, Seen, Trace, World
-from whorl.reads.fact_words import contrast
+from whorl.reads import Path, Plain, Trace, World
+from whorl.reads.fact_words import differences
 from whorl.reads.replay import facts_now
-from whorl.reads.value_fact import is_only_here, same_fact
+from whorl.reads.value_fact import is_only_here
 from whorl.signals import pass_on
-from whorl.store.journal import Change
-from whorl.store.miss_recording import is_hit_required
+from whorl.store.journal import Change, Miss, is_hit_required
 
 from .events import emit, listeners
-
-__all__ = [
-    "COMPARED",
-    "Change",
-    "Explanation",
-    "changed_parts",
-    "changes_between",
-    "changes_since",
-    "explain_miss",
-]
 
 COMPARED: Final = 8  # results that a miss is compared with if only the journal is interested
 _AMBIENT: Final = frozenset(("global", "func", "env"))
@@ -101,17 +93,83 @@ def changes_between(
 ) -> tuple[Change, ...]:
     """The reads whose facts differ between a compile and another world."""
     return tuple(
-        _change(seen, old, new)
-        for seen, old, new in zip(trace.seen, before, now, strict=True)
-        if not same_fact(old, new)
+        Change(f"{seen.read.path}{where}", old, new, seen.line, _is_ambient(seen.read.path))
+        for seen, (where, old, new) in differences(trace, before, now)
     )
-
-
-def _change(seen: Seen, old: Plain, new: Plain) -> Change:
-    path, aspect, _ = seen.read
-    where, before, now = contrast(old, new, aspect)
-    return Change(f"{path}{where}", before, now, seen.line, _is_ambient(path))
 
 
 def _is_ambient(path: Path) -> bool:
     return path.root in _AMBIENT or any(step.operation in _AMBIENT_STEPS for step in path.steps)
+
+
+# -- the journal's entry ---------------------------------------------------------------
+#
+# The journal's entry about a miss, from the miss's explanation.
+
+
+ARCHITECTURE: Final = "target:architecture"
+RECOMPILED: Final = ', and on_drift is "recompile"'
+EDITED: Final = "its code was edited"
+OTHER_PROGRAM: Final = "its code, compiler or toolchain has changed"
+FIRST_COMPILE: Final = "first compile"
+FIRST_CALL: Final = "no result is stored yet"
+_GONE: Final = "no longer stored"
+_DEFINITION: Final = re.compile(r"(async\s+)?def\s")
+_CODE: Final = "code"  # the part of a program that is the function's own
+
+
+def kernel_miss(name: str, why: Explanation | None, code: types.CodeType) -> Miss:
+    """The entry for a miss of a kernel with this name and code.
+
+    >>> why = Explanation("solver.step", "miss", "first compile")
+    >>> kernel_miss("solver.step", why, kernel_miss.__code__).cause
+    'first compile'
+    """
+    if why is None:
+        return Miss(name, "unknown", "unknown")
+    changes = tuple(each._replace(line=each.line or _line(each.path, code)) for each in why.changes)
+    reason = why.reason.removesuffix(RECOMPILED)  # which the journal shows by the ending
+    return Miss(name, _kernel_cause(why), reason, changes)
+
+
+def _line(path: str, code: types.CodeType) -> str:
+    """The `def` line of a function whose code was edited, below its decorators; else empty."""
+    if path != _CODE:
+        return ""
+    written = [line.strip() for line in code_digest(code).written]
+    below = next((i for i, text in enumerate(written) if _DEFINITION.match(text)), 0)
+    text = written[below] if written else ""
+    file, line = place_of_code(code)
+    return f"{file}:{line + below}: `{text}`"
+
+
+def _kernel_cause(why: Explanation) -> str:
+    paths = {change.path for change in why.changes}
+    if not paths:
+        return FIRST_COMPILE if why.reason == FIRST_COMPILE else _GONE
+    if why.reason in (EDITED, OTHER_PROGRAM):
+        if _CODE in paths:
+            return EDITED
+        return "another toolchain" if "toolchain" in paths else "another compiler"
+    return "another target" if paths == {ARCHITECTURE} else "a read differs"
+
+
+def function_miss(name: str, why: Explanation | None) -> Miss:
+    """The entry for a miss of a cached function or step of this name.
+
+    >>> function_miss("report.table", Explanation("report.table", "miss", FIRST_CALL)).cause
+    'first call'
+    """
+    if why is None:
+        return Miss(name, "unknown", "unknown")
+    return Miss(name, _function_cause(why), why.reason, why.changes)
+
+
+def _function_cause(why: Explanation) -> str:
+    paths = [change.path for change in why.changes]
+    if not paths:
+        return "first call" if why.reason == FIRST_CALL else _GONE
+    if any(path.startswith("code:") for path in paths):
+        return EDITED
+    is_argument = all(path.startswith("arg:") for path in paths)
+    return "another argument" if is_argument else "a read differs"

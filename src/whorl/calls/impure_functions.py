@@ -10,25 +10,6 @@ from typing import Final
 
 from whorl.fast_dataclasses import dataclass
 
-__all__ = [
-    "ANYWHERE",
-    "BY_MODULE",
-    "ENVIRONMENT",
-    "FILES",
-    "FOUND_FILES",
-    "GIVEN_LESS",
-    "HASHES",
-    "HAVE_PATHS",
-    "MODULES",
-    "NO_TIMES",
-    "PATH_ATTRIBUTES",
-    "PATH_METHODS",
-    "PLACE_METHODS",
-    "ROWS",
-    "SCOPES",
-    "ImpureKind",
-]
-
 HAVE_PATHS: Final = frozenset(
     ("pathlib", "importlib", "importlib_resources", "py", "tempfile", "upath", "zipfile")
 )

@@ -62,8 +62,6 @@ from .impure_functions import (
     ImpureKind,
 )
 
-__all__ = ["ImpureRead", "constant_modules", "impure_reads", "named_reads"]
-
 _TABLE_SIZE: Final = 64
 """The longest list or dict that is searched for functions: longer ones are data."""
 

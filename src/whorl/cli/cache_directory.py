@@ -15,8 +15,6 @@ from whorl.store import DirectoryStore
 from .failures import CommandFailure, UsageFailure
 from .units import printable
 
-__all__ = ["cache_dir_setting", "cache_root", "open_store", "report_missing_cache"]
-
 _OPTION: Final = "--cache-dir"
 
 

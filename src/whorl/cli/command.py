@@ -22,10 +22,7 @@ import click
 
 from whorl.errors import BadSetting, UnsafeDirectory
 
-from .failures import CommandFailure, UsageFailure
-from .parameter_types import PathParameter
-
-__all__ = ["COMMANDS", "main", "whorl"]
+from .failures import CommandFailure, PathParameter, UsageFailure
 
 # In the order of the help text: the command, its module, what it does.
 COMMANDS: Final = {
@@ -38,7 +35,8 @@ COMMANDS: Final = {
     "verify": ("verify", "check every entry; quarantine damaged ones"),
     "export": ("export", "copy entries into one portable file"),
     "import": ("import_", "check such a file and store its entries"),
-    "warm": ("warm", "run scripts once, to fill the cache"),
+    "record": ("record_calls", "run a script, and list the calls that it compiles"),
+    "warm": ("warm", "run scripts or compile recorded calls, to fill the cache"),
     "remote": ("shared", "check, fill, read and list shared caches"),
     "keys": ("sealing_keys", "manage the keys that seal shared entries"),
     "doctor": ("doctor", "check settings, directory, toolchain and launch"),

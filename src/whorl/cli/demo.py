@@ -20,8 +20,6 @@ from . import units
 from .failures import CommandFailure
 from .output import print_heading, print_json, print_line
 
-__all__ = ["command"]
-
 PROGRAM: Final = """\
 import numpy as np
 import whorl

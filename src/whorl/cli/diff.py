@@ -11,8 +11,6 @@ from .output import common_options, print_facts, print_heading, print_json, prin
 from .selection import find_entry
 from .show import describe_entry
 
-__all__ = ["command", "differences"]
-
 
 @click.command("diff")
 @click.argument("one")

@@ -18,8 +18,6 @@ from .health import Check, run_checks
 from .output import common_options, console, print_heading, print_json, print_line
 from .units import printable
 
-__all__ = ["command"]
-
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red bold")}
 
 

@@ -16,13 +16,10 @@ from whorl.store.catalogue import Listed, catalogue
 
 from . import units
 from .cache_directory import open_store
-from .destination import Destination
-from .failures import CommandFailure, UsageFailure
-from .output import common_options, print_json, progress, silence_logger
-from .parameter_types import NAME, PathParameter
+from .exported_functions import export_for_c
+from .failures import NAME, CommandFailure, PathParameter, UsageFailure
+from .output import Destination, common_options, print_json, progress, silence_logger
 from .selection import KeyPrefix, Selection, selection_options, unknown_key
-
-__all__ = ["command"]
 
 _NO_FILE: Final = " and is not a file; --force writes into it"
 
@@ -34,6 +31,21 @@ _NO_FILE: Final = " and is not a file; --force writes into it"
               help="An entry by its key, or the first digits of it. May be repeated.")  # fmt: skip
 @click.option("--allow-pickles", is_flag=True, help="Include entries with pickled values.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option("--c", "as_c", is_flag=True, help="Write a header and a shared library for C.")
+@click.option(
+    "--kernel",
+    "kernels",
+    type=NAME,
+    multiple=True,
+    metavar="KERNEL(TYPES)",
+    help="With --c: a kernel for types, 'solver:step(f64[:, ::1], i64) as solve'.",
+)
+@click.option(
+    "--target",
+    type=NAME,
+    metavar="LEVEL",
+    help="With --c: the processors it is for, such as x86-64-v3.",
+)
 @common_options
 @click.pass_context
 def command(
@@ -43,6 +55,9 @@ def command(
     keys: tuple[str, ...],
     allow_pickles: bool,
     force: bool,
+    as_c: bool,
+    kernels: tuple[str, ...],
+    target: str | None,
     as_json: bool,
     cache_dir: str | None,
 ) -> None:
@@ -52,11 +67,17 @@ def command(
     entries are included. On another kind of machine the entries are not found, and do no
     harm. Exit code 1 if an entry cannot be read and is left out.
 
+    With --c, kernels become plain functions of C: BUNDLE.h and libBUNDLE.so.
+
     \b
     Example:
       whorl export kernels.whorl --program 'solver.*'
       whorl import kernels.whorl
+      whorl export solver --c --kernel 'solver:step(f64[:, ::1], f64)'
     """  # \b is click's
+    if as_c or kernels or target:
+        export_for_c(bundle, kernels, target, force=force, is_asked=as_c, as_json=as_json)
+        return
     destination = Destination.of(bundle, as_json=as_json)
     if destination.status is not None and not force:
         what = "; --force replaces it" if destination.is_file else _NO_FILE

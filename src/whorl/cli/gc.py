@@ -12,8 +12,6 @@ from .failures import CommandFailure
 from .output import common_options, print_json, print_line
 from .units import age, byte_count
 
-__all__ = ["command"]
-
 
 @click.command("gc")
 @click.option("--max-size", type=byte_count, metavar="SIZE",

@@ -1,4 +1,4 @@
-"""Checks the settings, the cache directory, the toolchain, the launch and the threads."""
+"""Checks the settings, the cache directory, bundles, the toolchain, the launch and the threads."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ from typing import Any, Final, NamedTuple
 from whorl import settings
 from whorl.errors import BadSetting
 from whorl.fingerprint.digest import StableDigest
-from whorl.store import DirectoryLeases, Failed, NoLease
+from whorl.store import DirectoryLeases, DirectoryStore, Failed, NoLease
 from whorl.store.safety import danger
 
 from . import units
 from .output import silence_logger
-
-__all__ = ["Check", "run_checks"]
 
 LITTLE_SPACE: Final = 256 << 20
 _NETWORK: Final = frozenset(("nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "fuse"))
@@ -46,8 +44,12 @@ def run_checks(cache_dir: settings.Setting[Path]) -> Iterator[Check]:
     for area, check in (
         ("settings", lambda: _settings(cache_dir)),
         ("directory", lambda: _directory(cache_dir.value)),
-        ("remote", _remote), ("toolchain", _toolchain), ("launch", _launch), ("threads", _threads),
-    ):  # fmt: skip
+        ("remote", _remote),
+        ("bundles", _bundles),
+        ("toolchain", _toolchain),
+        ("launch", lambda: _launch(cache_dir.value)),
+        ("threads", _threads),
+    ):
         yield from _guarded(area, check)
 
 
@@ -215,6 +217,25 @@ def _file_system(root: Path) -> str:
     return max(fitting, key=lambda row: len(row[1]))[2] if fitting else "unknown kind"
 
 
+# -- bundles ----------------------------------------------------------------------------
+
+
+def _bundles() -> Iterator[Check]:
+    """The bundles of installed distributions: how much of each fits here."""
+    from whorl.shipping.bundle_report import report_on
+    from whorl.store.installed_bundles import installed_bundles
+
+    with silence_logger("whorl.store"):
+        bundles = installed_bundles()
+    for bundle in bundles:
+        if bundle.store is None:
+            yield Check("bundles", bundle.distribution, "broken", bundle.problem)
+        else:
+            report = report_on(bundle.store)
+            state = "ok" if report.fitting else "note"
+            yield Check("bundles", bundle.distribution, state, f"{report} ({bundle.path})")
+
+
 # -- toolchain --------------------------------------------------------------------------
 
 
@@ -226,7 +247,9 @@ def _toolchain() -> Iterator[Check]:
         try:
             yield Check("toolchain", name, "ok", version(name))
         except PackageNotFoundError:
-            yield Check("toolchain", name, "broken", "is not installed")
+            text = "is not installed: only what is cached or shipped can be launched"
+            yield Check("toolchain", name, "note" if name == "llvmlite" else "broken", text)
+            return
     yield from _guarded("toolchain", _llvm)
 
 
@@ -264,9 +287,10 @@ def _compile_and_run() -> tuple[str, str]:
 # -- launch and threads -----------------------------------------------------------------
 
 
-def _launch() -> Iterator[Check]:
+def _launch(root: Path) -> Iterator[Check]:
     yield Check("launch", "machine code", *_machine_code())
-    yield Check("launch", "native", *_native_launch())
+    yield Check("launch", "native", *_native_launch(root))
+    yield Check("launch", "fingerprints", *_native_walk())
 
 
 def _machine_code() -> tuple[str, str]:
@@ -283,8 +307,8 @@ def _machine_code() -> tuple[str, str]:
     return "note", f"{REFUSED}; code is run from memory files"
 
 
-def _native_launch() -> tuple[str, str]:
-    """Whether kernels are launched natively in a new process, or why not."""
+def _native_launch(root: Path) -> tuple[str, str]:
+    """Whether kernels are launched natively in a new process, and by what, or why not."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", "whorl.cli.rehearsal"],
         capture_output=True, text=True, check=False,
@@ -292,11 +316,34 @@ def _native_launch() -> tuple[str, str]:
     if done.returncode < 0:
         return "broken", f"the test process was ended by signal {-done.returncode}"
     try:
-        reason = json.loads(done.stdout.splitlines()[-1])
+        reason, origin = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         last = done.stderr.strip().splitlines()[-1:]
         return "broken", "".join(last) or "the test process printed nothing"
-    return ("note", f"off: {reason}") if reason else ("ok", "on")
+    if reason:
+        return "note", f"off: {reason}"
+    return "ok", f"on; the launcher is {_launcher_origin(origin, root)}"
+
+
+def _native_walk() -> tuple[str, str]:
+    """Whether fingerprints are taken natively, and by what, or why not."""
+    from whorl.native_walk.walk_loading import status
+
+    on, text = status()
+    return ("ok", f"native; {text}") if on else ("note", f"in Python: {text}")
+
+
+def _launcher_origin(origin: str, root: Path) -> str:
+    """Where processes that use a cache have the launcher from; the rehearsal uses an empty one."""
+    from whorl.launch.layout_search import object_layout
+    from whorl.launch.level import lowest_level
+    from whorl.launch.routine import launcher_for
+    from whorl.launch.stored_routine import FOUND, SHIPPED
+
+    if origin == SHIPPED or not root.is_dir():
+        return origin
+    launcher = launcher_for(object_layout(), lowest_level())
+    return FOUND if launcher.is_stored(DirectoryStore(root)) else origin
 
 
 def _threads() -> Iterator[Check]:

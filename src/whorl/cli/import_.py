@@ -11,12 +11,9 @@ from whorl.fast_dataclasses import replace
 from whorl.store.bundle import BadBundle, Imported, contents, unpack
 
 from .cache_directory import open_store
-from .failures import CommandFailure, UsageFailure
+from .failures import CommandFailure, PathParameter, UsageFailure
 from .output import common_options, print_json, print_line, progress, silence_logger
-from .parameter_types import PathParameter
 from .units import entries, printable
-
-__all__ = ["command"]
 
 
 @click.command("import")

@@ -15,8 +15,6 @@ from .cache_directory import open_store, report_missing_cache
 from .output import Column, common_options, print_json, print_line, print_table
 from .selection import Selection, selection_options
 
-__all__ = ["command"]
-
 TERMINAL_LIMIT: Final = 50
 
 # What to sort by, the most interesting first.

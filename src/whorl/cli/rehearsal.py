@@ -16,8 +16,7 @@ from whorl import settings
 from whorl.kernels import kernel
 from whorl.launch import failure
 from whorl.launch.native_tables import native_classes
-
-__all__ = ["main", "rehearse"]
+from whorl.launch.stored_routine import origins
 
 CALLS = 8
 
@@ -65,8 +64,8 @@ def rehearse() -> str:
 
 
 def main() -> None:
-    """Print the reason, for the process that asks."""
-    print(json.dumps(rehearse()))
+    """Print the reason and where the launcher is from, for the process that asks."""
+    print(json.dumps([rehearse(), origins.get("launcher", "")]))
 
 
 if __name__ == "__main__":

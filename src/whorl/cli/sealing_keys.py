@@ -11,11 +11,8 @@ import click
 from whorl import settings
 from whorl.remote.keyring import Algorithm, BadKey, Key, Keyring, add_public_key, new_key
 
-from .failures import CommandFailure, UsageFailure
+from .failures import NAME, CommandFailure, UsageFailure
 from .output import Column, print_json, print_line, print_table
-from .parameter_types import NAME
-
-__all__ = ["command"]
 
 _ALGORITHMS = {"ed25519": Algorithm.ED25519, "hmac-sha256": Algorithm.HMAC_SHA256}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

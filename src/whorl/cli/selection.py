@@ -14,20 +14,11 @@ import click
 from whorl.artifacts import Entry
 from whorl.fast_dataclasses import dataclass
 from whorl.store import DirectoryStore, Found
-from whorl.store.catalogue import Listed, Name, listed_file, names
+from whorl.store.catalogue import Listed, listed_file, names
+from whorl.store.listing import Name
 
-from .failures import CommandFailure, UsageFailure
-from .parameter_types import NAME
+from .failures import NAME, CommandFailure, UsageFailure
 from .units import age, ago, byte_count, size
-
-__all__ = [
-    "KeyPrefix",
-    "Selection",
-    "find_entry",
-    "matches_program",
-    "selection_options",
-    "unknown_key",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _KEY: Final = re.compile(r"(?:([0-9a-f]{32})/)?([0-9a-f]{1,32})")

@@ -21,11 +21,12 @@ from whorl.remote.keyring import BadKey, Keyring
 from whorl.remote.server import Resting
 from whorl.remote.tiers import store_of
 from whorl.store import Absent, DirectoryStore, Failed, Found, Stored
-from whorl.store.catalogue import Listed, Name, catalogue
+from whorl.store.catalogue import Listed, catalogue
+from whorl.store.listing import Name
 
 from . import units
 from .cache_directory import open_store
-from .failures import CommandFailure, UsageFailure
+from .failures import NAME, CommandFailure, UsageFailure
 from .output import (
     common_options,
     print_facts,
@@ -35,10 +36,7 @@ from .output import (
     progress,
     silence_logger,
 )
-from .parameter_types import NAME
 from .selection import matches_program
-
-__all__ = ["command"]
 
 _ORDER: Final = {"manifest": 1, "hint": 2}  # after what they lead to
 _QUICK: Final = "source"
@@ -163,7 +161,7 @@ def _leases(store: FarStore) -> str:
         engine.release(name, token)
         return first or ("" if second is None else None)
 
-    held = store.server.ask(take)
+    held = store.server.ask("take", take)
     if isinstance(held, EngineTrouble | Resting):
         return f"none: {held}"
     return "yes" if held is None else "none: two got the same lease"
@@ -171,7 +169,7 @@ def _leases(store: FarStore) -> str:
 
 def _clock(store: FarStore) -> str:
     before = time.time()
-    there = store.server.ask(lambda engine: engine.clock())
+    there = store.server.ask("clock", lambda engine: engine.clock())
     if there is None or isinstance(there, EngineTrouble | Resting):
         return "not known"
     apart = there - (before + time.time()) / 2
@@ -301,7 +299,7 @@ def ls(urls: tuple[str, ...], as_json: bool, cache_dir: str | None) -> None:
 
 def _places(store: FarStore) -> Iterator[Name]:
     try:
-        engine = store.server.ask(lambda engine: engine.can_list)
+        engine = store.server.ask("list", lambda engine: engine.can_list)
         if engine is False:
             raise UsageFailure(
                 f"{store.address.url} cannot list its entries: this engine has no listing."

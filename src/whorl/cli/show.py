@@ -18,8 +18,6 @@ from .failures import CommandFailure, UsageFailure
 from .output import common_options, print_facts, print_heading, print_json, print_line
 from .selection import find_entry
 
-__all__ = ["command", "describe_entry"]
-
 
 @click.command("show")
 @click.argument("key")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from whorl.store.catalogue import Listed, catalogue
 
 from . import units
 from .cache_directory import open_store, report_missing_cache
+from .failures import NAME
 from .output import (
     Column,
     common_options,
@@ -23,10 +24,7 @@ from .output import (
     print_line,
     print_table,
 )
-from .parameter_types import NAME
 from .selection import matches_program
-
-__all__ = ["Summary", "command", "summary_of_rows"]
 
 DEFAULT_LIMIT: Final = 20
 
@@ -188,22 +186,36 @@ def _print_tiers(totals: Totals) -> None:
     for name, row in sorted(totals.tiers.items()):
         print_line()
         print_heading(name)
-        requests = row.get("requests", 0)
-        each = f", {row.get('seconds', 0.0) / requests * 1000:.1f} ms each" if requests else ""
-        print_facts(
-            [
-                ("hits", f"{row.get('hits', 0):.0f}"),
-                ("misses", f"{row.get('misses', 0):.0f}"),
-                *((what, f"{row[what]:.0f}") for what in sorted(row) if ": " in what),
-                *((what, f"{row[what]:.0f}") for what in ("dropped", "rests") if row.get(what)),
-                ("stored", f"{row.get('stored', 0):.0f}"),
-                ("requests", f"{requests:.0f}{each}"),
-                ("received", units.size(row.get("bytes_in", 0))),
-                ("sent", units.size(row.get("bytes_out", 0))),
-                ("time saved", units.duration(row.get("seconds_saved", 0.0))),
-            ],
-            "  ",
-        )
+        print_facts(tier_facts(row), "  ")
+
+
+def tier_facts(row: Mapping[str, float]) -> list[tuple[str, str]]:
+    """What a shared cache has done, in words.
+
+    >>> dict(tier_facts({"hits": 2, "requests": 4, "seconds": 0.02}))["requests"]
+    '4, 5.0 ms each'
+    """
+    counted: Counter[str] = Counter(row)
+    requests = counted["requests"]
+    each = f", {counted['seconds'] / requests * 1000:.1f} ms each" if requests else ""
+    return [
+        ("hits", f"{counted['hits']:.0f}"),
+        ("misses", f"{counted['misses']:.0f}"),
+        *((what, f"{row[what]:.0f}") for what in sorted(row) if ": " in what),
+        *([("breaker", _breaker(counted))] if counted["opened"] or counted["rests"] else []),
+        *([("dropped", f"{counted['dropped']:.0f}")] if counted["dropped"] else []),
+        ("stored", f"{counted['stored']:.0f}"),
+        ("requests", f"{requests:.0f}{each}"),
+        ("received", units.size(counted["bytes_in"])),
+        ("sent", units.size(counted["bytes_out"])),
+        ("saved here", units.duration(counted["seconds_saved"])),
+        ("given to others", units.duration(counted["seconds_shared"])),
+    ]
+
+
+def _breaker(row: Mapping[str, float]) -> str:
+    times = f"opened {row['opened']:.0f} time{'' if row['opened'] == 1 else 's'}"
+    return f"{times}, {row['rests']:.0f} requests not made meanwhile"
 
 
 def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:

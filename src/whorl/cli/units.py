@@ -12,10 +12,6 @@ import click
 from whorl.errors import BadSetting
 from whorl.options import size_of
 
-__all__ = [
-    "age", "ago", "byte_count", "duration", "entries", "moment", "printable", "share", "size",
-]  # fmt: skip
-
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _AGE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.ASCII)
 

@@ -10,13 +10,12 @@ import click
 
 from whorl.artifacts import Damaged, Entry
 from whorl.store import DirectoryStore, Ending, Failed, Found
-from whorl.store.catalogue import Name, names
+from whorl.store.catalogue import names
+from whorl.store.listing import Name
 
 from . import units
 from .cache_directory import open_store, report_missing_cache
 from .output import common_options, print_json, print_line, progress, silence_logger
-
-__all__ = ["command"]
 
 
 @dataclass

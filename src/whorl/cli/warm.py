@@ -21,11 +21,9 @@ from whorl.store import Ending, Totals
 
 from . import units
 from .cache_directory import cache_root
-from .failures import UsageFailure
+from .failures import PathParameter, UsageFailure
 from .output import Column, common_options, print_json, print_line, print_table, progress
-from .parameter_types import PathParameter
-
-__all__ = ["command"]
+from .warm_calls import warm_list
 
 TOO_LONG: Final = 124  # as timeout(1) returns
 _SHOWN: Final = 20  # lines of the output of a script that failed
@@ -88,12 +86,18 @@ class Run:
     help="Run each line of FILE (- for standard input): a script and its arguments.",
 )
 @click.option(
+    "--calls",
+    type=PathParameter(),
+    metavar="FILE",
+    help="Compile the calls that `whorl record` has written to FILE; nothing is run.",
+)
+@click.option(
     "-j",
     "--jobs",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="The number of scripts to run at a time.",
+    help="The number of scripts, or compiles, at a time.",
 )
 @click.option(
     "--timeout",
@@ -111,6 +115,7 @@ def command(
     module: bool,
     argument_sets: tuple[str, ...],
     listing: IO[bytes] | None,
+    calls: str | None,
     jobs: int,
     timeout: float | None,
     show_output: bool,
@@ -122,14 +127,20 @@ def command(
     """Run SCRIPT once, so that the cache has everything that it compiles.
 
     It runs like `python SCRIPT ARGUMENTS...`, with the cache on. With --with or --list there
-    are several runs. Options of `whorl warm` come before SCRIPT. The exit code is that of the
-    first failing run, in the order of the command line; 1 if an entry could not be stored.
+    are several runs. With --calls recorded calls are compiled, and nothing is run. Options of
+    `whorl warm` come before SCRIPT. The exit code is that of the first failing run, in the order
+    of the command line; 1 if an entry could not be stored or a call could not be compiled.
 
     \b
     Example:
       whorl warm solve.py --steps 10
       whorl warm --jobs 4 --with "--n 16" --with "--n 32" solve.py
+      whorl warm --jobs 4 --calls calls.jsonl
     """  # \b is click's
+    if calls is not None:
+        if script is not None or listing is not None or argument_sets or module or timeout:
+            raise UsageFailure("--calls goes with --jobs alone: it runs no script.")
+        context.exit(warm_list(calls, cache_root(cache_dir), jobs, as_json=as_json))
     runs = _runs(script, arguments, argument_sets, listing, is_module=module)
     root = cache_root(cache_dir)
     done = _run_all(runs, root, jobs, timeout, show_output=show_output)

@@ -11,12 +11,11 @@ from whorl.store.journal import Journal, Miss
 
 from . import units
 from .cache_directory import open_store, report_missing_cache
+from .failures import NAME
+from .other_machines import Comparison, OtherMachines
 from .output import common_options, print_json, print_line
-from .parameter_types import NAME
 from .selection import matches_program
 from .units import age
-
-__all__ = ["command"]
 
 
 @click.command("why")
@@ -26,18 +25,23 @@ __all__ = ["command"]
 @click.option("--since", type=age, metavar="AGE", help="Only misses of this time: 30m, 12h, 7d.")
 @click.option("--cause", type=NAME, metavar="TEXT",
               help="Only misses with this cause, such as 'a read differs'.")  # fmt: skip
+@click.option("--shared", is_flag=True,
+              help="Compare with what other machines have stored in shared caches.")  # fmt: skip
 @common_options
 def command(
     program: str | None,
     limit: int,
     since: float | None,
     cause: str | None,
+    shared: bool,
     as_json: bool,
     cache_dir: str | None,
 ) -> None:
     """Show recent misses: the reads that differed, old -> new, and the lines that read them.
 
-    PROGRAM is a name, the end of one, or a pattern with * and ?. The last miss comes last.
+    PROGRAM is a name, the end of one, or a pattern with * and ?. The last miss comes last. With
+    --shared each kernel that was compiled here is compared with the nearest one of each shared
+    cache: what differed on the machine that stored it, and here.
 
     \b
     Example:
@@ -55,8 +59,9 @@ def command(
         miss for miss in journal if miss.time >= earliest and (cause is None or cause == miss.cause)
     ]
     shown = misses[-limit:] if limit else misses
+    machines = OtherMachines(store) if shared else None
     if as_json:
-        print_json([miss.as_plain() for miss in shown])
+        print_json([_plain(miss, machines) for miss in shown])
         return
     if report_missing_cache(store):
         return
@@ -67,6 +72,25 @@ def command(
         print_line(f"{len(misses) - len(shown)} earlier ones; --limit 0 shows all", "dim")
     for miss in shown:
         _print(miss)
+        for each in () if machines is None else machines.compare(miss):
+            _print_comparison(each)
+
+
+def _plain(miss: Miss, machines: OtherMachines | None) -> dict[str, Any]:
+    plain = miss.as_plain()
+    if machines is not None:
+        plain["shared"] = [each.as_plain() for each in machines.compare(miss)]
+    return plain
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    where = f"  {comparison.tier}: {comparison.key[:12]}, stored by {comparison.machine}"
+    if not comparison.changes:
+        print_line(f"{where}, is the same")
+        return
+    print_line(f"{where}, differs")
+    for each in comparison.changes:
+        print_line(f"    {each.path}: {each.old} there, {each.new} here")
 
 
 def _no_miss(

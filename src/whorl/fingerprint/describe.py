@@ -55,7 +55,7 @@ from .rules import COVERS_ATTRIBUTES, KINDS, OWNED_NAMES, RULES, WHOLE, join_lib
 from .rules.assigned_names import assigned_to_compiled
 from .rules.callables import code_leaf
 from .rules.reduction import by_reduction
-from .rules.rule import Rule, RuleContext
+from .rules.rule import NAMED, Rule, RuleContext
 from .static_lookup import (
     ABSENT,
     ClassTable,
@@ -94,6 +94,7 @@ class Describer(RuleContext):
     ) -> None:
         super().__init__(policy, mode, introspection)
         self._rules: ClassTable[_Describe] = ClassTable()
+        self._named: ClassTable[tuple[object, ...]] = ClassTable()
         self._class_rules: ClassTable[ClassRule] = ClassTable(policy.rules)
         self._others: dict[tuple[Mode, frozenset[Introspection]], Describer]
         self._others = {(mode, introspection): self}
@@ -183,6 +184,23 @@ class Describer(RuleContext):
             walk.codes[mode.value, id(other), id(part)] = (part, part_digest)
         return digest
 
+    # -- names --------------------------------------------------------------------------
+
+    def class_parts(self, cls: type) -> tuple[object, ...]:
+        """What identifies a class; one that was known by its name once is so for good."""
+        known = self._named.get(cls)
+        if known is None:
+            known = super().class_parts(cls)
+            if known[0] == NAMED:
+                if len(self._named) > 10_000:  # short-lived classes must not pile up
+                    self._named.clear()
+                self._named[cls] = known
+        return known
+
+    def own_code(self, cls: type) -> Node | None:
+        """The code of a class that its name does not identify; None for other classes."""
+        return None if cls in self._named else super().own_code(cls)
+
     # -- choosing -----------------------------------------------------------------------
 
     def _choose(self, cls: type, *, by_policy: bool = True) -> _Describe:
@@ -206,6 +224,7 @@ class Describer(RuleContext):
 
     def _rule_or_base(self, cls: type, *, by_policy: bool = True) -> _Describe | type:
         """The rule for all of a class, or the base to whose content its state is added."""
+        join_libraries()
         own = self.class_rule(cls) if by_policy else None
         if own is not None and not isinstance(own, FieldRule):
             return self._policy_rule(cls, own)

@@ -9,15 +9,15 @@ from .boundary import DEFAULT_BOUNDARY, Boundary
 from .describe import Describer
 from .difference import Difference, differences
 from .digest import Digest, ProcessDigest, StableDigest, hash_hex
-from .emit import Emitters
 from .markers import FieldDecorator, FieldRule, Marker, ordered
 from .modes import ByIdentity, ByType
 from .policy import ClassRule, Policy
 from .static_lookup import type_name
 from .tokens import FORMAT, LEAVES, marshalled
 from .walk import walk
+from .walk_choice import Walks
 
-__all__ = ["By", "Fingerprinter", "diff", "emitters_of", "fingerprint", "key_orders"]
+__all__ = ["By", "Fingerprinter", "diff", "fingerprint", "key_orders", "walks_of"]
 
 
 _new: Final = str.__new__  # a fresh hash need not be checked to be 32 hex digits
@@ -83,7 +83,7 @@ class Fingerprinter:
         policy = Policy(rules, functions, boundary)
         before = walk.identities
         try:
-            self._emitters = Emitters(Describer(policy), _policy_tokens(policy))
+            self._walks = Walks(Describer(policy), _policy_tokens(policy))
         finally:
             walk.forget()
         self._is_stable = walk.identities == before
@@ -96,7 +96,7 @@ class Fingerprinter:
         """
         before = walk.identities
         try:
-            text = hash_hex(self._emitters.written(value))
+            text = self._walks.digest(value)
         finally:
             walk.forget()
         stable = self._is_stable and walk.identities == before
@@ -123,14 +123,14 @@ class Fingerprinter:
         ["value['a']: 1 -> 2"]
         """
         try:
-            return differences(left, right, self._emitters.describer)
+            return differences(left, right, self._walks.describer)
         finally:
             walk.forget()
 
 
-def emitters_of(fingerprinter: Fingerprinter) -> Emitters:
+def walks_of(fingerprinter: Fingerprinter) -> Walks:
     """The walks behind a fingerprinter, and through them its describer and policy."""
-    return fingerprinter._emitters
+    return fingerprinter._walks
 
 
 def _policy_tokens(policy: Policy) -> tuple[object, ...]:
@@ -189,7 +189,7 @@ def key_orders(value: object) -> list[list[object]]:
     [['b', 'a']]
     """
     try:
-        reached = _DEFAULT._emitters.describer.graph(value).derived(dict)
+        reached = _DEFAULT._walks.describer.graph(value).derived(dict)
     finally:
         walk.forget()
     orders = [list(dict.__iter__(cast("dict[object, object]", each))) for each in reached]

@@ -266,6 +266,11 @@ class ClassTable(Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def classes(self) -> list[type]:
+        """All classes that have a value."""
+        return [cls for cls, _ in list(self._entries.values())]
+
     def get(self, cls: type) -> T | None:
         """The value of exactly this class."""
         entry = self._entries.get(id(cls))

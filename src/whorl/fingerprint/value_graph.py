@@ -1,8 +1,8 @@
 """The tokens of every object in a value: the plain walk, for any depth and any cycle.
 
-This is the twin of the generated emitters in `emit`: slower, iterative, written to be read.
-It walks with a list instead of the call stack, so depth does not matter, and it knows what
-to do with cycles. On values that both can handle, both yield the same tokens.
+This is the twin of the native walk (`native_walk/token_walk`): slower, written to be read. It
+walks with a list instead of the call stack, so depth does not matter, and it knows what to do
+with cycles. On values that both can handle, both yield the same tokens.
 
 Three steps. First every reachable object is described once (`Node` by `Node`), its leaves
 written down and a hole left for each child. Then the strongly connected components are

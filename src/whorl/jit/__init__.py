@@ -8,24 +8,22 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from whorl.calls.events import Event, Happened
-    from whorl.calls.explanation import Change, Explanation
+    from whorl.calls.explanation import Explanation
+    from whorl.store.journal import Change
 
-    from .compiler import Compiler, Program
-    from .decorator import jit
-    from .kernel import Kernel
+    from .compiler import Compiler, Program, Target, host
+    from .kernel import Kernel, jit
     from .specialization import Specialization
-    from .target import Target, host
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "compiler": "Compiler Program",
-            "decorator": "jit",
-            "kernel": "Kernel",
+            "compiler": "Compiler Program Target host",
+            "kernel": "Kernel jit",
             "specialization": "Specialization",
-            "target": "Target host",
             "whorl.calls.events": "Event Happened",
-            "whorl.calls.explanation": "Change Explanation",
+            "whorl.calls.explanation": "Explanation",
+            "whorl.store.journal": "Change",
         },
     )
 

@@ -4,47 +4,79 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from whorl import reads  # whose names are imported when type hints are evaluated
 from whorl.artifacts import Artifact
 from whorl.errors import UnsupportedRead
-from whorl.fast_dataclasses import NamedTuple, dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass, field
 from whorl.fingerprint.digest import hash_hex
 from whorl.lazy import importing
 from whorl.reads.compiler_settings import declared_settings, setting_reads
-from whorl.reads.contents import known_here
+from whorl.reads.value_fact import known_here
 from whorl.reads.world import ABSENT
 from whorl.settings import encoded
-
-from .target import Target, host
 
 if TYPE_CHECKING:
     from importlib import metadata
 
-    from whorl.reads import Recorder
+    from whorl.reads import Inputs, Recorder
 
-__all__ = [
-    "NOT_COUNTED",
-    "Compiler",
-    "CompilerCode",
-    "Identity",
-    "Program",
-    "check_compiler",
-    "counts_by_version",
-    "declared_environment",
-    "declared_ignores",
-    "identity_of",
-    "identity_with_settings",
-    "is_own_compiler",
-    "own_members",
-    "see_settings",
-    "target_of",
-    "toolchain_of",
-]
+# Targets: the architecture that code is compiled for, and the device it is loaded on.
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What code is made for. An artifact belongs to an architecture, loaded code to a device.
+
+    `properties` are what a compiler may read of it through `inputs.target(name)`.
+
+    >>> Target("sm_90", "gpu:1", {"warp": 32}).device
+    'gpu:1'
+    """
+
+    architecture: str
+    device: str = "cpu"
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Properties(Mapping[str, Any]):
+    """The properties of a target for a compiler that is handed it: looking one up is a read, and
+    so is that there is none; going through them is a read of their names."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._inputs.target(name)
+        except LookupError:  # that there is none is recorded
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs.target_names())
+
+    def __len__(self) -> int:
+        return len(self._inputs.target_names())
+
+
+def host() -> Target:
+    """This machine.
+
+    >>> host().device
+    'cpu'
+    """
+    return _HOST
+
+
+_HOST = Target(f"{platform.system().lower()}-{platform.machine().lower()}")
+
+
+# -- compilers -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +127,9 @@ class Compiler(Protocol):
       the instance holds counts, by value;
     - `ignores`: names of globals and attributes of classes that its code reads and that do not
       affect artifacts (`LOCK`, `emit.LOCK`, `Toy.hits`);
+    - `shipped_targets(target, toolchain)`: the targets whose artifacts in an installed bundle, made
+      by that toolchain, can be used for a target here, the best first; without it, that very target
+      if the toolchain is the same;
     - `code = "by version"`: its code does not count beside its `version`;
     - `before_compile()`: called before each compile, for imports and the like.
     """
@@ -231,6 +266,15 @@ def target_of(compiler: object) -> Target:
     if not isinstance(target, Target):
         raise TypeError(f"{type(compiler).__name__}.target() returned {target!r}, not a Target")
     return target
+
+
+def shipped_targets(compiler: object, target: Target, toolchain: str) -> tuple[Target, ...]:
+    """The targets whose artifacts in a bundle of a toolchain can be used for a target, the best
+    first."""
+    ask = getattr(compiler, "shipped_targets", None)
+    if ask is not None:
+        return tuple(ask(target, toolchain))
+    return (target,) if toolchain == toolchain_of(compiler) else ()
 
 
 Identity = tuple[Any, ...]

@@ -49,8 +49,6 @@ from whorl.signals import pass_on
 
 from .compiler import NOT_COUNTED, CompilerCode, declared_ignores, own_members
 
-__all__ = ["code_of", "snapshot"]
-
 CODES_KEPT: Final = 64
 _COUNTED: Final = {"before_compile", "compile", "environment", "ignores", "settings"}
 _UNREADABLE: Final = 'keep what it makes in this process only: cache="process"'

@@ -13,32 +13,28 @@ import numpy as np
 
 from whorl.artifacts import Artifact, Label, Manifest, Part, encode
 from whorl.calls.events import emit, watches
-from whorl.calls.explanation import changes_between
-from whorl.calls.miss_entry import kernel_miss
+from whorl.calls.explanation import changes_between, kernel_miss
 from whorl.errors import CompilerFailed, UnsupportedRead
 from whorl.fast_dataclasses import replace
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import class_label
 from whorl.lazy import logger
 from whorl.reads import Inputs, Recorder
-from whorl.reads.fact_words import words
-from whorl.reads.first_replay import first_facts
-from whorl.reads.signature import array_signature
+from whorl.reads.fact_words import reads_in_words
+from whorl.reads.facts import array_signature
+from whorl.reads.replay import first_facts
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import World
 from whorl.store import Ending, Stored
-from whorl.store.default import cache_state
-from whorl.store.miss_recording import record_miss
+from whorl.store.cache import cache_state
+from whorl.store.journal import record_miss
 
-from .compiler import CompilerCode, Program, see_settings
+from .compiler import CompilerCode, Program, Properties, Target, see_settings
 from .compiler_code import snapshot
 from .explain import explain_miss
 from .kernel_lookup import KernelLookup, LookupRequest
 from .key import ProgramKey, artifact_key, flight_name, function_group, shape_key
 from .specialization import Specialization
-from .target import Properties, Target
-
-__all__ = ["compile_once"]
 
 log = logger("whorl.jit")
 
@@ -227,9 +223,5 @@ def _key_parts(
     program: ProgramKey, target: Target, shape: Shape, facts: tuple[Plain, ...]
 ) -> tuple[Part, ...]:
     """The parts that the key of an artifact is made of, in words."""
-    seen = zip(shape.reads, facts, strict=True)
-    return (
-        *program.parts,
-        Part("target", target.architecture),
-        *(Part(str(read), words(fact, read.aspect)) for read, fact in seen),
-    )
+    reads = reads_in_words(shape.reads, facts)
+    return (*program.parts, Part("target", target.architecture), *(Part(*row) for row in reads))

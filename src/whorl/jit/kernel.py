@@ -18,38 +18,42 @@ import functools
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.calls.events import audits, emit, listeners
-from whorl.calls.sources import StoredSources
-from whorl.errors import CompilerFailed, KernelError, RequiredHit
+from whorl.errors import CompilerFailed, KernelError, RequiredHit, show_users_frames
 from whorl.fast_dataclasses import replace
 from whorl.fingerprint.names import full_name
 from whorl.fingerprint.static_lookup import uncounted
-from whorl.frames import show_users_frames
-from whorl.lazy import lazy_module
+from whorl.lazy import lazy_module, load
 from whorl.locks import ForkSafeLock
-from whorl.settings import Settings, on_change
+from whorl.settings import Settings, current, on_change
 from whorl.store import Cache
-from whorl.store.default import prepare
+from whorl.store.cache import StoredSources, prepare
 
-from .choices import Choices, copied_options
-from .compiler import Compiler, target_of
-from .kernel_lookup import KernelLookup, LookupRequest, Setup
+from .compiler import Compiler, Target, check_compiler, target_of
+from .kernel_lookup import (
+    AnyStore,
+    CacheMode,
+    Choices,
+    KernelLookup,
+    LookupRequest,
+    OnDrift,
+    Setup,
+    check_choices,
+    copied_options,
+)
 from .specialization import Specialization
-from .target import Target
 
 if TYPE_CHECKING:
     from whorl.calls.explanation import Explanation
 
-    from . import compiling, drift, explain
+    from . import compiling, explain, shipped_lookup
 else:  # what a process that finds everything has no need of
     compiling = lazy_module("whorl.jit.compiling", globals())
-    drift = lazy_module("whorl.jit.drift", globals())
     explain = lazy_module("whorl.jit.explain", globals())
-
-__all__ = ["Kernel", "obtain"]
+    shipped_lookup = lazy_module("whorl.jit.shipped_lookup", globals())
 
 
 class _Counts(dict[str, int]):
@@ -171,6 +175,7 @@ class Kernel:
         specialization = lookup.table.recall(values, target)
         if specialization is None:
             specialization = obtain(lookup, values, target)
+            self._record(values, specialization)
         launch = specialization.loaded.get(target.device)
         if launch is None:
             launch = self._load(specialization, target)
@@ -179,6 +184,11 @@ class Kernel:
         if listeners:
             emit("launched", lookup.name, device=target.device)
         return launch, values, specialization, target
+
+    def _record(self, values: tuple[Any, ...], specialization: Specialization) -> None:
+        """Note a specialization for other processes, if the settings say so: a layer above does."""
+        if current().record.value:
+            load("whorl.fleet.recording").note(self, values, specialization)
 
     def _current_lookup(self) -> KernelLookup:
         """The lookup for the function and the compiler as they are now."""
@@ -207,6 +217,28 @@ class Kernel:
         lookup = self._current_lookup()
         values = lookup.binding.bind(*args, **kwargs)
         return explain.explain_call(lookup, values, target_of(self.compiler))
+
+    def specialize(self, /, *args: Any, **kwargs: Any) -> Specialization:
+        """Find or compile what a call with these arguments would launch, without launching it.
+
+        >>> import numpy as np, whorl
+        >>> @whorl.kernel
+        ... def first(x):
+        ...     return x[0]
+        >>> first.specialize(np.zeros(3)) is first.specialize(np.ones(5))
+        True
+        """
+        try:
+            lookup = self._current_lookup()
+            values, target = lookup.binding.bind(*args, **kwargs), target_of(self.compiler)
+            specialization = lookup.table.recall(values, target)
+            if specialization is None:
+                specialization = obtain(lookup, values, target)
+                self._record(values, specialization)
+            return specialization
+        except Exception as error:
+            show_users_frames(error)
+            raise
 
     def specializations(self) -> list[Specialization]:
         """The specializations in memory, the oldest first."""
@@ -239,11 +271,18 @@ def obtain(lookup: KernelLookup, values: tuple[Any, ...], target: Target) -> Spe
     sources = StoredSources(cache.store)
     try:
         with sources:
+            is_hinted = lookup.is_hinted(cache.store, sources)
+            if not is_hinted:  # which is quicker to say than that the cache has nothing
+                specialization = _find_shipped(lookup, values, target, cache)
+                if specialization is not None:
+                    return specialization
             request = lookup.request(values, target, cache, sources)
             if lookup.choices.on_drift == "recompile":
                 specialization = lookup.find(request, count=True)
             else:
                 specialization = _find_unless_drifted(lookup, request)
+            if specialization is None and is_hinted:
+                specialization = _find_shipped(lookup, values, target, cache)
             return specialization or compiling.compile_once(lookup, request)
     except (KernelError, RequiredHit) as error:
         cause = error.__cause__
@@ -251,11 +290,20 @@ def obtain(lookup: KernelLookup, values: tuple[Any, ...], target: Target) -> Spe
         raise error.with_traceback(None) from (None if is_own else cause)
 
 
+def _find_shipped(
+    lookup: KernelLookup, values: tuple[Any, ...], target: Target, cache: Cache
+) -> Specialization | None:
+    """What a distribution ships for a call."""
+    if not lookup.uses_bundles(cache):
+        return None
+    return shipped_lookup.find_shipped(lookup, values, target, cache)
+
+
 def _find_unless_drifted(lookup: KernelLookup, request: LookupRequest) -> Specialization | None:
     """A specialization in memory that fits is right; drift is detected before the store is read."""
     return (
         lookup.find(request, count=True, in_memory=True)
-        or drift.used_despite_drift(lookup, request)
+        or explain.used_despite_drift(lookup, request)
         or lookup.find(request, count=True)
     )
 
@@ -278,3 +326,52 @@ def _on_settings(before: Settings, after: Settings) -> None:
 
 
 on_change(_on_settings)
+
+
+# -- the decorator ---------------------------------------------------------------------
+#
+# The decorator `whorl.jit`: functions become kernels of a compiler.
+
+
+def jit(
+    compiler: Compiler,
+    *,
+    options: Mapping[str, Any] | None = None,
+    on_drift: OnDrift = "recompile",
+    cache: CacheMode = "disk",
+    strict: bool = False,
+    store: AnyStore | None = None,
+) -> Callable[[Callable[..., Any]], Kernel]:
+    """Let a compiler compile a function when it is called, and keep what it makes.
+
+    `options` are what the compiler reads with `inputs.option`, as they are now. `on_drift`
+    says what happens when a global, a closed-over variable or an environment variable that was
+    read has changed: "recompile" (find or make what fits), "raise" or "ignore". `cache` is
+    "disk", "process" (also for what cannot be recorded), or "call" (what cannot be recorded is
+    compiled for every call). `strict` raises when a result is good for this process only. `store`
+    is a directory, a `whorl.store.Cache` or a store, instead of the cache that settings describe.
+
+    >>> import whorl
+    >>> class Doubling:
+    ...     name, version = "doubling", "1"
+    ...     def compile(self, program, inputs):
+    ...         return whorl.Artifact({}, {"type": inputs.arg("x").type()})
+    ...     def load(self, artifact, device):
+    ...         return lambda x: 2 * x
+    >>> @whorl.jit(Doubling(), cache="process")
+    ... def double(x): ...
+    >>> double(2), double(3), double(1.5), double.stats()["compiled"]
+    (4, 6, 3.0, 2)
+    """
+    check_compiler(compiler)
+    own_cache = check_choices(on_drift, cache, store)
+    choices = Choices(copied_options(options or {}), on_drift, cache, strict)
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, staticmethod | classmethod):
+            return type(function)(decorate(function.__func__))
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"whorl.jit compiles functions, not {type(function).__name__}")
+        return Kernel(function, compiler, choices, own_cache)
+
+    return decorate

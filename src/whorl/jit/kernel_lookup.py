@@ -10,37 +10,37 @@ The reads of a call are made on every call, so users declare and invalidate noth
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from collections.abc import Container, Iterator, Mapping
 from itertools import chain
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from whorl.artifacts import Artifact, Damaged, Manifest, decode
 from whorl.artifacts.record import shape_of, shape_plain
 from whorl.calls.binding import Binding
 from whorl.calls.events import emit, listeners
-from whorl.calls.sources import StoredSources
-from whorl.fast_dataclasses import NamedTuple, make
+from whorl.fast_dataclasses import NamedTuple, dataclass, make
 from whorl.fingerprint.definition import Definition, Text, definition_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import CodeInText, code_digest, digest_in
-from whorl.lazy import lazy_module
-from whorl.reads.first_replay import Facts, first_facts
-from whorl.reads.replay import ReplaySetup
+from whorl.lazy import importing, lazy_module
+from whorl.reads.replay import Facts, ReplaySetup, first_facts
 from whorl.reads.trace import Plain, Shape
 from whorl.reads.world import DeclaredVariables, Variables, World, own_module, place_of
 from whorl.signals import pass_on
-from whorl.store import Cache, Found, default_cache
+from whorl.store import Cache, Found, Store, default_cache
+from whorl.store.cache import StoredSources, as_cache, records
 
-from .choices import Choices
 from .compiler import (
     NOT_COUNTED,
     Compiler,
     CompilerCode,
     Identity,
+    Target,
     counts_by_version,
     declared_environment,
     identity_of,
@@ -49,11 +49,20 @@ from .compiler import (
     own_members,
     toolchain_of,
 )
-from .group_records import records
-from .hint import FileHint, Rows, file_hint, prefetched_hint
-from .key import ProgramContext, ProgramKey, artifact_key, lead_of, shape_key
+from .key import (
+    NO_HINT,
+    FileHint,
+    ProgramContext,
+    ProgramKey,
+    Rows,
+    artifact_key,
+    file_hint,
+    hint_key,
+    lead_of,
+    prefetched_hint,
+    shape_key,
+)
 from .specialization import Specialization, SpecializationTable
-from .target import Target
 
 if TYPE_CHECKING:
     from whorl.store import BaseStore
@@ -62,7 +71,61 @@ if TYPE_CHECKING:
 else:
     compiler_code = lazy_module("whorl.jit.compiler_code", globals())  # whorl's own need none
 
-__all__ = ["Candidate", "KernelLookup", "LookupRequest", "Setup", "Start"]
+# The choices of a kernel: options, what to do about drift, where to cache.
+
+
+CacheMode = Literal["disk", "process", "call"]
+OnDrift = Literal["recompile", "raise", "ignore"]
+AnyStore = Cache | Store | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the decorator of a kernel was called with."""
+
+    options: Mapping[str, Any]
+    on_drift: OnDrift = "recompile"
+    cache: CacheMode = "disk"
+    strict: bool = False
+
+
+def check_choices(on_drift: object, cache: object, store: AnyStore | None) -> Cache | None:
+    """Raise for choices that do not exist; the cache that `store` stands for."""
+    for name, value, choice in (
+        ("on_drift", on_drift, ("recompile", "raise", "ignore")),
+        ("cache", cache, ("disk", "process", "call")),
+    ):
+        if value not in choice:
+            raise ValueError(f"{name} is one of {', '.join(choice)}, not {value!r}")
+    if store == "process":
+        raise TypeError("store= is a directory, a cache or a store; write cache='process'")
+    return None if store is None else as_cache(store)
+
+
+def copied_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as they are now, whatever becomes of the objects.
+
+    >>> sizes = [4]
+    >>> copies = copied_options({"sizes": sizes})
+    >>> sizes.append(8)
+    >>> copies
+    {'sizes': [4]}
+    """
+    with importing:
+        from copy import deepcopy  # which a warm process has no need of
+
+    copies = {}
+    for name, value in options.items():
+        try:
+            copies[name] = deepcopy(value)
+        except Exception as error:
+            pass_on(error)
+            raise TypeError(f"option {name!r} cannot be copied: {error}") from error
+    return copies
+
+
+# -- the lookup ------------------------------------------------------------------------
+
 
 PROGRAMS_KEPT: Final = 64  # one for each state of the declared variables
 
@@ -264,22 +327,46 @@ class KernelLookup:
         by: CompilerCode,
         cache: Cache,
         sources: StoredSources,
+        of_file: FileHint | None = None,
     ) -> Start:
         identity, name = place[1], self.function.__name__
         toolchain = toolchain_of(self.compiler) if identity[2] is None else identity[2]
         context = self._context.now(name, identity, toolchain, by.digest)
         cache.uses(toolchain)
-        lead, of_file, digest = None, None, None
+        lead, digest = None, None
         shapes: Mapping[StableDigest, Rows] = {}
         _, source, text = self._in_text(sources)
         if source is not None and self.choices.cache != "process":
-            lead, of_file = lead_of(context, source), self._hint_of_file(text, cache.store)
+            lead = lead_of(context, source)
+            of_file = of_file or self._hint_of_file(text, cache.store)
             hint = of_file.about(lead)
             shapes = hint.shapes(lead)
             sources.hinted = hint.rows
             digest = digest_in(hint.rows.get(source))
         program = ProgramKey.of(context, self.code, digest or code_digest(self.code))
         return make(Start, (program, place, toolchain, by, lead, of_file, shapes, self.code, name))
+
+    def uses_bundles(self, cache: Cache) -> bool:
+        """Whether installed bundles are asked: nothing that is stored is used if caches are off."""
+        return self.choices.cache != "process" and not cache.store.is_off
+
+    def shipped_start(self, toolchain: str, bundle: Cache, sources: StoredSources) -> Start | None:
+        """Where a lookup in a bundle begins; None if that knows nothing of the function's file."""
+        _, source, text = self._in_text(sources)
+        if source is None:
+            return None
+        of_file = FileHint(bundle.store, hint_key(text))
+        if of_file.read() is NO_HINT:
+            return None
+        name, version, *_ = identity_of(self.compiler)
+        code = self.compiler_code(sources)
+        place = self.environment.now(), (name, version, toolchain), code.digest
+        return self._new_start(place, code, bundle, sources, of_file)
+
+    def is_hinted(self, store: BaseStore, sources: StoredSources) -> bool:
+        """Whether a store is likely to know the function: it has a hint of its file."""
+        _, source, text = self._in_text(sources)
+        return source is not None and self._hint_of_file(text, store).read() is not NO_HINT
 
     def _hint_of_file(self, text: Text, store: BaseStore) -> FileHint:
         """The hint of the function's file in a store."""
@@ -306,7 +393,7 @@ class KernelLookup:
         for key, name, shape, facts in self.candidates(request, in_memory=in_memory):
             specialization = table.of_key(key) if table.young else None
             if specialization is None and not in_memory:
-                specialization = self._from_store(key, request, facts.durable, count=count)
+                specialization = self.from_store(key, request, facts.durable, count=count)
                 is_hinted = not request.sources.rows and name in request.start.shapes
                 if specialization is not None and not is_hinted:
                     self.add_hint(request, name, shape)
@@ -339,9 +426,10 @@ class KernelLookup:
             shapes = {**met} | {name: rows for name, rows in shapes.items() if name not in met}
         return chain(shapes.items(), () if in_memory else _manifest_shapes(request, shapes))
 
-    def _from_store(
+    def from_store(
         self, key: StableDigest, request: LookupRequest, facts: tuple[Plain, ...], *, count: bool
     ) -> Specialization | None:
+        """The specialization of a key in the store of a request; None if it has none."""
         cache = request.cache
         got = cache.store.get(key, request.start.program.digest)
         if isinstance(got, Found):

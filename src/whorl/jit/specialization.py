@@ -12,19 +12,17 @@ from whorl.fast_dataclasses import dataclass, field
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import lazy_module
 from whorl.locks import ForkSafeLock
-from whorl.reads.first_replay import Facts
-from whorl.reads.replay import Replay, ReplaySetup, plain_replay, samples_of
+from whorl.reads.replay import Facts, Replay, ReplaySetup, plain_replay, samples_of
 from whorl.reads.trace import Plain, Shape, Trace
 from whorl.signals import pass_on
 
-from .target import Target
+from .compiler import Target
 
 if TYPE_CHECKING:
     from whorl.reads import generated_replay
 else:
     generated_replay = lazy_module("whorl.reads.generated_replay", globals())
 
-__all__ = ["KnownShape", "Specialization", "SpecializationTable"]
 
 PLAIN_USES = 2  # of a shape, before code is generated for it
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         atomic_min,
         bool_,
         cross,
+        distinct,
         dot,
         f32,
         f64,
@@ -43,8 +44,8 @@ else:
             "graph_names": "GraphStatus checkpoint",
             "numeric_kernel": "NumericKernel kernel",
             "language": (
-                "Array atomic_add atomic_max atomic_min bool_ cross dot f32 f64 func i16 i32 "
-                "i64 i8 norm prange static u16 u32 u64 u8 vec zeros"
+                "Array atomic_add atomic_max atomic_min bool_ cross distinct dot f32 f64 func i16 "
+                "i32 i64 i8 norm prange static u16 u32 u64 u8 vec zeros"
             ),
         },
     )
@@ -61,6 +62,7 @@ __all__ = [
     "bool_",
     "checkpoint",
     "cross",
+    "distinct",
     "dot",
     "f32",
     "f64",

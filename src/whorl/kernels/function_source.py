@@ -10,11 +10,12 @@ import struct
 import sys
 import types
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Final, NoReturn
 
 from whorl.errors import KernelError
-from whorl.fast_dataclasses import dataclass, field
+from whorl.fast_dataclasses import dataclass, field, replace
 from whorl.fingerprint.bytecode import nested_codes, raw_bytes
 from whorl.fingerprint.source import code_digest, place_of_code, tree_of
 from whorl.fingerprint.syntax import mangle, syntax_tree
@@ -25,6 +26,9 @@ __all__ = [
     "bound_names",
     "free_names",
     "functions_around",
+    "library_source",
+    "names_used_once",
+    "returned_names",
     "source_tree",
 ]
 
@@ -39,6 +43,8 @@ class Source:
     lines_before: int
     called_from: tuple[str, ...] = ()  # innermost call first
     written_parameters: Mapping[str, str] = field(default_factory=dict)  # of methods
+    caller: tuple[Source, ast.AST] | None = None
+    """For a function of the library: the call in the user's source that errors are about."""
 
     def place(self, node: ast.AST) -> tuple[int, int]:
         """Line and column of a node in the file, from one."""
@@ -57,9 +63,19 @@ class Source:
 
     def line(self, node: ast.AST) -> str:
         """A node's line for people: file, number, text."""
+        if self.caller is not None:
+            source, call = self.caller
+            return source.line(call)
         number, _ = self.place(node)
         text = self._line(number).strip()
         return f"{self.name}:{number}" + (f": `{text}`" if text else "")
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node for people."""
+        if self.caller is not None:
+            source, call = self.caller
+            return source.text(call)
+        return ast.unparse(node)
 
     @property
     def name(self) -> str:
@@ -76,6 +92,9 @@ class Source:
         self, node: ast.AST, what: str, remedy: str = "", notes: tuple[str, ...] = ()
     ) -> KernelError:
         """The `KernelError` about a node."""
+        if self.caller is not None:
+            source, call = self.caller
+            return source.error(call, what, remedy, notes)
         number, column = self.place(node)
         text = self._line(number)
         end = getattr(node, "end_col_offset", None)
@@ -109,6 +128,16 @@ def source_tree(function: types.FunctionType, called_from: tuple[str, ...] = ())
     file, first = place_of_code(code)
     begin += first - code.co_firstlineno
     return Source(tree, source.written, file, begin, called_from, written)
+
+
+def library_source(function: types.FunctionType, source: Source, call: ast.AST) -> Source:
+    """The tree of a function of whorl's own library, for a call in another source."""
+    return replace(_library_tree(function), caller=(source, call))
+
+
+@cache
+def _library_tree(function: types.FunctionType) -> Source:
+    return source_tree(function)
 
 
 def functions_around(code: types.CodeType) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -155,6 +184,31 @@ def free_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
     return names - bound_names(tree)
 
 
+def names_used_once(tree: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names that a function sets in one place and reads in one place, in its own body."""
+    counts: dict[str, list[int]] = {}
+    elsewhere = {argument.arg for argument in ast.walk(tree.args) if isinstance(argument, ast.arg)}
+    waiting: list[ast.AST] = list(ast.iter_child_nodes(tree))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _OWN_SCOPE):
+            elsewhere |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            continue
+        if isinstance(node, ast.Name):
+            number = (ast.Store, ast.Load, ast.Del).index(type(node.ctx))
+            counts.setdefault(node.id, [0, 0, 0])[number] += 1
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            elsewhere.add(node.target.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return frozenset(name for name, each in counts.items() if each == [1, 1, 0]) - elsewhere
+
+
+_OWN_SCOPE: Final = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
+
+
 def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set[str]:
     """The names that some statements give values to, functions nested in them aside."""
     names: set[str] = set()
@@ -170,6 +224,16 @@ def assigned_names(body: list[ast.stmt] | list[ast.expr] | list[ast.AST]) -> set
             names.add(node.id)
         waiting.extend(ast.iter_child_nodes(node))
     return names
+
+
+def returned_names(tree: ast.AST) -> frozenset[str]:
+    """The names that a function returns, alone or in a tuple."""
+    names: set[str] = set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Return) and each.value is not None:
+            parts = each.value.elts if isinstance(each.value, ast.Tuple) else [each.value]
+            names.update(part.id for part in parts if isinstance(part, ast.Name))
+    return frozenset(names)
 
 
 def _why_not(function: types.FunctionType) -> tuple[str, str]:

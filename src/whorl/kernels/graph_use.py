@@ -16,8 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.fast_dataclasses import dataclass, field
-from whorl.fingerprint.static_lookup import ABSENT, find, module_attribute
-from whorl.reads.world import bound
+from whorl.fingerprint.static_lookup import ABSENT, bound, find, module_attribute
 from whorl.signals import pass_on
 
 from . import graph_names as graph
@@ -29,7 +28,7 @@ _GRAPH: Final[frozenset[Any]] = frozenset(
     (graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel)
 )
 _NAMES: Final = frozenset(("graph", "checkpoint", "do_while", "parallel_context", "parallel"))
-_ELSEWHERE: Final = ("numpy", "math", "builtins")
+_ELSEWHERE: Final = ("numpy", "math", "cmath", "builtins")
 _LEAVES: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 
 

@@ -29,9 +29,8 @@ from typing import Any, Final, TypeAlias, TypeGuard
 import numpy as np
 
 from whorl.errors import KernelError, NoCheckpoints, UnknownCheckpoint
-from whorl.launch.graph_status import ENDED, GraphStatus
-from whorl.launch.labels import is_same_label
-from whorl.reads.world import bound
+from whorl.fingerprint.static_lookup import bound
+from whorl.launch.graph_status import ENDED, GraphStatus, is_same_label
 from whorl.signals import pass_on
 
 from . import graph_names as graph
@@ -74,7 +73,7 @@ _CHOOSE: Final = "__whorl_choose__"
 _EITHER: Final = "__whorl_either__"
 _VALUE: Final = "__whorl_value__"
 _ATOMICS: Final = (language.atomic_add, language.atomic_min, language.atomic_max)
-_LANGUAGE: Final = ("whorl", "numpy", "math", "builtins")
+_LANGUAGE: Final = ("whorl", "numpy", "math", "cmath", "builtins")
 
 
 def interpreted(

@@ -6,10 +6,10 @@ has been looked up, every call has been followed, and every conversion is writte
 
     Local               a variable of one type; it may be set again
     ArrayRef            where an array is: address, extents and strides, each an expression
-    expressions         Const Get SlotUse Extent Stride Op Both Element Component
+    expressions         Const Get SlotUse Extent Stride Op Both Element Component Routine
     statements          Set SetElement SetComponent Atomic Update If For While Region Leave Next
                         Parallel Raise Print SubroutineCall Checkpoint Yield
-                        Allocate Mark Sweep ReturnArray
+                        Allocate StackArray Mark Sweep ReturnArray RoutineCall
                         ForeignCall Reserve, of the systems dialect alone
     Function            the whole: slots it is launched with, body, results
 """
@@ -17,7 +17,7 @@ has been looked up, every call has been followed, and every conversion is writte
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from whorl.errors import KernelError
 from whorl.fast_dataclasses import dataclass, field
@@ -48,6 +48,7 @@ __all__ = [
     "Leave",
     "Local",
     "Mark",
+    "NamedResult",
     "NewArray",
     "Next",
     "Op",
@@ -59,12 +60,16 @@ __all__ = [
     "Reserve",
     "Result",
     "ReturnArray",
+    "Routine",
+    "RoutineCall",
     "Set",
     "SetComponent",
     "SetElement",
     "Site",
     "Slot",
     "SlotUse",
+    "SourceFrame",
+    "StackArray",
     "Stmt",
     "Stride",
     "Subroutine",
@@ -104,6 +109,23 @@ class Site:
     text: str  # with {} for each value
     line: str
     types: tuple[Scalar, ...] = ()
+    arguments: tuple[str | int, ...] | None = None
+    """Of an exception that the program raises itself: texts, or which of the values it is."""
+    frames: tuple[SourceFrame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFrame:
+    """A place in the source that a traceback shows: found again by its function, if it can be."""
+
+    module: str
+    qualname: str  # of the function around
+    name: str  # of the function itself
+    file: str
+    line: int
+    below: int  # how many lines below the function's first one
+    column: int
+    end: int
 
 
 # -- expressions ------------------------------------------------------------------------
@@ -244,10 +266,20 @@ class Component:
         return self.local.type.element
 
 
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """The address of a routine of BLAS or LAPACK; 0 where there is none."""
+
+    name: str
+    type: Scalar = WEAK_INT
+
+
 ZERO: Final = Const(WEAK_INT, 0)
 ONE: Final = Const(WEAK_INT, 1)
 NULL: Final = Op("null", POINTER, ())
-Expr: TypeAlias = Const | Get | SlotUse | Extent | Stride | Op | Both | Element | Component
+Expr: TypeAlias = (
+    Const | Get | SlotUse | Extent | Stride | Op | Both | Element | Component | Routine
+)
 
 
 # -- statements -------------------------------------------------------------------------
@@ -300,6 +332,7 @@ class Update:
     body: Block
     value: Expr
     is_own: bool = False  # no other iteration changes the element
+    refusal: KernelError | None = None  # what to say if others may change it: no step does this
 
 
 @dataclass(slots=True, eq=False)
@@ -321,6 +354,9 @@ class For:
     stop: Expr
     step: Expr
     body: Block
+    is_free: bool = False  # no iteration needs what another one does: they may run at once
+    reductions: tuple[Reduction, ...] = ()  # what they add up, if they do
+    is_rare: bool = False  # it hardly ever runs: its code may be small rather than fast
 
 
 @dataclass(slots=True, eq=False)
@@ -363,7 +399,7 @@ class Next:
 class Reduction:
     """A variable that every thread adds to (or multiplies, ...) on its own, and all at the end."""
 
-    name: str  # "add", "mul", "min" or "max"
+    name: str  # "add", "mul", "min" or "max"; "fmin" and "fmax" where NaN wins
     local: Local
 
 
@@ -391,6 +427,14 @@ class Allocate:
     is_zero: bool = False  # whether all bytes of it are zero
     result: int = -1  # the number of the new ndarray whose memory it is
     extents: tuple[Expr, ...] = ()  # of that
+
+
+@dataclass(slots=True, eq=False)
+class StackArray:
+    """Set a variable to the address of another one, all bytes of which become zero."""
+
+    local: Local
+    memory: Local
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,6 +493,7 @@ class Subroutine:
     body: Block
     results: tuple[Local, ...]
     inlining: str = ""  # of the systems dialect: "auto", "always" or "never"
+    is_recursive: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -468,6 +513,17 @@ class ForeignCall:
     address: Expr
     args: tuple[Expr, ...]
     result: Local | None
+
+
+@dataclass(slots=True, eq=False)
+class RoutineCall:
+    """Call a routine of BLAS or LAPACK as Fortran does: with the addresses of numbers. A number of
+    8 bits is a letter. The last argument is the address of the result, an integer, if there is one.
+    """
+
+    name: str
+    args: tuple[Expr, ...]
+    result: Local | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -508,12 +564,26 @@ class Yield:
 Stmt: TypeAlias = (
     Set | SetElement | SetComponent | Atomic | Update | If | For | While | Region | Leave | Next
     | Parallel | Raise | Print | SubroutineCall | Checkpoint | Yield | Allocate | Mark | Sweep
-    | ReturnArray | ForeignCall | Reserve
+    | StackArray | ReturnArray | RoutineCall | ForeignCall | Reserve
 )  # fmt: skip
 Block: TypeAlias = list[Stmt]
 
 
 # -- the whole --------------------------------------------------------------------------
+
+
+class NamedResult(tuple[Any, ...]):
+    """The results that become a named tuple, and where its class is found."""
+
+    __slots__ = ()
+    place: tuple[str, str]  # its module, and its name there
+
+    @classmethod
+    def of(cls, parts: tuple[Any, ...], module: str, name: str) -> NamedResult:
+        """A named tuple of a class, with parts."""
+        kind = type(name, (cls,), {"place": (module, name)})
+        return cast("NamedResult", kind(parts))
+
 
 Result: TypeAlias = Local | int | Slot | tuple["Result", ...] | None
 """What a kernel returns: a number, an array by its number, an argument that is an array, None, or a
@@ -531,6 +601,8 @@ class Function:
     sites: list[Site] = field(default_factory=list)
     arrays: list[NewArray] = field(default_factory=list)
     subroutines: list[Subroutine] = field(default_factory=list)
+    parallel: bool = False  # whether statements over whole arrays run on threads
+    fastmath: tuple[str, ...] = ()  # what LLVM may assume of floats
     has_checkpoints: bool = False  # in the source: static branches may have removed them
     resumed: list[tuple[CheckpointLabel, Block]] = field(default_factory=list)
     """The checkpoints in order, and what is worked out again before one is resumed from."""

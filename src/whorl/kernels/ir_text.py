@@ -20,6 +20,7 @@ def text_of(function: ir.Function) -> str:
     """The text of a program."""
     names = _LocalNames()
     lines = [f"kernel {function.name}"]
+    lines += [f"  option {option}" for option in _options(function)]
     lines += [f"  slot {slot.index}: {slot.type} = {slot.path}" for slot in function.slots]
     lines += [
         f"  site {i}: {site.error or 'print'} at {site.line}"
@@ -36,6 +37,13 @@ def text_of(function: ir.Function) -> str:
     lines += [f"  {line}" for line in _block(function.body, names)]
     lines.append(f"  return {_result(function.result, names)}")
     return "\n".join(lines) + "\n"
+
+
+def _options(function: ir.Function) -> Iterator[str]:
+    if function.parallel:
+        yield "parallel"
+    if function.fastmath:
+        yield f"fastmath: {', '.join(function.fastmath)}"
 
 
 class _LocalNames:
@@ -84,6 +92,8 @@ def _expr(expr: ir.Expr, names: _LocalNames) -> str:
             marks = ("" if known else "?" for known in direct)
             places = (f"{_expr(i, names)}{mark}" for i, mark in zip(indices, marks, strict=True))
             return f"{_expr(array.base, names)}[{', '.join(places)}]"
+        case ir.Routine(name):
+            return f"@{name}"
         case ir.Component(local, index):
             return f"{names(local)}[{_expr(index, names)}]"
         case ir.Op("cast", type, (inner,)):
@@ -156,6 +166,8 @@ def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
             zeros = " of zeros" if is_zero else ""
             zeros += "" if result < 0 else f" for array {result}"
             yield f"{names(local)} = allocate {_expr(size, names)} bytes{zeros}"
+        case ir.StackArray(local, memory):
+            yield f"{names(local)} = zeros on the stack: {memory.type}"
         case ir.ReturnArray(number, array):
             extents = ", ".join(_expr(extent, names) for extent in array.extents)
             yield f"return array {number} = {_expr(array.base, names)} [{extents}]"
@@ -168,6 +180,9 @@ def _statement(statement: ir.Stmt, names: _LocalNames) -> Iterator[str]:
             given = ", ".join(_expr(arg, names) for arg in args)
             into = f"{', '.join(map(names, results))} = " if results else ""
             yield f"{into}{callee.name}({given})"
+        case ir.RoutineCall(name, args, result):
+            into = f"{names(result)} = " if result is not None else ""
+            yield f"{into}{name}({', '.join(_expr(arg, names) for arg in args)})"
         case ir.ForeignCall() | ir.Reserve():
             yield _of_systems(statement, names)
         case ir.Checkpoint(label, body):

@@ -21,6 +21,7 @@ __all__ = [
     "sets_of",
     "statements_in",
     "statements_of",
+    "statements_reached",
     "writes_memory",
 ]
 
@@ -53,6 +54,18 @@ def statements_in(block: ir.Block) -> Iterator[ir.Stmt]:
             yield from statements_in(inner)
 
 
+def statements_reached(block: ir.Block) -> Iterator[ir.Stmt]:
+    """Every statement of a block, and of the subroutines that it leads to: each of these once."""
+    waiting = [block]
+    seen: set[ir.Subroutine] = set()
+    while waiting:
+        for statement in statements_in(waiting.pop()):
+            yield statement
+            if isinstance(statement, ir.SubroutineCall) and statement.callee not in seen:
+                seen.add(statement.callee)
+                waiting.append(statement.callee.body)
+
+
 def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
     """The expressions that a statement itself has, outermost only."""
     match statement:
@@ -76,6 +89,8 @@ def expressions_of(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
             return (flag,)
         case ir.ForeignCall(_, address, args):
             return address, *args
+        case ir.RoutineCall(_, args):
+            return args
         case ir.Reserve(_, words):
             return (words,)
         case ir.Allocate(_, size, extents=extents):
@@ -121,17 +136,16 @@ def has_atomics(block: ir.Block) -> bool:
     return any(
         isinstance(statement, ir.Atomic)
         or (isinstance(statement, ir.Update) and not statement.is_own)
-        or (isinstance(statement, ir.SubroutineCall) and has_atomics(statement.callee.body))
-        for statement in statements_in(block)
+        for statement in statements_reached(block)
     )
 
 
 def allocates(block: ir.Block) -> bool:
-    """Whether a block allocates memory, or calls what does."""
+    """Whether a block allocates memory, or calls what does, or may."""
     return any(
         isinstance(statement, ir.Allocate)
-        or (isinstance(statement, ir.SubroutineCall) and allocates(statement.callee.body))
-        for statement in statements_in(block)
+        or (isinstance(statement, ir.SubroutineCall) and statement.callee.is_recursive)
+        for statement in statements_reached(block)
     )
 
 
@@ -145,7 +159,7 @@ def writes_memory(block: ir.Block) -> bool:
                 continue
             case ir.SetElement() | ir.SetComponent() | ir.Atomic() | ir.Update():
                 return True
-            case ir.SubroutineCall(callee) if writes_memory(callee.body):
+            case ir.SubroutineCall(callee) if callee.is_recursive or writes_memory(callee.body):
                 return True
     return False
 
@@ -153,9 +167,14 @@ def writes_memory(block: ir.Block) -> bool:
 def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
     """The variables that a statement itself sets."""
     match statement:
-        case ir.Set(local) | ir.For(local=local) | ir.Allocate(local) | ir.Mark(local):
+        case ir.Set(local) | ir.Allocate(local) | ir.Mark(local):
             return (local,)
-        case ir.Parallel(local=local, reductions=reductions):
+        case ir.StackArray(local):
+            return (local,)
+        case (
+            ir.For(local=local, reductions=reductions)
+            | ir.Parallel(local=local, reductions=reductions)
+        ):
             return local, *(reduction.local for reduction in reductions)
         case ir.SetComponent(component):
             return (component.local,)
@@ -164,6 +183,8 @@ def sets_of(statement: ir.Stmt) -> tuple[ir.Local, ...]:
         case ir.SubroutineCall(results=results):
             return results
         case ir.ForeignCall(result=ir.Local() as local) | ir.Reserve(local):
+            return (local,)
+        case ir.RoutineCall(result=ir.Local() as local):
             return (local,)
     return ()
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.source import code_digest, place_of_code
-from whorl.jit.target import Target
+from whorl.jit.compiler import Target
 from whorl.launch import machine
 from whorl.launch.launch_record import ABI
-from whorl.launch.level import can_run, host_level
-from whorl.launch.parts import parts_of
-from whorl.launch.plain_launch import PlainLaunch
-from whorl.launch.toolchain import toolchain
+from whorl.launch.level import architecture_of, can_run, host_level, levels_for
+from whorl.launch.plain_launch import PlainLaunch, parts_of
+from whorl.launch.toolchain import own_identity, toolchain
 from whorl.lazy import importing
 from whorl.settings import current
 
@@ -34,10 +33,12 @@ class KernelCompiler:
     level: str | None = None
     debug: bool | None = None
     nogil: bool = False
+    parallel: bool = False
+    fastmath: tuple[str, ...] = ()  # flags of LLVM, sorted
 
     name = "whorl-kernel"
     version = f"3 abi {ABI}"  # what was made for another record is never found
-    settings = ("nogil",)  # the others are in the target
+    settings = ("nogil", "parallel", "fastmath")  # the others are in the target
 
     @property
     def toolchain(self) -> str:
@@ -51,6 +52,13 @@ class KernelCompiler:
         debug = settings.debug.value if self.debug is None else self.debug
         return _target(level, debug)
 
+    def shipped_targets(self, target: Target, toolchain: str) -> tuple[Target, ...]:
+        """Code of this very whorl by any LLVM, for the level of a target and those below it."""
+        if not toolchain.startswith(f"whorl {own_identity()}, "):
+            return ()
+        properties = target.properties
+        return tuple(_target(level, properties["debug"]) for level in levels_for(properties["cpu"]))
+
     def before_compile(self) -> None:
         """Import LLVM: what that reads of the environment is no read of the compile."""
         machine.binding()
@@ -61,7 +69,7 @@ class KernelCompiler:
             from .pipeline import compiled  # a process that finds everything needs none of it
 
         inputs.asking(_first_line(program.function.__code__))
-        return compiled(inputs, nogil=self.nogil)
+        return compiled(inputs, nogil=self.nogil, parallel=self.parallel, fastmath=self.fastmath)
 
     def load(self, artifact: Artifact, device: str) -> PlainLaunch:
         """Make an artifact callable with the values of its function's parameters.
@@ -69,12 +77,15 @@ class KernelCompiler:
         A kernel that reads globals, or has checkpoints, is told its function too.
         """
         metadata = artifact.metadata
-        if metadata["abi"] != ABI or not can_run(metadata["level"]):
+        level, abi = metadata["level"], metadata["abi"]
+        if abi != ABI:
+            raise RuntimeError(f"this code was made for another launch record, {abi} and not {ABI}")
+        if not can_run(level):
             raise RuntimeError(
-                f"this machine ({host_level()}) cannot run code for {metadata['level']}, ABI "
-                f"{metadata['abi']}"
+                f"this machine is {host_level()}: it cannot run code for {level}.\n"
+                "  Leave the option or setting `target` out here, or name a lower level."
             )
-        return PlainLaunch(parts_of(artifact, metadata["level"]))
+        return PlainLaunch(parts_of(artifact))
 
 
 def _first_line(code: types.CodeType) -> str:
@@ -87,6 +98,4 @@ def _first_line(code: types.CodeType) -> str:
 @cache
 def _target(level: str, debug: bool) -> Target:
     cpu = host_level() if level == "host" else level
-    if not can_run(cpu):
-        raise ValueError(f"this machine is {host_level()}: it cannot run code for {cpu}")
-    return Target(f"{sys.platform}-{cpu}", "cpu", {"cpu": cpu, "debug": debug})
+    return Target(f"{sys.platform}-{architecture_of(cpu)}", "cpu", {"cpu": cpu, "debug": debug})

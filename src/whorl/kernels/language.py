@@ -21,6 +21,7 @@ __all__ = [
     "atomic_min",
     "bool_",
     "cross",
+    "distinct",
     "dot",
     "f32",
     "f64",
@@ -177,6 +178,16 @@ def norm(vector: Any) -> Any:
 
 
 # -- atomics ----------------------------------------------------------------------------
+
+
+def distinct(index: int) -> int:
+    """An index that no two iterations of a `prange` have: `a[distinct(order[i])] += x` is a plain
+    assignment then, as in a serial loop. If two iterations have it, updates are lost.
+
+    >>> distinct(3)
+    3
+    """
+    return index
 
 
 def atomic_add(array: Any, index: Any, value: Any) -> Any:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
-from typing import Any, Literal, cast, overload
+from collections.abc import Callable, Iterable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    overload,
+)
 
 import numpy as np
 
 from whorl.jit import Kernel
-from whorl.jit.choices import AnyStore, CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.kernel_lookup import AnyStore, CacheMode, Choices, OnDrift, check_choices
+from whorl.jit.specialization import Specialization
 from whorl.launch import machine
 from whorl.launch.launched_kernel import LaunchedKernel
 from whorl.launch.level import check_level
 from whorl.launch.native_tables import native_classes
-from whorl.launch.parts import unpacked
+from whorl.launch.plain_launch import unpacked
 from whorl.lazy import importing
 from whorl.store import Cache
 
@@ -32,13 +45,45 @@ class NumericKernel(LaunchedKernel):
 
     def reaches_checkpoints(self, instance: object) -> bool:
         """Whether the code could come to a checkpoint when it is a method of an object."""
+        return self._graph_use(instance).has_checkpoints
+
+    def _graph_use(self, *values: object) -> GraphUse:
+        """What the function uses of graphs, called with these values."""
         with importing:
             from .graph_use import graph_use
 
-        return graph_use(self.function, (instance,)).has_checkpoints
+        return graph_use(self.function, values)
 
     def _with_choices(self, choices: Choices) -> Kernel:
         return _new_kernel(self.function, self.compiler, choices, self.own_cache)
+
+    def compile(self, /, *args: Any, target: str | None = None, **kwargs: Any) -> Specialization:
+        """Compile without a call, for arguments of these types, and keep the result.
+
+        A type is a text such as "f64[:, ::1]" or "i64", a class such as `int`, or a dataclass
+        whose fields are annotated by such types. Anything else is an example: an array, an object.
+        `target` is a level such as "x86-64-v3", which need not be one that this machine can run.
+
+        >>> import numpy as np, whorl
+        >>> @whorl.kernel
+        ... def scale(x, factor):
+        ...     for i in range(x.size):
+        ...         x[i] *= factor
+        >>> made = scale.compile("f64[::1]", "f64")
+        >>> scale.specialize(np.zeros(3), 0.5) is made
+        True
+        """
+        with importing:
+            from .argument_types import check_constants, stand_in, type_of
+
+        kernel = self if target is None else self.with_options(target=target)
+        named = {name: stand_in(each) for name, each in kwargs.items()}
+        specialization = kernel.specialize(*map(stand_in, args), **named)
+        names = self.lookup.binding.names
+        given = dict(zip(names, map(type_of, args), strict=False))
+        given |= {name: type_of(each) for name, each in kwargs.items()}
+        check_constants(self.lookup.name, given, specialization.trace.shape.reads)
+        return specialization
 
     def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as plain Python, with the same results: for pdb, and for tests.
@@ -50,11 +95,8 @@ class NumericKernel(LaunchedKernel):
         >>> double.interpret(21)
         42
         """
-        with importing:
-            from .graph_use import graph_use
-
         with np.errstate(all="ignore"):
-            found = graph_use(self.function, (*args, *kwargs.values()))
+            found = self._graph_use(*args, *kwargs.values())
             if not found.graph:
                 return _as_python(self.function(*args, **kwargs))
             with importing:
@@ -65,11 +107,10 @@ class NumericKernel(LaunchedKernel):
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
         with importing:
-            from .graph_use import graph_use
             from .interpreter import interpreted
 
         with np.errstate(all="ignore"):
-            found = graph_use(self.function, (*args, *kwargs.values()))
+            found = self._graph_use(*args, *kwargs.values())
             return interpreted(
                 self.function, args, kwargs, found, self.lookup.name, from_checkpoint
             )
@@ -125,8 +166,10 @@ class NumericKernel(LaunchedKernel):
         return {
             "cache": choices.cache,
             "debug": compiler.debug,
+            "fastmath": compiler.fastmath,
             "nogil": compiler.nogil,
             "on_drift": choices.on_drift,
+            "parallel": compiler.parallel,
             "target": compiler.level,
         }
 
@@ -148,38 +191,99 @@ def _as_python(value: Any) -> Any:
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return value.item()
     if isinstance(value, tuple):
-        return tuple(map(_as_python, value))
+        items = map(_as_python, value)
+        return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
     return value
 
 
+if TYPE_CHECKING:
+    from .graph_use import GraphUse
+
+    P = ParamSpec("P")
+    Q = ParamSpec("Q")
+    R_co = TypeVar("R_co", covariant=True)
+    Instance = TypeVar("Instance")
+
+    class TypedMethod(Generic[Q, R_co]):
+        """A kernel as a method of an object, to type checkers."""
+
+        __func__: NumericKernel
+        __self__: Any
+
+        def __call__(self, /, *args: Q.args, **kwargs: Q.kwargs) -> R_co: ...
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    class TypedKernel(NumericKernel, Generic[P, R_co]):
+        """A kernel with the signature of its function, to type checkers."""
+
+        def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+        @overload
+        def __get__(
+            self: TypedKernel[Concatenate[Instance, Q], R_co],
+            instance: Instance,
+            owner: type | None = None,
+        ) -> TypedMethod[Q, R_co]: ...
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+
+        def interpret(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    class KernelDecorator(Protocol):
+        """What `whorl.kernel(...)` with options returns, to type checkers."""
+
+        @overload
+        def __call__(  # type: ignore[overload-overlap] # a staticmethod can be called too
+            self, function: staticmethod[P, R_co], /
+        ) -> staticmethod[P, R_co]: ...
+        @overload
+        def __call__(self, function: classmethod[Any, P, R_co], /) -> classmethod[Any, P, R_co]: ...
+        @overload
+        def __call__(self, function: Callable[P, R_co], /) -> TypedKernel[P, R_co]: ...
+
+
 @overload
-def kernel(function: Callable[..., Any], /) -> NumericKernel: ...
+def kernel(  # type: ignore[overload-overlap] # as above
+    function: staticmethod[P, R_co], /
+) -> staticmethod[P, R_co]: ...
+@overload
+def kernel(function: classmethod[Any, P, R_co], /) -> classmethod[Any, P, R_co]: ...
+@overload
+def kernel(function: Callable[P, R_co], /) -> TypedKernel[P, R_co]: ...
 @overload
 def kernel(
     *,
     debug: bool | None = None,
     target: str | None = None,
     nogil: bool = False,
+    parallel: bool = False,
+    fastmath: bool | Iterable[str] = False,
     on_drift: OnDrift = "recompile",
     cache: CacheMode = "disk",
     store: AnyStore | None = None,
-) -> Callable[[Callable[..., Any]], NumericKernel]: ...
+) -> KernelDecorator: ...
 def kernel(
-    function: Callable[..., Any] | None = None,
+    function: Any = None,
     /,
     *,
     debug: bool | None = None,
     target: str | None = None,
     nogil: bool = False,
+    parallel: bool = False,
+    fastmath: bool | Iterable[str] = False,
     on_drift: OnDrift = "recompile",
     cache: CacheMode = "disk",
     store: AnyStore | None = None,
-) -> NumericKernel | Callable[[Callable[..., Any]], NumericKernel]:
+) -> Any:
     """Compile a function over NumPy arrays and numbers when it is called, and keep the result.
 
     `debug` checks indices, integer divisors and powers; `target` is a level such as "x86-64-v3";
-    `nogil` lets other threads run meanwhile. `on_drift`, `cache` and `store` are as for
-    `whorl.jit`.
+    `nogil` lets other threads run meanwhile. `parallel` runs statements and reductions over large
+    arrays on threads, with the same results for every number of threads. `fastmath` lets LLVM
+    reorder sums, and more: True, or a set of its flags, such as {"reassoc", "nsz"}. `on_drift`,
+    `cache` and `store` are as for `whorl.jit`.
 
     >>> import numpy as np, whorl
     >>> @whorl.kernel
@@ -194,13 +298,21 @@ def kernel(
     own_cache = check_choices(on_drift, cache, store)
     if target is not None:
         check_level(target)
+    if type(parallel) is not bool:
+        raise TypeError(f"parallel is True or False, not {parallel!r}")
+    flags: tuple[str, ...] = ()
+    if fastmath is not False:
+        with importing:
+            from .fast_math import flags_of  # hardly any process needs it
+
+        flags = flags_of(fastmath)
 
     def decorate(function: Any) -> Any:
         if isinstance(function, staticmethod | classmethod):
             return type(function)(decorate(function.__func__))
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"whorl.kernel compiles functions, not {type(function).__name__}")
-        compiler = KernelCompiler(target, debug, nogil)
+        compiler = KernelCompiler(target, debug, nogil, parallel, flags)
         choices = Choices({}, on_drift, cache, False)
         return _new_kernel(function, compiler, choices, own_cache)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import types
 import zlib
+from functools import partial
 
 from whorl.artifacts import Artifact
 from whorl.errors import KernelError
 from whorl.fingerprint.source import place_of_code
 from whorl.launch import Unlinkable, link
 from whorl.launch.launch_record import ABI
+from whorl.launch.level import fuses
 from whorl.launch.machine import machine_code
 from whorl.reads import Inputs
 from whorl.reads.trace import Path, Plain
@@ -18,6 +20,7 @@ from whorl.settings import current
 
 from . import ir
 from .emit import emit
+from .emit.result_arrays import new_results
 from .ir_text import text_of
 from .ir_walk import statements_of
 from .lowering import lower
@@ -27,30 +30,29 @@ from .types import ArrayType, Scalar
 __all__ = ["compiled"]
 
 
-def compiled(inputs: Inputs, *, nogil: bool) -> Artifact:
+def compiled(inputs: Inputs, *, nogil: bool, parallel: bool, fastmath: tuple[str, ...]) -> Artifact:
     """The artifact of the function that is compiled."""
     level, debug = inputs.target("cpu"), inputs.target("debug")
-    lowered = lower(inputs, debug=debug)
+    lowered = lower(inputs, debug=debug, parallel=parallel)
     function = lowered.function
+    function.fastmath = fastmath
     try:
-        run_passes(function, _dump)
-        emitted, shown = emit(function), text_of(function)
+        run_passes(function, partial(_dump, current().dump.value))
+        emitted, shown = emit(function, fuses=fuses(level)), text_of(function)
     except RecursionError:
         raise _too_deep(inputs.function().function) from None
     statements = list(statements_of(function))
+    new = set(new_results(function))
     metadata: dict[str, Plain] = {
         "abi": ABI,
         "level": level,
         "parameters": _parameters(inputs.function().function.__code__),
         "slots": _plain_slots(lowered.paths, [slot.type for slot in function.slots]),
         "result": _plain_result(function.result),
-        "sites": [
-            [site.error, site.text, site.line, list(map(_plain_type, site.types))]
-            for site in function.sites
-        ],
+        "sites": [_plain_site(site) for site in function.sites],
         "arrays": [
-            [*_plain_type(each.type)[:2], each.type.ndim, each.is_zero, each.type.layout]
-            for each in function.arrays
+            [*_plain_type(each.type)[:2], each.type.ndim, number in new]
+            for number, each in enumerate(function.arrays)
         ],
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
@@ -96,9 +98,23 @@ def _plain_result(result: ir.Result) -> Plain:
             return ["array", result]
         case ir.Slot(index):
             return ["slot", index]
+        case ir.NamedResult():
+            return ["named", [_plain_result(part) for part in result], *result.place]
         case tuple():
             return ["tuple", [_plain_result(part) for part in result]]
     return None
+
+
+def _plain_site(site: ir.Site) -> Plain:
+    plain: list[Plain] = [site.error, site.text, site.line, list(map(_plain_type, site.types))]
+    if site.arguments is not None:
+        frames = [
+            [each.module, each.qualname, each.name, each.file, each.line, each.below, each.column,
+             each.end]
+            for each in site.frames
+        ]  # fmt: skip
+        plain += [list(site.arguments), frames]
+    return plain
 
 
 def _plain_labels(function: ir.Function) -> Plain:
@@ -108,8 +124,7 @@ def _plain_labels(function: ir.Function) -> Plain:
     return tuple(label.plain for label, _ in function.resumed)
 
 
-def _dump(name: str, function: ir.Function) -> None:
-    wanted = current().dump.value
+def _dump(wanted: str, name: str, function: ir.Function) -> None:
     if wanted in (name, "all"):
         print(f"# after {name}\n{text_of(function)}", file=sys.stderr)
 

@@ -15,6 +15,7 @@ import numpy as np
 from whorl.fast_dataclasses import dataclass
 from whorl.launch.slot_types import (
     WEAK_BOOL,
+    WEAK_COMPLEX,
     WEAK_FLOAT,
     WEAK_INT,
     ArrayType,
@@ -26,17 +27,20 @@ from whorl.launch.slot_types import (
 
 __all__ = [
     "BOOL",
+    "C128",
     "F32",
     "F64",
     "I64",
     "POINTER",
     "WEAK_BOOL",
+    "WEAK_COMPLEX",
     "WEAK_FLOAT",
     "WEAK_INT",
     "ArrayType",
     "Scalar",
     "Type",
     "VectorType",
+    "complex_of",
     "is_scalar_value",
     "promote",
     "quotient",
@@ -83,8 +87,9 @@ BOOL: Final = Scalar("b", 8)
 I64: Final = Scalar("i", 64)
 F32: Final = Scalar("f", 32)
 F64: Final = Scalar("f", 64)
+C128: Final = Scalar("c", 128)
 
-_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2}
+_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
 @cache
@@ -102,6 +107,8 @@ def promote(left: Scalar, right: Scalar) -> Scalar:
         weak, strong = (left, right) if left.weak else (right, left)
         if _RANK[weak.kind] <= _RANK[strong.kind]:
             return strong
+        if weak.is_complex and strong.is_float:
+            return complex_of(strong)
         return weak.strong
     found = scalar_of_dtype(np.promote_types(left.dtype, right.dtype))
     assert found is not None
@@ -116,4 +123,13 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
     ('float', 'f32', 'f64')
     """
     together = promote(left, right)
-    return together if together.is_float else WEAK_FLOAT if together.weak else F64
+    return together if together.is_inexact else WEAK_FLOAT if together.weak else F64
+
+
+def complex_of(type: Scalar) -> Scalar:
+    """The complex type whose parts are of a float type.
+
+    >>> str(complex_of(F32)), str(complex_of(WEAK_FLOAT))
+    ('c64', 'complex')
+    """
+    return Scalar("c", 2 * type.bits, type.weak)

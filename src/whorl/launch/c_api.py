@@ -14,8 +14,6 @@ import numpy as np
 
 from whorl.systems import CFunction, Float, Word, f64, i32, i64, u64
 
-__all__ = ["api_table"]
-
 _OBJECTS: Final[tuple[object, ...]] = (
     np.ndarray, int, float, True, False, None, Exception, RecursionError,
 )  # fmt: skip
@@ -34,6 +32,7 @@ PyLong_AsLongLongAndOverflow: Final = _of_c("PyLong_AsLongLongAndOverflow", i64,
 PyLong_FromLongLong: Final = _of_c("PyLong_FromLongLong", u64, i64)
 PyLong_FromUnsignedLongLong: Final = _of_c("PyLong_FromUnsignedLongLong", u64, u64)
 PyFloat_FromDouble: Final = _of_c("PyFloat_FromDouble", u64, f64)
+PyComplex_FromDoubles: Final = _of_c("PyComplex_FromDoubles", u64, f64, f64)
 PyBool_FromLong: Final = _of_c("PyBool_FromLong", u64, i64)
 PyBytes_FromStringAndSize: Final = _of_c("PyBytes_FromStringAndSize", u64, u64, u64)
 PyTuple_New: Final = _of_c("PyTuple_New", u64, u64)

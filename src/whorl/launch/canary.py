@@ -8,8 +8,6 @@ the system refuses to copy what is not memory, where a plain load would end the 
 
 from __future__ import annotations
 
-import ctypes
-import os
 import struct
 import sys
 from collections.abc import Callable
@@ -17,60 +15,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from whorl.reads.array_flags import LAYOUT_FLAGS, OWNS_DATA
+from whorl.reads.facts import LAYOUT_FLAGS, OWNS_DATA
 
-from .class_layout import NotKnown
+from .callable import NotKnown
 from .instances import INLINE_VALUES
 from .object_layout import ObjectLayout
-
-__all__ = ["check_layout"]
+from .probed_memory import ProbedMemory
 
 _ARRAY_FLAGS: Final = LAYOUT_FLAGS | OWNS_DATA
 _NAMES: Final = tuple(sys.intern(f"whorl_canary_{i}") for i in range(3))
-_MOST: Final = 1 << 12  # bytes that are read at once: a pipe holds them
-
-
-class _Memory:
-    """This process's memory. What cannot be read is `NotKnown`."""
-
-    def __init__(self) -> None:
-        self._reads, self._writes = os.pipe()
-        library = ctypes.CDLL(None)
-        self._write = library.write
-        self._write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
-        self._write.restype = ctypes.c_ssize_t
-
-    def close(self) -> None:
-        os.close(self._reads)
-        os.close(self._writes)
-
-    def bytes(self, address: int, size: int) -> bytes:
-        if not 0 < address < 1 << 63 or not 0 <= size <= _MOST:
-            raise NotKnown("an address is none")
-        count = self._write(self._writes, address, size) if size else 0
-        if count < 0:
-            raise NotKnown("an address is not one of memory")
-        content = os.read(self._reads, count) if count else b""
-        if count != size:
-            raise NotKnown("memory ends where it should not")
-        return content
-
-    def words(self, address: int, count: int) -> tuple[int, ...]:
-        return struct.unpack(f"<{count}q", self.bytes(address, 8 * count))
-
-    def word(self, address: int) -> int:
-        return self.words(address, 1)[0]
-
-    def half(self, address: int) -> int:
-        return int.from_bytes(self.bytes(address, 4), "little", signed=True)
-
-    def byte(self, address: int) -> int:
-        return self.bytes(address, 1)[0]
 
 
 def check_layout(at: ObjectLayout) -> None:
     """See that objects are read right by a layout; `NotKnown` says what is not."""
-    memory = _Memory()
+    memory = ProbedMemory()
     try:
         for what, is_right in _CHECKS.items():
             try:
@@ -98,21 +56,21 @@ def _two(first: object = 1, second: object = 2, /, *, last: object = 3) -> int:
     return 2
 
 
-def _objects(at: ObjectLayout, memory: _Memory) -> bool:
+def _objects(at: ObjectLayout, memory: ProbedMemory) -> bool:
     every: tuple[object, ...] = (_Slotted(), 2.5, [], _one, _Slotted, np.zeros(2))
     return at.base_size == object.__basicsize__ and all(
         memory.word(id(each) + at.type) == id(type(each)) for each in every
     )
 
 
-def _floats(at: ObjectLayout, memory: _Memory) -> bool:
+def _floats(at: ObjectLayout, memory: ProbedMemory) -> bool:
     return all(
         memory.bytes(id(each) + at.float_value, 8) == struct.pack("<d", each)
         for each in (-0.25, 1e300, float("inf"))
     )
 
 
-def _ints(at: ObjectLayout, memory: _Memory) -> bool:
+def _ints(at: ObjectLayout, memory: ProbedMemory) -> bool:
     def small(value: int) -> int | None:
         """An int of at most one digit, as the launcher reads it."""
         size, digit = memory.word(id(value) + 16), memory.half(id(value) + 24) if value else 0
@@ -126,7 +84,7 @@ def _ints(at: ObjectLayout, memory: _Memory) -> bool:
     )
 
 
-def _arrays(at: ObjectLayout, memory: _Memory) -> bool:
+def _arrays(at: ObjectLayout, memory: ProbedMemory) -> bool:
     base: Any = np.arange(210, dtype=np.float32).reshape(5, 6, 7)
     fixed = np.arange(4, dtype=np.int16)
     fixed.flags.writeable = False
@@ -134,7 +92,7 @@ def _arrays(at: ObjectLayout, memory: _Memory) -> bool:
     return all(_is_array(each, at, memory) for each in every)
 
 
-def _is_array(array: Any, at: ObjectLayout, memory: _Memory) -> bool:
+def _is_array(array: Any, at: ObjectLayout, memory: ProbedMemory) -> bool:
     here, ndim = id(array), array.ndim
     if memory.half(here + at.array_ndim) != ndim:
         return False
@@ -149,7 +107,7 @@ def _is_array(array: Any, at: ObjectLayout, memory: _Memory) -> bool:
     )
 
 
-def _functions(at: ObjectLayout, memory: _Memory) -> bool:
+def _functions(at: ObjectLayout, memory: ProbedMemory) -> bool:
     return all(
         memory.word(id(each) + at.function_code) == id(each.__code__)
         and memory.word(id(each) + at.function_defaults) == id(each.__defaults__)
@@ -158,7 +116,7 @@ def _functions(at: ObjectLayout, memory: _Memory) -> bool:
     )
 
 
-def _sequences(at: ObjectLayout, memory: _Memory) -> bool:
+def _sequences(at: ObjectLayout, memory: ProbedMemory) -> bool:
     grown: list[object] = []  # for which there is more memory than it has items
     for _ in range(5):
         grown.append(None)  # a comprehension may know how many there will be
@@ -172,7 +130,7 @@ def _sequences(at: ObjectLayout, memory: _Memory) -> bool:
     )
 
 
-def _classes(at: ObjectLayout, memory: _Memory) -> bool:
+def _classes(at: ObjectLayout, memory: ProbedMemory) -> bool:
     """The flags of classes; and a version that another class, and a changed one, does not have."""
 
     class Base:
@@ -197,7 +155,7 @@ def _classes(at: ObjectLayout, memory: _Memory) -> bool:
     return flags and len(known) == 3 and 0 not in known and between != before
 
 
-def _slots(at: ObjectLayout, memory: _Memory) -> bool:
+def _slots(at: ObjectLayout, memory: ProbedMemory) -> bool:
     if not at.descriptor:
         return True
     sample, values = _filled(_Slotted())
@@ -217,7 +175,7 @@ def _filled(sample: Any) -> tuple[Any, list[object]]:
     return sample, values
 
 
-def _dicts(at: ObjectLayout, memory: _Memory) -> bool:
+def _dicts(at: ObjectLayout, memory: ProbedMemory) -> bool:
     inside = at.inside
     for count in (1, 3, 11, 200):
         sample = {sys.intern(f"whorl_canary_{i}"): [i] for i in range(count)}
@@ -234,14 +192,14 @@ def _dicts(at: ObjectLayout, memory: _Memory) -> bool:
     return not memory.byte(memory.word(id(mixed) + inside.keys) + inside.kind)
 
 
-def _pairs(keys: int, at: ObjectLayout, memory: _Memory) -> int:
+def _pairs(keys: int, at: ObjectLayout, memory: ProbedMemory) -> int:
     bits = memory.byte(keys + at.inside.index_bits)
     if bits > 32:
         raise NotKnown("an index is too large")
     return keys + at.inside.start + (1 << bits)
 
 
-def _instances(at: ObjectLayout, memory: _Memory) -> bool:
+def _instances(at: ObjectLayout, memory: ProbedMemory) -> bool:
     if not at.instance.dict:
         return not at.instance.inline
     sample, values = _filled(_Sample())
@@ -260,7 +218,7 @@ def _instances(at: ObjectLayout, memory: _Memory) -> bool:
     return inline and split and combined and is_empty
 
 
-def _attributes(sample: Any, at: ObjectLayout, memory: _Memory) -> tuple[str, dict[str, int]]:
+def _attributes(sample: Any, at: ObjectLayout, memory: ProbedMemory) -> tuple[str, dict[str, int]]:
     """How an instance keeps its attributes, and what they are, as the launcher finds them."""
     where, inside = at.instance, at.inside
     own = memory.word(id(sample) + where.dict)
@@ -280,7 +238,7 @@ def _attributes(sample: Any, at: ObjectLayout, memory: _Memory) -> tuple[str, di
     return kind, {names[name]: value for name, value in known if name in names}
 
 
-def _inline_row(sample: Any, word: int, at: ObjectLayout, memory: _Memory) -> int:
+def _inline_row(sample: Any, word: int, at: ObjectLayout, memory: ProbedMemory) -> int:
     match at.instance.inline:
         case "pointer":
             return memory.word(id(sample) + at.instance.pointer)
@@ -292,7 +250,7 @@ def _inline_row(sample: Any, word: int, at: ObjectLayout, memory: _Memory) -> in
     raise NotKnown("an instance keeps no values of its own")
 
 
-def _references(at: ObjectLayout, memory: _Memory) -> bool:
+def _references(at: ObjectLayout, memory: ProbedMemory) -> bool:
     """That counting one more in the first word, or half word, is what Python does."""
     if at.none == "call":
         return True
@@ -305,7 +263,7 @@ def _references(at: ObjectLayout, memory: _Memory) -> bool:
     return is_counted and (memory.half(id(None)) < 0) == (at.none == "for ever")
 
 
-_CHECKS: Final[dict[str, Callable[[ObjectLayout, _Memory], bool]]] = {
+_CHECKS: Final[dict[str, Callable[[ObjectLayout, ProbedMemory], bool]]] = {
     "an object": _objects,
     "a float": _floats,
     "an int": _ints,

@@ -15,20 +15,16 @@ from typing import Final
 from whorl.lazy import logger
 from whorl.signals import pass_on
 
-from .class_layout import NotKnown
+from .callable import NotKnown
 from .mapped import Unmappable
-
-__all__ = ["is_passing", "reason_of", "reasons", "turns_off"]
 
 log = logger("whorl.launch")
 
-_reasons: Final[dict[str, str]] = {}  # why, and what is launched in Python because of it
-
-EVERYTHING: Final = "kernels"
+_reasons: Final[dict[str, str]] = {}  # why, and what follows from it
 
 
-def turns_off(error: Exception, what: str = EVERYTHING) -> bool:
-    """Whether something is launched in Python for good because of an error, which is then warned
+def turns_off(error: Exception, consequence: str) -> bool:
+    """Whether something is done in Python for good because of an error, which is then warned
     about, once for each reason. What a handler of a signal has raised goes on to the caller.
     """
     pass_on(error)
@@ -36,14 +32,13 @@ def turns_off(error: Exception, what: str = EVERYTHING) -> bool:
         return False
     reason = reason_of(error)
     if reason not in _reasons:
-        _reasons[reason] = what
-        verb = "are" if what == EVERYTHING else "is"
-        log.warning("%s %s launched in Python: %s", what, verb, reason)
+        _reasons[reason] = consequence
+        log.warning("%s: %s", consequence, reason)
     return True
 
 
 def reasons() -> list[str]:
-    """Why something is launched in Python, in the order in which that came up."""
+    """Why something is done in Python, in the order in which that came up."""
     return list(_reasons)
 
 

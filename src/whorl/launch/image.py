@@ -16,19 +16,22 @@ from whorl.reads.trace import Plain
 
 from .scalar_functions import C_FUNCTIONS
 
-__all__ = ["EXTERNALS", "PAGE", "PYTHON", "Image"]
+__all__ = ["EXTERNALS", "PAGE", "PREFIX", "PYTHON", "Image"]
 
 PAGE: Final = 4096
+PREFIX: Final = "whorl_"
+"""Of the names that code has for routines of BLAS and LAPACK, see `blas`."""
 
 EXTERNALS: Final = C_FUNCTIONS | frozenset((
     "memset", "memcpy", "memmove", "memcmp", "clock_gettime", "usleep", "malloc", "calloc", "free",
+    "madvise",
 ))  # fmt: skip
 """The outside functions that an image may call: those of the C library."""
 PYTHON: Final = frozenset((
     "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Fetch", "PyGILState_Ensure", "PyGILState_Release",
-    "PyThread_get_thread_ident",
+    "PyThread_get_thread_ident", "Py_DecRef",
 ))  # fmt: skip
-"""And those of Python, by which a kernel takes notice of signals."""
+"""And those of Python, by which a kernel takes notice of signals, and gives arrays back."""
 
 
 @dataclass(frozen=True, slots=True)

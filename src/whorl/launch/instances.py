@@ -25,22 +25,6 @@ from typing import Any, Final
 
 from whorl.fast_dataclasses import NamedTuple, dataclass, replace
 
-__all__ = [
-    "INLINE_VALUES",
-    "MANAGED_DICT",
-    "PAIR",
-    "Attributes",
-    "DictLayout",
-    "InstanceLayout",
-    "attributes_in_dict",
-    "attributes_of",
-    "descriptor_layout",
-    "dict_layout",
-    "instance_layout",
-    "shared_number",
-    "slot_offset",
-]  # fmt: skip
-
 MANAGED_DICT: Final = 1 << 4  # flags of a class
 INLINE_VALUES: Final = 1 << 2  # from Python 3.13 on
 PAIR: Final = 16  # bytes of a name and a value
@@ -170,6 +154,22 @@ def _inline_values(value: object, word: int, at: InstanceLayout) -> int:
             row = id(value) + type(value).__basicsize__
             return row + at.values if _byte(row + at.valid) else 0
     return 0
+
+
+def dict_places(cls: type, at: InstanceLayout) -> tuple[int, int]:
+    """Where instances of a class have their dict, and their inline values, for `hold`."""
+    flags = type_field(cls, "__flags__")
+    if not flags & MANAGED_DICT:
+        return type_field(cls, "__dictoffset__"), 0
+    if at.inline == "embedded":
+        return at.dict, type_field(cls, "__basicsize__") if flags & INLINE_VALUES else 0
+    return at.dict, int(bool(at.inline))
+
+
+def type_field(cls: type, name: str) -> int:
+    """A number that every class has, without asking its metaclass."""
+    number: int = type.__dict__[name].__get__(cls)
+    return number
 
 
 def slot_offset(descriptor: types.MemberDescriptorType, at: int) -> int:

@@ -13,16 +13,15 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whorl.reads import Aspect, Path, Read, Shape, World
-from whorl.reads.once import Once
 from whorl.reads.replay import live_facts
+from whorl.reads.world import Once
 from whorl.signals import is_of_signal_handler
 
 from .c_api import api_table
-from .graph_status import ENDED, GraphStatus
-from .labels import labels_of
-from .launch_record import CHECKPOINT, offsets
-from .level import host_level
+from .graph_status import ENDED, GraphStatus, labels_of
+from .launch_record import CHECKPOINT, offsets, words_of
 from .members import BARE
+from .result_objects import ARGUMENT, OBJECT
 from .routine import launcher_at
 from .runtime import parallel_address, thread_count
 from .selector import NO_PARAMETERS, Marks, Parameters, header_of
@@ -32,7 +31,7 @@ from .table import Choice, Launch, NotNative, SlotWords, Table, table_of
 if TYPE_CHECKING:
     from whorl.store import Cache
 
-    from .native_call import NativeCall
+    from .plain_launch import NativeCall
 
 __all__ = [
     "NO_MARKS", "NO_PARAMETERS", "NotNative", "api_of_all", "header_of", "is_reached", "launcher",
@@ -41,13 +40,13 @@ __all__ = [
 
 NO_MARKS: Final = Marks({})
 _LABEL: Final = "from_checkpoint"
-_PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}
+_PYTHON: Final = {"b": "bool", "i": "int", "f": "float"}  # the others are known by their class
 _ANY_NUMBER: Final = 0x04 | 0x08  # flags of code: *args, **kwargs
 
 
 def launcher(cache: Cache) -> int | None:
     """The address of the launcher, from where a kernel keeps what it compiles."""
-    return launcher_at(cache, host_level())
+    return launcher_at(cache)
 
 
 @cache
@@ -71,7 +70,7 @@ def table_for(call: NativeCall) -> Table:
         parts.printer,
     )
     template[CHECKPOINT] = number
-    count, plan = _result_plan(parts.result, results)
+    count, plan = _result_plan(call, results)
     labels: tuple[Any, ...] = ()
     if parts.checkpoints is not None:
         labels = labels_of(parts.checkpoints, cast("World", world))
@@ -139,22 +138,48 @@ def _leads_through(read: Read, path: Path) -> bool:
 def _slot_words(type: Scalar | ArrayType, word: int, *, is_lean: bool) -> SlotWords:
     if isinstance(type, ArrayType):
         return SlotWords("array", word, BARE if is_lean else int(type.has_strides))
-    return SlotWords(_PYTHON[type.kind] if type.weak else "scalar", word)
+    return SlotWords(_PYTHON.get(type.kind, "scalar") if type.weak else "scalar", word)
 
 
-def _result_plan(result: Any, word: int) -> tuple[int, Any]:
+def _result_plan(call: NativeCall, word: int) -> tuple[int, Any]:
     """How many words the results take, and what each is; `NotNative` for what is not made so."""
+    parts = call.parts
+    result = parts.result
+    if not all(parts.arrays):
+        raise NotNative("it returns an array that it has not made")
     if result is None:
-        return 0, None
-    if result[0] in ("array", "slot"):
-        raise NotNative("it returns an array")
-    if result[0] == "number":
-        return 1, (result[1], result[2], word)
-    plan = []
-    for i, part in enumerate(result[1]):
-        if part is None or part[0] != "number":
-            raise NotNative("it returns a tuple with more than numbers in it")
-        plan.append((part[1], part[2], word + i))
-    if not plan:
+        return len(parts.arrays), None
+    items = result[1] if result[0] == "tuple" else [result]
+    if not items:
         raise NotNative("it returns an empty tuple")
-    return len(plan), tuple(plan)
+    if any(item is None or item[0] in ("tuple", "named") for item in items):
+        raise NotNative("it returns a tuple with more than numbers and arrays in it")
+    objects = word + sum(_words(item) for item in items if item[0] == "number")
+    arguments = max(word + 1, objects + len(parts.arrays))  # which are behind the record
+    plan: list[tuple[str, int, int]] = []
+    place = word
+    for kind, *item in items:
+        if kind == "number":
+            plan.append((item[0], item[1], place))
+            place += _words((kind, *item))
+        elif kind == "slot":
+            plan.append((ARGUMENT, 64, arguments + _register(call, item[0])))
+        else:
+            is_first = (OBJECT, 64, objects + item[0]) not in plan
+            plan.append((OBJECT if is_first else ARGUMENT, 64, objects + item[0]))
+    return arguments - word, tuple(plan) if result[0] == "tuple" else plan[0]
+
+
+def _register(call: NativeCall, slot: int) -> int:
+    """The register with an argument that is returned."""
+    path, _ = call.parts.slots[slot]
+    count, names = call.given
+    number = call.parts.parameters.index(path.name) if path.root == "arg" else count
+    if path.root != "arg" or path.steps or not (number < count or path.name in names):
+        raise NotNative("it returns an array that is no argument")
+    return number
+
+
+def _words(number: Any) -> int:
+    """How many words a number among the results takes."""
+    return words_of(Scalar(number[1], number[2]))

@@ -8,13 +8,14 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from whorl.errors import KernelError
+import numpy as np
+
+from whorl.errors import KernelError, show_users_frames
+from whorl.lazy import importing
 from whorl.reads.trace import Path, Plain
 
-from .launch_record import INTERRUPTED, STATUS_VALUES, format_of
+from .launch_record import INTERRUPTED, RESULTS, STATUS_VALUES, format_of, words_of
 from .slot_types import Scalar
-
-__all__ = ["Changed", "never_the_same", "not_packed", "print_site", "raise_status"]
 
 
 class Changed(Exception):
@@ -46,20 +47,26 @@ def not_packed(slots: Sequence[Any], error: Exception, values: Sequence[Any]) ->
     raise error
 
 
-def _number(type: Plain, bits: int) -> Any:
-    kind, size, _ = type
-    raw = struct.pack("<q", bits)
-    if kind == "f":
-        return struct.unpack_from("<d" if size == 64 else "<f", raw)[0]
-    if kind == "b":
-        return bool(bits & 0xFF)
-    return int.from_bytes(raw[: size // 8], "little", signed=kind == "i")
+def _numbers(types: Plain, words: Sequence[int]) -> list[Any]:
+    """The numbers that words hold, each in as many as its type takes: Python's, or NumPy's."""
+    numbers, at = [], 0
+    for kind, size, is_weak in types:
+        raw = struct.pack("<2q", words[at], words[at + 1] if size > 64 else 0)
+        found = struct.unpack_from("<" + RESULTS[kind, size], raw)
+        value = complex(*found) if kind == "c" else found[0]
+        numbers.append(value if is_weak else Scalar(kind, size).dtype.type(value))
+        at += words_of(Scalar(kind, size))
+    return numbers
+
+
+def _count_words(types: Plain) -> int:
+    return sum(words_of(Scalar(kind, size)) for kind, size, _ in types)
 
 
 def print_site(site: Plain, values: Any) -> None:
     """Print what a site of a kernel says of these values."""
-    _, text, _, types = site
-    print(text.format(*(_number(type, values[i]) for i, type in enumerate(types))))
+    _, text, _, types, *_ = site
+    print(text.format(*_numbers(types, values)))
 
 
 def _raise_again(words: list[int]) -> None:
@@ -81,12 +88,32 @@ def _values_in_memory(address: int, count: int) -> list[int]:
     return values
 
 
+def _exception(name: str) -> type[Exception]:
+    """The class of an error by its name: of Python, or the one of linear algebra in NumPy."""
+    if name == "LinAlgError":
+        return np.linalg.LinAlgError
+    found: type[Exception] = getattr(builtins, name)
+    return found
+
+
 def raise_status(sites: Plain, status: bytes) -> None:
     """Raise what the status words of a launch say."""
     number, *values = struct.unpack("<4q", status)
     if number == INTERRUPTED:
         _raise_again(values)
-    error, text, line, types = sites[number - 1]
-    if len(types) > STATUS_VALUES:
-        values = _values_in_memory(values[0], len(types))
-    raise getattr(builtins, error)(f"{text.format(*values)}\n  at {line}")
+    error, text, line, types, *raised = sites[number - 1]
+    if types:
+        count = _count_words(types)
+        if count > STATUS_VALUES:
+            values = _values_in_memory(values[0], count)
+        values = _numbers(types, values)
+    if raised:
+        with importing:
+            from .kernel_traceback import raising  # for kernels that raise
+
+        try:
+            raising(error, values, *raised)()
+        except BaseException as raised_error:
+            show_users_frames(raised_error)
+            raise  # which adds no entry for this frame
+    raise _exception(error)(f"{text.format(*values)}\n  at {line}")

@@ -8,9 +8,10 @@
                 more than three; or type, value and traceback of what was raised
     word 7      the checkpoint to resume from, counted from one, or 0; afterwards the one at which
                 the launch has yielded, or 0
-    word 8-     the slots, in order: a number is one word; an array is its address, its extents,
-                and, where the layout does not say them, its strides in bytes
-    then        the results, one word each
+    word 8-     the slots, in order: a number is one word, a complex128 two; an array is its
+                address, its extents, and, where the layout does not say them, its strides in bytes
+    then        the numbers that are returned, one word each, a complex128 two
+    then        the arrays that the kernel makes to return them: objects, one word each
 
 Numbers stand in the low bits of their word. The layout is part of every artifact's ABI: what
 changes it changes `ABI`.
@@ -23,24 +24,7 @@ from typing import Final
 
 from .slot_types import ArrayType, Scalar
 
-__all__ = [
-    "ABI",
-    "CHECKPOINT",
-    "ENTRY",
-    "FIRST_SLOT",
-    "INTERRUPTED",
-    "PARALLEL",
-    "PRINT",
-    "RESULTS",
-    "STATUS",
-    "STATUS_VALUES",
-    "THREADS",
-    "format_of",
-    "offsets",
-    "words_of",
-]
-
-ABI: Final = 3
+ABI: Final = 4
 ENTRY: Final = "whorl_kernel"  # the name of the function that takes the record
 THREADS: Final = 0
 PARALLEL: Final = 1
@@ -59,7 +43,7 @@ def words_of(type: Scalar | ArrayType) -> int:
     3
     """
     if isinstance(type, Scalar):
-        return 1
+        return 2 if type.bits > 64 else 1
     return 1 + type.ndim * (2 if type.has_strides else 1)
 
 
@@ -78,11 +62,12 @@ def format_of(type: Scalar | ArrayType) -> str:
         return "q" * words_of(type)
     return {
         ("f", 64): "d", ("f", 32): "f4x", ("b", 8): "?7x", ("u", 64): "Q",
+        ("c", 64): "ff", ("c", 128): "dd",
     }.get((type.kind, type.bits), "q")  # fmt: skip
 
 
 RESULTS: Final = {
-    ("f", 32): "f4x", ("f", 64): "d", ("b", 8): "?7x",
+    ("f", 32): "f4x", ("f", 64): "d", ("b", 8): "?7x", ("c", 64): "ff", ("c", 128): "dd",
     ("i", 8): "b7x", ("i", 16): "h6x", ("i", 32): "i4x", ("i", 64): "q",
     ("u", 8): "B7x", ("u", 16): "H6x", ("u", 32): "I4x", ("u", 64): "Q",
 }  # fmt: skip

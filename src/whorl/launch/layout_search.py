@@ -10,16 +10,15 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from .callable import Marked, NotKnown, class_layout, offset_of
 from .canary import check_layout
-from .class_layout import Marked, NotKnown, class_layout, offset_of, words_of
 from .instances import descriptor_layout, dict_layout, instance_layout
-from .object_layout import INT_DIGIT, INT_SIZE, ObjectLayout
-
-__all__ = ["object_layout"]
+from .object_layout import ObjectLayout
+from .value_layout import int_kind, items_offset
 
 
 @cache
@@ -47,40 +46,16 @@ def object_layout() -> ObjectLayout:
         type_version=_version_offset(),
         list_size=offset_of([None] * 54321, 54321, "the length of a list"),
         tuple_size=offset_of((Marked,) * 321, 321, "the length of a tuple"),
-        tuple_items=_items_offset(),
+        tuple_items=items_offset(),
         descriptor=descriptor_layout(),
         inside=inside,
         instance=instance_layout(inside),
-        ints=_ints(),
+        ints=int_kind(),
         none=_none(),
         base_size=of_classes.base_size,
     )
     check_layout(layout)
     return layout
-
-
-_INTS: Final = (0, 1, -1, 5, -7, 2**15, 2**30 - 1, 1 - 2**30, 2**30, -(2**30), 2**62, -(2**63))
-
-
-def _ints() -> str:
-    """How an int says how large it is: by a signed count of digits, or by a tag."""
-    if sys.int_info.bits_per_digit != 30 or sys.int_info.sizeof_digit != 4:
-        return ""
-    for kind in ("sized", "tagged"):
-        if all(
-            _small_int(value, kind) == (value if abs(value) < 2**30 else None) for value in _INTS
-        ):
-            return kind
-    return ""
-
-
-def _small_int(value: int, kind: str) -> int | None:
-    """An int of at most one digit as the launcher reads it; None for others."""
-    size = ctypes.c_int64.from_address(id(value) + INT_SIZE).value
-    digit = ctypes.c_uint32.from_address(id(value) + INT_DIGIT).value if value else 0
-    if kind == "sized":
-        return size * digit if -1 <= size <= 1 else None
-    return (1 - (size & 3)) * digit if 0 <= size < 16 else None
 
 
 def _none() -> str:
@@ -99,16 +74,6 @@ def _function(known: str = "by default", *, other: str = "by keyword") -> None: 
 
 def _bits(number: float) -> int:
     return ctypes.c_int64.from_buffer_copy(ctypes.c_double(number)).value
-
-
-def _items_offset() -> int:
-    """Where the items of a tuple begin."""
-    samples = (Marked, _function), (_function, Marked, None)
-    for place in range(len(words_of(samples[0]))):
-        items = [words_of(sample)[place : place + len(sample)] for sample in samples]
-        if items == [[id(item) for item in sample] for sample in samples]:
-            return place * 8
-    raise NotKnown("the items of a tuple are not found in it")
 
 
 def _version_offset() -> int:

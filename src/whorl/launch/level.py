@@ -14,8 +14,6 @@ from typing import Final
 
 from whorl.errors import BadSetting
 
-__all__ = ["X86_LEVELS", "can_run", "check_level", "host_level"]
-
 X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 
@@ -25,8 +23,7 @@ def host_level() -> str:
 
     NumPy has detected the features of the processor: no compiler has to be imported to know.
     """
-    machine = platform.machine().lower()
-    if machine not in ("x86_64", "amd64"):
+    if not _is_x86():
         return "generic"
     features: dict[str, bool] = {}
     with contextlib.suppress(ImportError, AttributeError):  # a NumPy without them: the lowest level
@@ -41,6 +38,37 @@ def host_level() -> str:
     return "x86-64"
 
 
+def lowest_level() -> str:
+    """What every machine of this one's architecture can run.
+
+    >>> can_run(lowest_level())
+    True
+    """
+    return X86_LEVELS[0] if _is_x86() else "generic"
+
+
+def _is_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def architecture_of(level: str) -> str:
+    """A level with its architecture, as it is part of keys: other machines have other code.
+
+    >>> architecture_of("x86-64-v3")
+    'x86-64-v3'
+    """
+    return level if level in X86_LEVELS else f"{platform.machine().lower()}-{level}"
+
+
+def levels_for(level: str) -> tuple[str, ...]:
+    """The levels whose code runs where that of a level runs, the best first.
+
+    >>> levels_for("x86-64-v3")
+    ('x86-64-v3', 'x86-64-v2', 'x86-64')
+    """
+    return X86_LEVELS[X86_LEVELS.index(level) :: -1] if level in X86_LEVELS else (level,)
+
+
 def can_run(level: str) -> bool:
     """Whether this machine can run code of a level.
 
@@ -51,6 +79,15 @@ def can_run(level: str) -> bool:
     if level in X86_LEVELS and host in X86_LEVELS:
         return X86_LEVELS.index(level) <= X86_LEVELS.index(host)
     return level == host
+
+
+def fuses(level: str) -> bool:
+    """Whether processors of a level multiply and add in one step.
+
+    >>> fuses("x86-64-v2"), fuses("x86-64-v3")
+    (False, True)
+    """
+    return level not in X86_LEVELS or X86_LEVELS.index(level) >= X86_LEVELS.index("x86-64-v3")
 
 
 def check_level(level: str) -> str:

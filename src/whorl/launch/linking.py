@@ -16,7 +16,9 @@ from typing import Final
 
 from whorl.fast_dataclasses import dataclass
 
+from .blas import ROUTINES
 from .image import EXTERNALS, PAGE, PYTHON, Image
+from .numpy_api import NUMPY
 
 __all__ = ["Unlinkable", "link"]
 
@@ -26,6 +28,7 @@ _SHT_SYMTAB, _SHT_RELA, _SHT_NOBITS, _SHT_NOTE, _SHT_UNWIND = 2, 4, 8, 7, 0x7000
 _EM_X86_64: Final = 62
 _PC32, _PLT32 = 2, 4
 _GOT: Final = frozenset((9, 41, 42))  # GOTPCREL, GOTPCRELX, REX_GOTPCRELX
+_OUTSIDE: Final = EXTERNALS | PYTHON | NUMPY | ROUTINES
 _STUB: Final = b"\xff\x25"  # jmp *[rip + displacement]
 
 
@@ -143,7 +146,7 @@ def _relocations(
             kind, symbol = info & 0xFFFFFFFF, symbols[info >> 32]
             if kind not in (_PC32, _PLT32) and kind not in _GOT:
                 raise Unlinkable(f"it has a relocation of kind {kind}")
-            if symbol.section == 0 and symbol.name not in EXTERNALS | PYTHON:
+            if symbol.section == 0 and symbol.name not in _OUTSIDE:
                 raise Unlinkable(f"it needs {symbol.name}, which is no function of the C library")
             if symbol.section and symbol.section not in places:
                 raise Unlinkable(f"it refers to {symbol.name}, which is not part of it")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from whorl.errors import NoCompiler
 from whorl.lazy import importing
 from whorl.locks import RLock
 
@@ -14,14 +17,8 @@ from .mapped import REFUSED, is_executable
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-__all__ = [
-    "assembly",
-    "binding",
-    "load_functions",
-    "load_object",
-    "machine_code",
-    "optimised",
-]
+
+_untuned: Final[list[None]] = []  # one for each that asks for the same code on every machine
 
 # LLVM's pass managers are not for two threads at once. A fork waits for who has this as it does for
 # who imports: the child would find LLVM's own locks taken for ever.
@@ -32,7 +29,10 @@ _lock: Final = RLock()
 def binding() -> Any:
     """LLVM, imported when it is first needed: that takes as long as NumPy."""
     with importing:
-        import llvmlite.binding as llvm
+        try:
+            import llvmlite.binding as llvm
+        except ModuleNotFoundError as error:
+            raise NoCompiler from error
 
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -47,18 +47,18 @@ def _machine(level: str) -> llvm.TargetMachine:
 
 
 @functools.cache
-def _frame(level: str) -> tuple[str, str]:
+def _frame(level: str, is_tuned: bool) -> tuple[str, str]:
     """What stands before and after a program's text: for whom it is, and its attributes.
 
-    A program for the very level of this machine is tuned for this machine's model. That changes
-    which of several right instructions are chosen, never which machines can run the code. Vectors
-    have 256 bits also where 512 are possible: in loops of some dozens of iterations, most of which
-    would then be left over, the wider ones cost a third (matrix multiply in blocks of 64), and in
-    long ones they gain a twentieth.
+    A program for the very level of this machine can be tuned for this machine's model. That
+    changes which of several right instructions are chosen, never which machines can run the code.
+    Vectors have 256 bits also where 512 are possible: in loops of some dozens of iterations, most
+    of which would then be left over, the wider ones cost a third (matrix multiply in blocks of 64),
+    and in long ones they gain a twentieth.
     """
     llvm = binding()
     common = 'nounwind "prefer-vector-width"="256"'
-    if level == host_level():
+    if is_tuned and level == host_level():
         common += f' "tune-cpu"="{llvm.get_host_cpu_name()}"'
     before = (
         f'target datalayout = "{_machine(level).target_data}"\n'
@@ -68,10 +68,20 @@ def _frame(level: str) -> tuple[str, str]:
     return before, after
 
 
+@contextmanager
+def untuned() -> Iterator[None]:
+    """Inside, code is not tuned for the model of this machine: it is for others."""
+    _untuned.append(None)
+    try:
+        yield
+    finally:
+        _untuned.pop()
+
+
 def optimised(text: str, level: str, effort: int = 3) -> llvm.ModuleRef:
     """A module after LLVM's passes at -O3; at less effort, loops are left as they are."""
     llvm, machine = binding(), _machine(level)
-    before, after = _frame(level)
+    before, after = _frame(level, not _untuned)
     module = llvm.parse_assembly(f"{before}{text}{after}")
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=effort)
@@ -103,28 +113,31 @@ def optimised_text(text: str, level: str) -> str:
         return str(optimised(text, level))
 
 
-def load_object(code: bytes, name: str, level: str) -> tuple[int, object]:
+def load_object(code: bytes, function: str) -> tuple[int, object]:
     """The address of a function of an object file, and what keeps it in memory."""
-    addresses, engine = load_functions(code, (name,), level)
-    return addresses[name], engine
-
-
-def load_functions(
-    code: bytes, names: tuple[str, ...], level: str
-) -> tuple[dict[str, int], object]:
-    """The addresses of functions of an object file, and what keeps it in memory."""
     llvm = binding()
     with importing, _lock:
+        from . import blas  # when an object is loaded, which is seldom
+        from .numpy_api import NUMPY, numpy_address
+
+        for name in blas.ROUTINES:
+            if name.encode() in code:  # LLVM takes an unknown weak symbol for 0
+                address = blas.address(name)
+                if address:
+                    llvm.add_symbol(name, address)
+        for name in NUMPY:
+            if name.encode() in code:
+                llvm.add_symbol(name, numpy_address(name))
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _load_machine())
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        addresses = {name: engine.get_function_address(name) for name in names}
-    if not all(map(is_executable, addresses.values())):
+        place: int = engine.get_function_address(function)
+    if not is_executable(place):
         raise RuntimeError(
             f"machine code cannot be run: {REFUSED}.\n"
             "  Allow it for this program, or run kernels as plain Python: WHORL_INTERPRET=1."
         )
-    return addresses, engine
+    return place, engine
 
 
 def _load_machine() -> llvm.TargetMachine:

@@ -17,9 +17,7 @@ from typing import Any, Final
 
 from whorl.lazy import importing
 
-from .image import EXTERNALS, PAGE, PYTHON, Image
-
-__all__ = ["REFUSED", "Mapped", "Unmappable", "is_executable", "map_image", "runs_written_memory"]
+from .image import EXTERNALS, PAGE, PREFIX, PYTHON, Image
 
 _READ, _WRITE, _RUN = 1, 2, 4
 _FIXED: Final = 0x10  # MAP_FIXED: in the place of what is mapped there
@@ -157,7 +155,20 @@ def _mathematics() -> Any:
 
 
 def _address(name: str) -> int:
-    """Where an outside function is; only those of the C library are looked for."""
+    """Where an outside function is; only those of the C library are looked for, and routines of
+    BLAS and LAPACK, which may be missing."""
+    if name.startswith(PREFIX):
+        with importing:
+            from . import blas  # for kernels with products of matrices
+
+        if name in blas.ROUTINES:
+            return blas.address(name)
+    if name.startswith("PyArray_"):
+        with importing:
+            from .numpy_api import NUMPY, numpy_address  # for kernels that return arrays
+
+        if name in NUMPY:
+            return numpy_address(name)
     if name not in EXTERNALS | PYTHON:
         raise Unmappable(f"it needs {name!r}, which is no function of the C library")
     for library in (_python,) if name in PYTHON else (_library, _mathematics):

@@ -10,10 +10,6 @@ stays in the machine's registers, and each member is an entry of a few words.
 An attribute is read by the number at which its name stood when the table was made. The name is
 compared on every launch; where another one stands there now, the dict is asked. A dict whose
 keys are all texts runs no code of anybody when it is asked, and no other is read here.
-
-Where an object keeps its attributes is held in five registers: the pairs with the names, the
-values, the logarithm of the bytes from one value to the next, how many names there are, the dict.
-`instances.attributes_of` does in Python what `hold` does here.
 """
 
 from __future__ import annotations
@@ -22,19 +18,13 @@ from typing import Final
 
 from whorl.systems import cold, load, routine, store, u8, u32, u64, upto
 
+from .attribute_rows import PAIRS, VALUES, pairs_of
 from .c_api import NDARRAY, PyDict_GetItemWithError
-from .object_reads import at, class_of, word
+from .object_words import at, class_of, word
 
-__all__ = [
-    "BARE", "EXTENTS", "HELD_WORDS", "STRIDES", "arrays", "ask",
-    "attribute", "has_texts", "hold", "look_up", "member", "members",
-]  # fmt: skip
-
-HELD_WORDS: Final = 5  # registers: names, values, shift, count, dict; as in `instances.Held`
 EXTENTS, STRIDES, BARE = 0, 1, 2  # what of an array is put down beside its address
 _MEMBER_BYTES: Final = 24
 _LOW: Final = 2**32 - 1
-_PAIRS, _VALUES = 4, 3  # logarithms of bytes
 
 
 # -- arrays -----------------------------------------------------------------------------
@@ -93,18 +83,6 @@ def run_of_arrays(owner: u64, op: u64, ndarray: u64, record: u64, ndim: u64, ext
 # -- attributes -------------------------------------------------------------------------
 
 
-def has_texts(dict: u64) -> bool:
-    """Whether all keys of a dict are texts."""
-    return load(load(dict + at.dict_keys, u64) + at.keys_kind, u8) != 0
-
-
-def pairs_of(keys: u64) -> u64:
-    """Where the pairs of names and values begin, behind the index of a dict's keys."""
-    bits = u64(load(keys + at.keys_index_bits, u8))
-    index: u64 = keys + at.keys_start
-    return index + (u64(1) << (bits & 63))
-
-
 @cold
 def ask(api: u64, dict: u64, name: u64) -> u64:
     """What a name leads to in a dict, if there is one; 0 if to nothing, or an error is set."""
@@ -117,7 +95,7 @@ def attribute(
     api: u64, names: u64, values: u64, shift: u64, known: u64, dict: u64, name: u64, number: u64
 ) -> u64:
     """What a name leads to: the value of its number, if it still stands there."""
-    if number < known and load(names + (number << _PAIRS), u64) == name:
+    if number < known and load(names + (number << PAIRS), u64) == name:
         return load(values + (number << (shift & 63)), u64)
     return ask(api, dict, name)
 
@@ -131,67 +109,18 @@ def look_up(api: u64, dict: u64, key: u64, number: u64) -> u64:
     pairs, known = pairs_of(keys), load(keys + at.keys_count, u64)
     row = load(dict + at.dict_values, u64)
     if row == 0:
-        return attribute(api, pairs, pairs + 8, u64(_PAIRS), known, dict, key, number)
+        return attribute(api, pairs, pairs + 8, u64(PAIRS), known, dict, key, number)
     if at.class_keys == 0:
         return ask(api, dict, key)
     values = row + at.values_start
-    return attribute(api, pairs, values, u64(_VALUES), known, dict, key, number)
-
-
-@routine
-def hold(value: u64, cls: u64, dict_at: u64, inline_at: u64, out: u64) -> bool:
-    """Put down where an object keeps its attributes; whether that is known.
-
-    `dict_at` is where its dict is; `inline_at` is 0 if its class has no inline values.
-    """
-    found = load(value + dict_at, u64)
-    if found == 0 or found & 1 != 0:
-        values = inline_values(value, found, inline_at)
-        if values == 0:
-            return False
-        shared = load(cls + at.class_keys, u64)
-        if shared == 0:
-            return False
-        return put_down(out, shared, values, u64(_VALUES), u64(0))
-    keys = load(found + at.dict_keys, u64)
-    if load(keys + at.keys_kind, u8) == 0:
-        return False
-    row = load(found + at.dict_values, u64)
-    if row == 0:
-        return put_down(out, keys, pairs_of(keys) + 8, u64(_PAIRS), found)
-    if at.class_keys == 0:
-        return False
-    return put_down(out, keys, row + at.values_start, u64(_VALUES), found)
-
-
-def put_down(out: u64, keys: u64, values: u64, shift: u64, dict: u64) -> bool:
-    """Put the five words into registers."""
-    store(out, pairs_of(keys))
-    store(out + 8, values)
-    store(out + 16, shift)
-    store(out + 24, load(keys + at.keys_count, u64))
-    store(out + 32, dict)
-    return True
-
-
-def inline_values(value: u64, dict: u64, inline_at: u64) -> u64:
-    """Where the values are that belong to an instance, in this layout; 0 if it has none."""
-    if at.inline == "" or inline_at == 0:
-        return u64(0)
-    if at.inline == "pointer":
-        found = load(value + at.inline_pointer, u64)
-        return u64(0) if found == 0 else found + at.values_start
-    if at.inline == "tagged":
-        return u64(0) if dict & 1 == 0 else dict + 1 + at.values_start
-    row = value + inline_at
-    return u64(0) if load(row + at.inline_valid, u8) == 0 else row + at.values_start
+    return attribute(api, pairs, values, u64(VALUES), known, dict, key, number)
 
 
 @routine
 def member(api: u64, held: u64, name: u64, numbers: u64) -> u64:
     """One attribute of an object that is held."""
     shift = word(held, 2)
-    number = numbers >> 32 if shift == _PAIRS else numbers & _LOW
+    number = numbers >> 32 if shift == PAIRS else numbers & _LOW
     names, values, known, dict = word(held, 0), word(held, 1), word(held, 3), word(held, 4)
     return attribute(api, names, values, shift, known, dict, name, number)
 
@@ -204,7 +133,7 @@ def members(api: u64, held: u64, op: u64, record: u64) -> bool:
     ndarray, dtype, ndim, extents = word(api, NDARRAY), word(op, 3), word(op, 4), word(op, 7)
     flags = word(op, 5)
     mask, bits = u32(flags), u32(flags >> 32)
-    number_at = u64(16) if shift == _PAIRS else u64(12)
+    number_at = u64(16) if shift == PAIRS else u64(12)
     entry = word(op, 6)
     for _ in upto(word(op, 2)):
         name, number = load(entry, u64), u64(load(entry + number_at, u32))

@@ -45,15 +45,12 @@ from .c_api import (
     PyObject_Vectorcall,
 )
 from .launch_record import STATUS
-from .object_reads import at, word
+from .object_words import at, word
 from .result_objects import result
 from .selector import BY_NAME, INSIDE
 from .table_choice import tables_for
 from .table_operations import OP_WORDS, OPERATIONS, Operation
 
-__all__ = ["ENTRY", "SPECIAL_WORDS", "whorl_launch"]
-
-ENTRY: Final = "whorl_launch"
 SPECIAL_WORDS: Final = 10
 _COUNT: Final = 2**63 - 1  # the highest bit says that the word before the arguments may be used
 _NOT_BOUND: Final = 2**64 - 1

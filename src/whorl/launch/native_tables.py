@@ -17,20 +17,19 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from whorl.errors import show_users_frames
 from whorl.fast_dataclasses import NamedTuple, dataclass
-from whorl.frames import show_users_frames
 from whorl.lazy import lazy_module, logger
 from whorl.settings import Settings, on_change
 
-from .callable import entry_header, make_native, native_base, set_entry
+from .callable import IN_PYTHON, entry_header, make_native, native_base, set_entry
 
 if TYPE_CHECKING:
     from whorl.reads import World
     from whorl.store import Cache
 
     from . import failure, kernel_tables
-    from .native_call import NativeCall
-    from .parts import Parts
+    from .plain_launch import NativeCall, Parts
     from .selector import Header, Parameters
     from .table import Table
 else:
@@ -38,7 +37,6 @@ else:
     kernel_tables = lazy_module("whorl.launch.kernel_tables", globals())
     failure = lazy_module("whorl.launch.failure", globals())  # for what goes wrong
 
-__all__ = ["Called", "NativeTables", "alive", "native_classes", "turned_off"]
 
 log = logger("whorl.launch")
 
@@ -87,7 +85,7 @@ def _make_classes(cls: type) -> Classes | None:
     try:
         return _classes_of(cls)
     except Exception as error:  # kernels are then called in Python
-        turned_off(error, "kernels")
+        turned_off(error, IN_PYTHON)
         return None
 
 
@@ -100,13 +98,13 @@ def _classes_of(cls: type) -> Classes:
     return Classes(python, native)
 
 
-def turned_off(error: Exception, what: str) -> bool:
+def turned_off(error: Exception, consequence: str) -> bool:
     """Whether something is launched in Python for good because of an error: `failure.turns_off`."""
     try:
         turns_off = failure.turns_off
     except (ImportError, OSError):  # no more files can be opened, nor that of a module
         return False
-    return turns_off(error, what)
+    return turns_off(error, consequence)
 
 
 class NativeTables:
@@ -149,7 +147,7 @@ class NativeTables:
         The call has its result already, and must not fail for this. What a handler of a signal has
         raised is for the caller.
         """
-        if turned_off(error, self.name):
+        if turned_off(error, f"{self.name} is launched in Python"):
             self.is_off = True
             _call_in_python(kernel)
 

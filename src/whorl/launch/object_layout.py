@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from whorl.fast_dataclasses import dataclass
@@ -44,9 +43,7 @@ class ObjectLayout:
     @property
     def name(self) -> str:
         """What stands for this layout in a key."""
-        version = "{}.{}".format(*sys.version_info[:2])
-        offsets = ",".join(_flat(getattr(self, field)) for field in self.__slots__)
-        return f"cpython-{version}-{offsets}"
+        return ",".join(_flat(getattr(self, field)) for field in self.__slots__)
 
 
 def _flat(value: Any) -> str:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whorl.systems import Constants, cold, i32, load, stack, store, u32, u64
+from whorl.systems import cold, i32, load, stack, store, u32, u64
 
 from .c_api import INT, PyLong_AsLongLongAndOverflow
-from .keys import keys_bits, keys_word
-from .layout_search import object_layout
+from .member_places import keys_bits, keys_word
 from .object_layout import INT_DIGIT, INT_SIZE, ObjectLayout
-
-__all__ = ["at", "class_of", "constants_of", "int_of", "is_unchanged", "word"]
+from .object_words import at, class_of, word
 
 
 def constants_of(layout: ObjectLayout) -> Mapping[str, int | str]:
@@ -51,19 +49,6 @@ def constants_of(layout: ObjectLayout) -> Mapping[str, int | str]:
     }
     texts = {"ints": layout.ints, "none": layout.none, "inline": instance.inline}
     return {name: number % (1 << 64) for name, number in numbers.items()} | texts
-
-
-at = Constants(lambda: constants_of(object_layout()))
-
-
-def word(table: u64, number: int) -> u64:
-    """The word of a number in a table."""
-    return load(table + 8 * number, u64)
-
-
-def class_of(value: u64) -> u64:
-    """The class of an object."""
-    return load(value + at.type, u64)
 
 
 def is_unchanged(value: u64, cls: u64, version: u64) -> bool:

@@ -9,35 +9,160 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
 
-from whorl.fast_dataclasses import NamedTuple
+from whorl.artifacts import Artifact
+from whorl.fast_dataclasses import NamedTuple, dataclass
+from whorl.jit.specialization import KnownShape
 from whorl.lazy import importing
-from whorl.reads.array_flags import flags_of
-from whorl.reads.operations import walk
-from whorl.reads.signature import NoSignature, array_signature
-from whorl.reads.trace import Path, Plain
-from whorl.reads.world import World
+from whorl.reads.facts import NoSignature, array_signature, flags_of
+from whorl.reads.trace import Path, Plain, Step
+from whorl.reads.world import World, walk
 
+from . import machine
 from .graph_status import ENDED, GraphStatus
-from .launch_errors import Changed, not_packed
-from .launch_record import CHECKPOINT, RESULTS, STATUS, format_of, offsets, words_of
-from .parts import Parts
-from .returned_arrays import Launching
+from .image import Image
+from .launch_errors import Changed, not_packed, print_site, raise_status
+from .launch_record import CHECKPOINT, ENTRY, RESULTS, STATUS, format_of, offsets, words_of
+from .mapped import Unmappable, map_image
+from .returned_arrays import ArrayKind, Launching, take_array
 from .runtime import parallel_address, thread_count
 from .slot_types import ArrayType, Scalar, is_scalar_value, scalar_of_value
 
-__all__ = ["PlainLaunch"]
+# The parts of a loaded kernel: its code, its slots, its results.
 
-_PYTHON: Final = {"b": bool, "i": int, "f": float}
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a launch needs of a loaded kernel."""
+
+    address: int
+    parameters: tuple[str, ...]
+    slots: list[tuple[Path, Scalar | ArrayType]]
+    result: Plain
+    printer: int
+    failed: Callable[[bytes], None]
+    is_parallel: bool
+    releases: bool
+    polls: bool  # whether handlers of signals may run during a launch
+    lean: frozenset[int]  # the slots of arrays whose extents are not used
+    checkpoints: Plain  # their labels; None if it has none, not even in static branches
+    can_fail: bool
+    arrays: tuple[bool, ...]  # of those that are made or returned, whether machine code makes it
+    references: object  # the code and the printer, as long as they are needed
+
+
+_number: Final = cache(Scalar)  # there are few
+
+
+def slots_from(plain: Plain) -> list[tuple[Path, Scalar | ArrayType]]:
+    """Slots from plain data."""
+    slots: list[tuple[Path, Scalar | ArrayType]] = []
+    for root, name, steps, kind, bits, weak, *array in plain:
+        path = Path(root, name, tuple([Step(*step) for step in steps]))
+        number = _number(kind, bits, weak)
+        slots.append((path, ArrayType(number, *array) if array else number))
+    return slots
+
+
+def parts_of(artifact: Artifact) -> Parts:
+    """An artifact loaded."""
+    described = artifact.metadata
+    address, engine = _load(artifact)
+    sites = described["sites"]
+    arrays = described["arrays"]
+    are_new = tuple(is_new for *_, is_new in arrays)
+    calls_back = described["prints"] or not all(are_new)
+    printer, address_of_printer = _printer(sites, arrays) if calls_back else (None, 0)
+    return Parts(
+        address,
+        tuple(described["parameters"]),
+        slots_from(described["slots"]),
+        described["result"],
+        address_of_printer,
+        partial(raise_status, sites),
+        described["parallel"],
+        described["nogil"] or described["prints"],
+        described["polls"],
+        frozenset(described["lean"]),
+        described["checkpoints"],
+        bool(sites) or described["polls"],
+        are_new,
+        (engine, printer),
+    )
+
+
+def _printer(sites: Plain, arrays: Plain) -> tuple[object, int]:
+    """A function for machine code to call, which prints, or takes arrays that are returned; and
+    its address."""
+    kinds = [ArrayKind.from_plain(each) for each in arrays]
+
+    def call(site: int, count: int, values: Any) -> None:
+        if site >= 0:
+            print_site(sites[site], values)
+        else:
+            take_array(kinds, -1 - site, values)
+
+    printer = _printer_type()(call)
+    return printer, ctypes.cast(printer, ctypes.c_void_p).value or 0
+
+
+@cache
+def _printer_type() -> Any:
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64))
+
+
+def _load(artifact: Artifact) -> tuple[int, object]:
+    """The address of a kernel's code, and what keeps it in memory: mapped, or loaded by LLVM."""
+    plain = artifact.metadata.get("image")
+    if plain is not None:
+        try:
+            mapped = map_image(Image.from_plain(bytes(artifact.payloads["image"]), plain))
+        except (Unmappable, ValueError):  # LLVM can load the object
+            pass
+        else:
+            return mapped.addresses[ENTRY], mapped
+    return machine.load_object(unpacked(artifact, "object"), ENTRY)
+
+
+def unpacked(artifact: Artifact, name: str) -> bytes:
+    """A payload that is kept small."""
+    with importing:
+        from zlib import decompress
+
+    return decompress(artifact.payloads[name])
+
+
+# -- a call that native ones are prepared from -----------------------------------------
+#
+# A call in Python that native calls of its kind are prepared from.
+
+
+class NativeCall(NamedTuple):
+    """A call, and the specialization that was launched for it."""
+
+    known: KnownShape
+    match: Any  # what its facts lead to
+    world: World
+    parts: Parts
+    given: tuple[int, frozenset[str]]  # how many arguments by position, and which by keyword
+    number: int  # of the checkpoint to resume from; 0 for a call of the kernel itself
+
+
+# -- the launch in Python --------------------------------------------------------------
+
+
+_PYTHON: Final = {"b": bool, "i": int, "f": float, "c": complex}
 _record: Final = lru_cache(256)(struct.Struct)  # many kernels are called alike
 _start_of: Final = (ctypes.c_char * 0).from_buffer
 _address_of: Final = ctypes.addressof
+_give_back: Final = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_DecRef", ctypes.pythonapi))
 _number_at: Final = struct.Struct("<q").unpack_from
 
 
@@ -50,6 +175,7 @@ class _Kind(NamedTuple):
 
 
 _NUMBER: Final = _Kind(False, False, False)
+_COMPLEX: Final = _Kind(False, True, False)
 
 
 class _Member:
@@ -106,16 +232,20 @@ class PlainLaunch:
             "q" + "8x" * (words_of(type) - 1) if number in parts.lean else format_of(type)
             for number, type in enumerate(types_of_slots)
         ]
-        record = _record("<8q" + "".join(words) + "8x" * len(formats))
+        numbers = _record("<" + "".join(formats))
+        objects = "8x" * len(parts.arrays)
+        record = _record(f"<8q{''.join(words)}{numbers.size}x{objects}")
         self._pack = record.pack
         self._copy = (ctypes.c_char * record.size).from_buffer_copy
-        self._unpack = _record("<" + "".join(formats)).unpack_from
+        self._unpack = numbers.unpack_from
         self._results = 8 * offsets(types_of_slots)[1]
+        self._objects = self._results + numbers.size
         self._entry: Callable[[Any], None] = _prototype(parts.releases)(parts.address)
         self._is_parallel, self._can_fail = parts.is_parallel, parts.can_fail
         self._printer, self._result = parts.printer, parts.result
         self._checkpoints = parts.checkpoints
-        self._returns_arrays = parts.returns_arrays
+        self._arrays = parts.arrays
+        self._takes_arrays = not all(parts.arrays)
 
     def __call__(self, /, *values: Any) -> Any:
         """The kernel's result."""
@@ -148,6 +278,9 @@ class PlainLaunch:
             if kind is _NUMBER:
                 words.append(value)
                 continue
+            if kind is _COMPLEX:
+                words += (value.real, value.imag)
+                continue
             words.append(_address_of(_start_of(value)) if kind.is_buffer else value.ctypes.data)
             if kind.has_extents:
                 words += value.shape
@@ -159,8 +292,8 @@ class PlainLaunch:
         except struct.error as error:
             not_packed(self.parts.slots, error, slots)
         arrays: dict[int, Any] = {}
-        if self._returns_arrays:
-            with Launching(slots, arrays):
+        if self._takes_arrays:
+            with Launching(slots, arrays, lambda: self._new_arrays(record)):
                 self._entry(record)
         else:
             self._entry(record)
@@ -172,11 +305,26 @@ class PlainLaunch:
         if self._result is None:
             return None
         numbers = iter(self._unpack(record, self._results))
-        return _build(self._result, numbers, slots, arrays)
+        if self._arrays:
+            arrays |= self._new_arrays(record)
+        result = _build(self._result, numbers, slots, arrays)
+        for number in _arrays_in(self._result):
+            if self._arrays[number]:  # the record's own reference
+                _give_back(arrays[number])
+        return result
+
+    def _new_arrays(self, record: Any) -> dict[int, Any]:
+        """The arrays that machine code has made, by their numbers."""
+        arrays = {}
+        for number, is_new in enumerate(self._arrays):
+            address = _number_at(record, self._objects + 8 * number)[0] if is_new else 0
+            if address:
+                arrays[number] = ctypes.cast(address, ctypes.py_object).value
+        return arrays
 
     def _yielded(self, number: int, values: Sequence[Any]) -> GraphStatus:
         with importing:
-            from .labels import label_of
+            from .graph_status import label_of
 
         return GraphStatus(True, label_of(self._checkpoints[number - 1], self.world(values)))
 
@@ -196,7 +344,7 @@ def _source(path: Path, type: Scalar | ArrayType, parameters: tuple[str, ...]) -
 def _kind(type: Scalar | ArrayType, *, is_lean: bool) -> _Kind:
     """How a slot is put down. Only a writeable buffer says where it is, at a fifth of the cost."""
     if isinstance(type, Scalar):
-        return _NUMBER
+        return _COMPLEX if type.is_complex else _NUMBER
     is_buffer = type.layout == "C" and type.writeable
     return _Kind(is_buffer, not is_lean and type.ndim > 0, type.has_strides)
 
@@ -213,15 +361,35 @@ def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
         return False
 
 
+def named_tuple_class(module: str, name: str, count: int) -> Any:
+    """The class of a named tuple: in a module that is loaded, with so many fields."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if isinstance(found, type) and len(getattr(found, "_fields", ())) == count:
+        return found
+    return lambda *items: items  # the class is gone: a plain tuple
+
+
 def _formats(result: Plain) -> Iterator[str]:
     """How each number of a result is unpacked."""
     if result is None:
         return
-    if result[0] == "tuple":
+    if result[0] in ("tuple", "named"):
         for part in result[1]:
             yield from _formats(part)
     elif result[0] == "number":
         yield RESULTS[result[1], result[2]]
+
+
+def _arrays_in(result: Plain) -> Iterator[int]:
+    """The numbers of the arrays in a result, each once."""
+    if result is None:
+        return
+    if result[0] == "tuple":
+        yield from dict.fromkeys(number for part in result[1] for number in _arrays_in(part))
+    elif result[0] == "array":
+        yield result[1]
 
 
 def _build(
@@ -233,8 +401,11 @@ def _build(
     match result[0]:
         case "tuple":
             return tuple([_build(part, numbers, slots, arrays) for part in result[1]])
+        case "named":
+            make = named_tuple_class(result[2], result[3], len(result[1]))
+            return make(*[_build(part, numbers, slots, arrays) for part in result[1]])
         case "array":
             return arrays[result[1]]
         case "slot":
             return slots[result[1]]
-    return next(numbers)
+    return complex(next(numbers), next(numbers)) if result[1] == "c" else next(numbers)

@@ -1,7 +1,8 @@
 """What a kernel left in its record in, a Python object out: a part of the launcher.
 
 What a table says of the results: `NOTHING` for None, `ONE` number, a `CHOICE` of objects by the
-number in a word; otherwise it is how many numbers a tuple has. Then kind and word of each.
+number in a word; otherwise it is how many items a tuple has. Then kind and word of each: of a
+number, of an object that the kernel has made and hands over, or of an argument.
 """
 
 from __future__ import annotations
@@ -31,25 +32,27 @@ from .c_api import (
     Py_DecRef,
     Py_IncRef,
     PyBool_FromLong,
+    PyComplex_FromDoubles,
     PyFloat_FromDouble,
     PyLong_FromLongLong,
     PyLong_FromUnsignedLongLong,
     PyTuple_New,
     PyTuple_SetItem,
 )
-from .object_reads import at, word
-
-__all__ = ["CHOICE", "NOTHING", "NUMBERS", "ONE", "result"]
+from .object_words import at, word
 
 NOTHING, ONE, CHOICE = 2**64 - 1, 2**64 - 2, 2**64 - 3
 
-_F64, _F32, _BOOL, _I8, _I16, _I32, _I64, _U8, _U16, _U32, _U64 = range(11)
+_F64, _F32, _BOOL, _I8, _I16, _I32, _I64, _U8, _U16, _U32, _U64, _C64, _C128 = range(13)
+_OBJECT, _ARGUMENT = 13, 14
+OBJECT, ARGUMENT = "o", "a"
 NUMBERS: Final = {
     ("f", 64): _F64, ("f", 32): _F32, ("b", 8): _BOOL, ("i", 8): _I8, ("i", 16): _I16,
     ("i", 32): _I32, ("i", 64): _I64, ("u", 8): _U8, ("u", 16): _U16, ("u", 32): _U32,
-    ("u", 64): _U64,
+    ("u", 64): _U64, ("c", 64): _C64, ("c", 128): _C128,
+    (OBJECT, 64): _OBJECT, (ARGUMENT, 64): _ARGUMENT,
 }  # fmt: skip
-"""The kinds of numbers, by the kind and the bits of their types."""
+"""The kinds of results, by the kind and the bits of their types."""
 
 
 def result(api: u64, results: u64, record: u64) -> u64:
@@ -98,11 +101,20 @@ def numbers(api: u64, results: u64, record: u64, count: u64) -> u64:
 
 @routine
 def number(api: u64, kind: u64, place: u64) -> u64:
-    """The number at a place, as a Python object."""
+    """The number at a place, as a Python object, or the object there."""
     if kind == _F64:
         return PyFloat_FromDouble(api, load(place, f64))
+    if kind == _OBJECT:
+        return load(place, u64)
+    if kind == _ARGUMENT:
+        count_reference(api, load(place, u64))
+        return load(place, u64)
     if kind == _F32:
         return PyFloat_FromDouble(api, f64(load(place, f32)))
+    if kind == _C128:
+        return PyComplex_FromDoubles(api, load(place, f64), load(place + 8, f64))
+    if kind == _C64:
+        return PyComplex_FromDoubles(api, f64(load(place, f32)), f64(load(place + 4, f32)))
     if kind == _BOOL:
         return PyBool_FromLong(api, i64(load(place, u8)))
     if kind == _U64:

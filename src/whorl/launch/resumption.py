@@ -10,13 +10,11 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from whorl.errors import NoCheckpoints
+from whorl.errors import NoCheckpoints, show_users_frames
 from whorl.fingerprint import exclude
-from whorl.frames import show_users_frames
 from whorl.settings import current
 
-from .bound_kernel import NO_LABEL
-from .labels import labels_of, number_of
+from .graph_status import NO_LABEL, labels_of, number_of
 from .native_tables import NativeTables, alive, native_classes
 from .plain_launch import PlainLaunch
 

@@ -1,14 +1,13 @@
-"""Arrays that a kernel returns: ordinary ndarrays, made while it runs.
+"""Arrays that a kernel returns and that it has not made for that: taken while it runs.
 
 The machine code calls back through the record's address of the function that prints, with numbers
-below zero for these. It asks for new arrays, into which it writes what it will return; and it says
-by address, extents and strides which array is returned, where that is not known before. That is
+below zero for these. It says by address, extents and strides which array is returned. That is
 
-    one of the new arrays               the very array
-    a part of an argument               a view of it
-    memory of the kernel                a copy: the kernel frees its memory when it ends
+    an array that machine code has made     the very array, or a view of it
+    a part of an argument                   a view of it
+    memory of the kernel                    a copy: the kernel frees its memory when it ends
 
-Callbacks run on the thread that launches. What they make belongs to the innermost launch of it.
+Callbacks run on the thread that launches. What they take belongs to the innermost launch of it.
 """
 
 from __future__ import annotations
@@ -22,33 +21,34 @@ import numpy as np
 from whorl.fast_dataclasses import NamedTuple
 from whorl.reads.trace import Plain
 
-__all__ = ["ArrayKind", "Launching", "call_back"]
+__all__ = ["ArrayKind", "Launching", "take_array"]
 
 _threads: Final = _local()
 
 
 class ArrayKind(NamedTuple):
-    """What is known of an array that is made or returned."""
+    """What is known of an array that is returned."""
 
     dtype: np.dtype[Any]
     ndim: int
-    make: Callable[..., Any]
-    order: str
 
     @classmethod
     def from_plain(cls, plain: Plain) -> ArrayKind:
         """As `kernels.pipeline` writes it."""
-        kind, bits, ndim, is_zero, layout = plain
-        dtype = np.dtype("?" if kind == "b" else f"{kind}{bits // 8}")
-        return cls(dtype, ndim, np.zeros if is_zero else np.empty, "F" if layout == "F" else "C")
+        kind, bits, ndim, _ = plain
+        return cls(np.dtype("?" if kind == "b" else f"{kind}{bits // 8}"), ndim)
 
 
 class Launching:
-    """A launch that is under way: what it was called with, and the arrays made for it."""
+    """A launch that is under way: what it was called with, the arrays that it returns, and those
+    that machine code has made so far."""
 
-    def __init__(self, slots: Sequence[Any], arrays: dict[int, Any]) -> None:
+    def __init__(
+        self, slots: Sequence[Any], arrays: dict[int, Any], new: Callable[[], dict[int, Any]]
+    ) -> None:
         self.slots = slots
         self.arrays = arrays  # by their numbers
+        self.new = new
 
     def __enter__(self) -> Launching:
         self._outer = getattr(_threads, "launching", None)
@@ -59,20 +59,10 @@ class Launching:
         _threads.launching = self._outer
 
 
-def call_back(kinds: Sequence[ArrayKind], number: int, values: Any) -> None:
-    """Make an array, or take note of one that is returned: the even and the odd numbers."""
-    kind = kinds[number >> 1]
+def take_array(kinds: Sequence[ArrayKind], number: int, values: Any) -> None:
+    """Take note of an array that is returned."""
     launching: Launching = _threads.launching
-    if number & 1:
-        launching.arrays[number >> 1] = _returned(launching, kind, values)
-        return
-    try:
-        array = kind.make(values[: kind.ndim], kind.dtype, kind.order)
-    except (MemoryError, ValueError):
-        values[0] = 0
-        return
-    values[0] = array.ctypes.data
-    launching.arrays[number >> 1] = array
+    launching.arrays[number] = _returned(launching, kinds[number], values)
 
 
 def _returned(launching: Launching, kind: ArrayKind, values: Any) -> Any:
@@ -83,10 +73,11 @@ def _returned(launching: Launching, kind: ArrayKind, values: Any) -> Any:
     ends = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
     low = address + sum(min(end, 0) for end in ends)
     high = address + sum(max(end, 0) for end in ends) + kind.dtype.itemsize
-    for new in launching.arrays.values():
+    made = launching.new().values()
+    for new in made:
         if new.ctypes.data == address and (new.shape, new.strides) == (shape, strides):
             return new
-    for owner in (*launching.arrays.values(), *launching.slots):
+    for owner in (*made, *launching.slots):
         if isinstance(owner, np.ndarray):
             begin, end = np.lib.array_utils.byte_bounds(owner)
             if begin <= low and high <= end:

@@ -1,42 +1,39 @@
-"""The address of the launcher: compiled once per layout, then mapped from the store."""
+"""The address of the launcher, which is one for all kernels of a process."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from whorl.artifacts import LAUNCHER, Artifact, Entry, Label, Part, decode, encode
 from whorl.fast_dataclasses import NamedTuple
-from whorl.fingerprint.digest import StableDigest, hash_hex
 from whorl.lazy import lazy_module, load, logger
 from whorl.locks import RLock
 from whorl.signals import pass_on
 from whorl.store import Cache
-from whorl.store.miss_recording import is_hit_required
 
-from . import machine
+from .callable import IN_PYTHON
 from .image import Image
 from .layout_search import object_layout
-from .linking import Unlinkable, link
-from .mapped import Unmappable, map_image
-from .native import ENTRY, whorl_launch
+from .level import lowest_level
+from .mapped import map_image
+from .native import whorl_launch
 from .object_layout import ObjectLayout
-from .object_reads import at, constants_of
-from .toolchain import toolchain
+from .object_reads import constants_of
+from .object_words import at
+from .stored_routine import NotPrepared, StoredRoutine
 
 if TYPE_CHECKING:
     from . import failure
 else:
     failure = lazy_module("whorl.launch.failure", globals())  # for what goes wrong
 
-__all__ = ["NativeLaunch", "launcher_at", "launcher_text", "status"]
+__all__ = ["NativeLaunch", "launcher_at", "launcher_for", "launcher_text", "status"]
 
 log = logger("whorl.launch")
 
 _lock: Final = [RLock()]  # another one in a forked child
-_addresses: dict[str, int | None] = {}  # by level; None: it cannot be made or loaded here
+_addresses: dict[str, int | None] = {}  # of the launcher; None: it cannot be made or loaded here
 
 
 class NativeLaunch(NamedTuple):
@@ -44,10 +41,6 @@ class NativeLaunch(NamedTuple):
 
     on: bool
     reason: str
-
-
-class NotPrepared(Unmappable):
-    """Nothing may be compiled in this process, and no other one has made the launcher."""
 
 
 def status() -> NativeLaunch:
@@ -70,27 +63,33 @@ def status() -> NativeLaunch:
     return NativeLaunch(True, "")
 
 
-def launcher_at(cache: Cache, level: str) -> int | None:
-    """The address of the launcher for a level; None if it cannot be made or loaded here."""
+def launcher_at(cache: Cache) -> int | None:
+    """The address of the launcher; None if it cannot be made or loaded here."""
     with _lock[0]:
-        if level not in _addresses:
+        name = whorl_launch.__name__
+        if name not in _addresses:
             try:
-                _addresses[level] = _obtain(cache, level)
+                _addresses[name] = launcher_for(object_layout(), lowest_level()).address(cache)
             except NotPrepared as reason:
-                log.info("kernels are launched in Python: %s", reason)
-                _addresses[level] = None
+                log.info("%s: %s", IN_PYTHON, reason)
+                _addresses[name] = None
             except Exception as error:  # a call that has its result must not fail for this
-                if not failure.turns_off(error):
+                if not failure.turns_off(error, IN_PYTHON):
                     return None
-                _addresses[level] = None
-        return _addresses[level]
+                _addresses[name] = None
+        return _addresses[name]
 
 
-def _obtain(cache: Cache, level: str) -> int:
-    address, code = _load(_compile(cache, level, object_layout()), level)
-    # Kernels that outlive this module at the end of the process still enter it.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
-    return address
+def launcher_for(layout: ObjectLayout, level: str) -> StoredRoutine:
+    """The launcher for a layout and a level. It is as quick for the lowest level as for others."""
+    return StoredRoutine(
+        "launcher",
+        "launcher 5",
+        whorl_launch.__name__,
+        layout.name,
+        level,
+        lambda: launcher_text(layout),
+    )
 
 
 @cache
@@ -103,45 +102,6 @@ def launcher_text(layout: ObjectLayout) -> str:
     with at.as_given(constants_of(layout)):
         text: str = load("whorl.kernels.systems_compiler").llvm_text(whorl_launch)
     return text
-
-
-def _compile(cache: Cache, level: str, layout: ObjectLayout) -> Artifact:
-    """What is in the store for a layout, compiled if no process has done so yet."""
-    parts = ("launcher 3", layout.name, level, toolchain())
-    key = StableDigest(hash_hex(repr(parts).encode()))
-
-    def produce() -> Entry:
-        if is_hit_required():
-            raise NotPrepared("the launcher is not in the cache, and nothing may be compiled")
-        code = machine.machine_code(launcher_text(layout), level, effort=2)  # as quick, made sooner
-        payloads, described = {"object": code}, {}
-        try:
-            image = link(code)
-        except Unlinkable:  # LLVM can load it
-            pass
-        else:
-            payloads["text"], described["image"] = image.text, image.plain
-        label = Label(
-            "artifact", key, parts=(Part("name", LAUNCHER),), toolchain=f"{layout.name} {level}"
-        )
-        return encode(Artifact(payloads, described), label)
-
-    obtained = cache.obtain(key, produce, what="the launcher")
-    artifact = decode(obtained.entry)
-    assert isinstance(artifact, Artifact)
-    return artifact
-
-
-def _load(artifact: Artifact, level: str) -> tuple[int, Any]:
-    plain = artifact.metadata.get("image")
-    if plain is not None:
-        try:
-            mapped = map_image(Image.from_plain(bytes(artifact.payloads["text"]), plain))
-        except Unmappable:
-            pass
-        else:
-            return mapped.addresses[ENTRY], mapped
-    return machine.load_object(bytes(artifact.payloads["object"]), ENTRY, level)
 
 
 def _after_fork() -> None:

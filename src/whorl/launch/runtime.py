@@ -23,8 +23,6 @@ from typing import Final
 from whorl.lazy import logger
 from whorl.settings import current
 
-__all__ = ["Runtime", "find_runtime", "parallel_address", "thread_count"]
-
 log = logger("whorl.kernels")
 
 _NAMES: Final = {

@@ -26,13 +26,7 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.fast_dataclasses import NamedTuple
-from whorl.reads.array_flags import ALIGNED, C_ORDER, F_ORDER, WRITEABLE
-
-__all__ = [
-    "ATTRIBUTE", "BY_NAME", "HEADER_WORDS", "IDENTITY", "INSIDE", "INT",
-    "META", "MOST_PARAMETERS", "NO_PARAMETERS", "SLOT", "Header", "Mark", "Marks",
-    "Parameters", "array_mark", "header_of", "mark_of",
-]  # fmt: skip
+from whorl.reads.facts import ALIGNED, C_ORDER, F_ORDER, WRITEABLE
 
 META, INT, IDENTITY, SLOT, ATTRIBUTE = 0, 1, 2, 3, 4
 HEADER_WORDS: Final = 13

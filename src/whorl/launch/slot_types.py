@@ -12,21 +12,13 @@ import numpy as np
 
 from whorl.fast_dataclasses import dataclass, replace
 
-__all__ = [
-    "WEAK_BOOL",
-    "WEAK_FLOAT",
-    "WEAK_INT",
-    "ArrayType",
-    "Scalar",
-    "is_scalar_value",
-    "scalar_of_dtype",
-    "scalar_of_value",
-]
+SMALL_EXTENT: Final = 8
+"""A kernel may be compiled for the length of the rows of an argument, up to this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number: its kind as in a dtype ("b", "i", "u" or "f"), its bits, and whether it is weak.
+    """A number: its kind as in a dtype ("b", "i", "u", "f" or "c"), its bits, whether it is weak.
 
     >>> str(Scalar("f", 32)), str(Scalar("i", 64, weak=True))
     ('f32', 'int')
@@ -38,13 +30,32 @@ class Scalar:
 
     def __str__(self) -> str:
         if self.weak:
-            return {"b": "bool", "i": "int", "f": "float"}[self.kind]
+            return {"b": "bool", "i": "int", "f": "float", "c": "complex"}[self.kind]
         return "bool" if self.kind == "b" else f"{self.kind}{self.bits}"
 
     @property
     def is_float(self) -> bool:
         """Whether it is a floating-point number."""
         return self.kind == "f"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is a complex number."""
+        return self.kind == "c"
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether it is a floating-point or a complex number."""
+        return self.kind in "fc"
+
+    @property
+    def part(self) -> Scalar:
+        """The type of the real part: of a number that is not complex, its own.
+
+        >>> str(Scalar("c", 64).part)
+        'f32'
+        """
+        return replace(self, kind="f", bits=self.bits // 2) if self.kind == "c" else self
 
     @property
     def is_integer(self) -> bool:
@@ -87,19 +98,25 @@ class ArrayType:
 WEAK_BOOL: Final = Scalar("b", 8, weak=True)
 WEAK_INT: Final = Scalar("i", 64, weak=True)
 WEAK_FLOAT: Final = Scalar("f", 64, weak=True)
+WEAK_COMPLEX: Final = Scalar("c", 128, weak=True)
 
-_PYTHON: Final[dict[type, Scalar]] = {bool: WEAK_BOOL, int: WEAK_INT, float: WEAK_FLOAT}
+_PYTHON: Final[dict[type, Scalar]] = {
+    bool: WEAK_BOOL, int: WEAK_INT, float: WEAK_FLOAT, complex: WEAK_COMPLEX,
+}  # fmt: skip
+
+
+_SIZES: Final = {"f": (4, 8), "c": (8, 16), "i": (1, 2, 4, 8)}
 
 
 def scalar_of_dtype(dtype: np.dtype[Any]) -> Scalar | None:
     """The type of an array's elements; None if a kernel has no such type.
 
-    >>> str(scalar_of_dtype(np.dtype("int16"))), scalar_of_dtype(np.dtype("complex64"))
+    >>> str(scalar_of_dtype(np.dtype("int16"))), scalar_of_dtype(np.dtype("float16"))
     ('i16', None)
     """
-    if not dtype.isnative or dtype.kind not in "biuf" or dtype.itemsize > 8:
+    if not dtype.isnative or dtype.kind not in "biufc":
         return None
-    if dtype.kind == "f" and dtype.itemsize < 4:
+    if dtype.itemsize not in _SIZES.get(dtype.kind, _SIZES["i"]):
         return None
     return Scalar(dtype.kind, dtype.itemsize * 8)
 

@@ -1,7 +1,7 @@
 """Makes the table of a specialization: its reads, as operations of the native launcher.
 
 Each path is walked into a register, shared parts once (`table_paths`); each read becomes a check
-(`table_checks`); the operations are put in order, and simplified (`table_simplification`).
+(`table_checks`); the operations are put in order, and simplified (`table_state`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import Any, Final
 
 from whorl.fast_dataclasses import dataclass, field
 from whorl.reads import Path, Shape, World
-from whorl.reads.once import Once
+from whorl.reads.world import Once
 
-from .keys import pair_of
+from .member_places import pair_of
 from .native import SPECIAL_WORDS
 from .result_objects import CHOICE, NOTHING, NUMBERS, ONE
 from .selector import MOST_PARAMETERS, Marks, Parameters
 from .table_checks import check_defaults, check_label, check_read, check_surroundings
 from .table_operations import KINDS, OP_WORDS, OPERATIONS
 from .table_paths import plan_paths
-from .table_simplification import Row, simplify
-from .table_state import ArrayRun, NotNative, SlotWords, TableState
+from .table_state import ArrayRun, NotNative, Row, SlotWords, TableState, simplify
 
 __all__ = [
     "Choice", "Launch", "NotNative", "SlotWords", "Table", "result_words", "table_of",

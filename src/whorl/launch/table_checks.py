@@ -17,12 +17,10 @@ import numpy as np
 
 from whorl.calls.events import audits, listeners
 from whorl.reads import Aspect, Path, Read
-from whorl.reads.array_flags import flags_of
-from whorl.reads.once import owner_of
-from whorl.reads.operations import ABSENT, function_behind
+from whorl.reads.facts import flags_of, signature
 from whorl.reads.replay import is_as_the_code
-from whorl.reads.signature import signature
 from whorl.reads.value_fact import is_constant
+from whorl.reads.world import ABSENT, function_behind, owner_of
 
 from .layout_search import object_layout
 from .member_places import signed_word, version_of
@@ -30,10 +28,8 @@ from .selector import IDENTITY, INT, META, array_mark
 from .table_paths import BESIDE, global_row, register_of, register_of_holder, same_module
 from .table_state import ArrayRun, NotNative, TableState, row
 
-__all__ = ["check_defaults", "check_label", "check_read", "check_surroundings"]
-
 _BY_CLASS: Final = frozenset(("int", "float", "bool", "str"))
-_LIBRARY: Final = ("numpy", "whorl", "math", "builtins")
+_LIBRARY: Final = ("numpy", "whorl", "math", "cmath", "builtins")
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _BOUND: Final = types.MethodType | types.MethodWrapperType | staticmethod | classmethod
 
@@ -189,10 +185,12 @@ def _check_type(table: TableState, path: Path, register: int, value: Any) -> Non
         return
     if slot.kind in ("int", "float", "bool"):
         table.op(slot.kind.upper(), register, slot.word)
-    elif isinstance(value, np.generic):
-        mask = (1 << 8 * value.dtype.itemsize) - 1
-        offset = _scalar_offset(cls)
-        table.op("SCALAR", register, slot.word, table.address(cls), signed_word(mask), offset)
+    elif isinstance(value, np.generic | complex):
+        size, offset = np.dtype(cls).itemsize, _scalar_offset(cls)
+        mask = (1 << 8 * min(size, 8)) - 1
+        for i in range(0, size, 8):  # a complex128 takes two words
+            place = (slot.word + i // 8, table.address(cls), signed_word(mask), offset + i)
+            table.op("SCALAR", register, *place)
     else:
         raise NotNative(f"{path} is a {cls.__name__}")
     table.filled.add(path)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from whorl.reads.array_flags import C_ORDER
+from whorl.reads.facts import C_ORDER
 from whorl.systems import cold, load, routine, stack, u32, u64, upto
 
+from .attribute_rows import HELD_WORDS, hold
 from .c_api import NDARRAY
-from .members import HELD_WORDS, hold, member
-from .object_reads import at, class_of, int_of, word
+from .members import member
+from .object_reads import int_of
+from .object_words import at, class_of, word
 from .selector import (
     BY_FLAGS,
     BY_NDIM,
@@ -25,8 +27,6 @@ from .selector import (
     META,
     SLOT,
 )
-
-__all__ = ["tables_for"]
 
 _MARK_BYTES: Final = 64
 

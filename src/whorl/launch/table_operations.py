@@ -16,9 +16,11 @@ from typing import Any, Final
 from whorl.fast_dataclasses import dataclass
 from whorl.systems import load, store, u64, upto
 
+from .attribute_rows import has_texts, hold
 from .c_api import FALSE, FLOAT, NDARRAY, TRUE, PyErr_Occurred, PyObject_GetAttr, PyObject_GetItem
-from .members import arrays, ask, has_texts, hold, look_up, member, members
-from .object_reads import at, class_of, int_of, is_unchanged, word
+from .members import arrays, ask, look_up, member, members
+from .object_reads import int_of, is_unchanged
+from .object_words import at, class_of, word
 
 __all__ = ["KINDS", "OPERATIONS", "OP_WORDS", "Operation"]
 
@@ -248,7 +250,7 @@ OPERATIONS: Final = (
     Operation("EQFLOAT", "an exact float of bits b", float_of_bits),
     Operation("NOKEY", "in dict a, no key b", no_key, asks=True),
     Operation("STAYS", "in dicts, keys lead to the objects they did. to: how many; a: entries of "
-              "dict, key, object, number; keys, their size and kind, pair, values (see `keys`)",
+              "dict, key, object, number; keys, their size and kind, pair, values (see `pair_of`)",
               keys_stay, asks=True),
     Operation("CELLS", "three times, from `from` on: the word at an address is this", three_words),
     Operation("WORDS", "to: how many; a: entries of address, mask and word: masked words are these",

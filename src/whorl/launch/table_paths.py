@@ -9,20 +9,24 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from whorl.reads import Path, Read, Step
-from whorl.reads.once import owner_of
 from whorl.reads.replay import is_as_the_code
 from whorl.reads.value_fact import is_constant
-from whorl.reads.world import own_module, scope_of
+from whorl.reads.world import own_module, owner_of, scope_of
 
-from .keys import key_number, own_key
-from .member_places import Member, attribute_places, member_of, version_of
-from .members import HELD_WORDS
-from .name_dicts import address_of_dict, member_dict, module_dict
+from .attribute_rows import HELD_WORDS
+from .member_places import (
+    Member,
+    address_of_dict,
+    attribute_places,
+    key_number,
+    member_dict,
+    member_of,
+    module_dict,
+    own_key,
+    version_of,
+)
 from .selector import META
-from .table_simplification import ALL_BITS
-from .table_state import NotNative, TableState, row
-
-__all__ = ["BESIDE", "plan_paths", "register_of", "register_of_holder", "same_module"]
+from .table_state import ALL_BITS, NotNative, TableState, row
 
 BESIDE: Final = frozenset(("target", "compiler", "option"))
 """What is read of these is the same until somebody drops all tables."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
-    from .signature import register_signature, signature
+    from .facts import register_signature, signature
     from .trace import Aspect, Path, Plain, Read, Seen, Shape, Step, Trace
     from .view import AbsentRead, CodeView, Inputs, Recorder, View
     from .world import World
@@ -16,7 +16,7 @@ else:
         __name__,
         {
             "evaluate": "",
-            "signature": "register_signature signature",
+            "facts": "register_signature signature",
             "trace": "Aspect Path Plain Read Seen Shape Step Trace",
             "view": "AbsentRead CodeView Inputs Recorder View",
             "world": "World",

@@ -23,7 +23,6 @@ else:
         "whorl.fingerprint.layout", globals()
     )  # not for those that declare settings
 
-__all__ = ["PROTOCOL", "attribute_names", "declared_settings", "setting_reads"]
 
 PROTOCOL: Final = frozenset(
     (

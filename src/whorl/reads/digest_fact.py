@@ -20,8 +20,6 @@ from whorl.fingerprint.static_lookup import derives, module_name, qualname
 from .trace import Plain
 from .value_fact import NotRecorded, OnlyHere
 
-__all__ = ["by_digest", "digest_with_code", "in_order"]
-
 
 def by_digest(value: Any) -> Plain:
     """The fact of a value that its fingerprint stands for."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from whorl.fingerprint.rules.builtin import shortened
 
-from .trace import Aspect, Plain
+from .trace import Aspect, Plain, Read, Seen, Trace
 from .value_fact import same_fact
-
-__all__ = ["contrast", "words"]
 
 
 def words(fact: Plain, aspect: Aspect | None = None) -> str:
@@ -41,6 +40,23 @@ def words(fact: Plain, aspect: Aspect | None = None) -> str:
             return name
         case _:
             return shortened(fact)
+
+
+def reads_in_words(reads: Sequence[Read], facts: Sequence[Plain]) -> list[tuple[str, str]]:
+    """What was read, and each fact, for people."""
+    pairs = zip(reads, facts, strict=True)
+    return [(str(read), words(fact, read.aspect)) for read, fact in pairs]
+
+
+def differences(
+    trace: Trace, before: Sequence[Plain], now: Sequence[Plain]
+) -> list[tuple[Seen, tuple[str, str, str]]]:
+    """The reads of a trace whose facts differ: where in them, and both sides in words."""
+    return [
+        (seen, contrast(old, new, seen.read.aspect))
+        for seen, old, new in zip(trace.seen, before, now, strict=True)
+        if not same_fact(old, new)
+    ]
 
 
 def contrast(old: Plain, new: Plain, aspect: Aspect | None = None) -> tuple[str, str, str]:

@@ -29,18 +29,15 @@ from itertools import count
 from keyword import iskeyword
 from typing import Any, Final, cast
 
-from whorl.fingerprint.static_lookup import LAZY_IMPORT
+from whorl.fingerprint.static_lookup import LAZY_IMPORT, bound
 from whorl.settings import raw_environment
 from whorl.signals import pass_on
 
 from .facts import FACTS, SOURCE_NAMES
-from .operations import OPERATIONS, item
 from .replay import Replay, ReplaySetup, is_as_the_code, is_settled_option, plain_replay
 from .trace import Aspect, Path, Read, Shape, Step
 from .value_fact import live_value
-from .world import bound, file_state, other_modules, own_module, variable_now
-
-__all__ = ["compiled_replay", "replay_source"]
+from .world import OPERATIONS, file_state, item, other_modules, own_module, variable_now
 
 Samples = Mapping[Path, Any]
 _NO_SAMPLES: Final[Samples] = types.MappingProxyType({})

@@ -7,6 +7,10 @@ its own name, or is of another library, is for the fingerprint.
 
 Anybody can put something else into a library: `math.sqrt = mine`. Which function a compiler knows
 what to make of is therefore asked of the function (`own_name`), not of the place where it is found.
+
+Functions that are written in C, and NumPy's that dispatch on their arguments, count by the minor
+version of their library: no compile has read a source of theirs, and what they mean is the same in
+all releases of a minor version. Other code of libraries counts by the full version.
 """
 
 from __future__ import annotations
@@ -27,16 +31,18 @@ from whorl.version import __version__
 
 from .trace import Plain
 
-__all__ = ["library_name", "own_name"]
-
-_KINDS: Final = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc)
 _PYTHON: Final = "python {}.{}.{}".format(*sys.version_info[:3])
+_MINOR: Final = {
+    _PYTHON: "python {}.{}".format(*sys.version_info[:2]),
+    f"numpy {np.__version__}": f"numpy {'.'.join(np.__version__.split('.')[:2])}",
+}
 _STANDARD: Final = os.path.dirname(os.__file__) + os.sep
 _FOREIGN: Final = (f"{_STANDARD}site-packages", f"{_STANDARD}dist-packages")
 _NUMPY: Final = os.path.dirname(np.__file__) + os.sep
 # Where NumPy's own functions are made, whatever else is put into `numpy`.
 _UMATH: Final[types.ModuleType] = sys.modules["numpy._core._multiarray_umath"]
 _DISPATCHER: Final[type] = vars(_UMATH)["_ArrayFunctionDispatcher"]
+_KINDS: Final = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, _DISPATCHER)
 _MODULES: Final = {id(builtins): "builtins", id(math): "math", id(_UMATH): "numpy"}
 _WRITTEN_IN_PYTHON: Final = {
     "numpy._core.fromnumeric": "numpy",
@@ -44,14 +50,22 @@ _WRITTEN_IN_PYTHON: Final = {
     "numpy._core.numeric": "numpy",
     "numpy._core.numerictypes": "numpy",
     "numpy._core.shape_base": "numpy",
+    "numpy.lib._arraypad_impl": "numpy",
     "numpy.lib._arraysetops_impl": "numpy",
     "numpy.lib._function_base_impl": "numpy",
     "numpy.lib._histograms_impl": "numpy",
+    "numpy.lib._index_tricks_impl": "numpy",
     "numpy.lib._nanfunctions_impl": "numpy",
+    "numpy.lib._polynomial_impl": "numpy",
     "numpy.lib._shape_base_impl": "numpy",
+    "numpy.lib._stride_tricks_impl": "numpy",
     "numpy.lib._twodim_base_impl": "numpy",
+    "numpy.lib._type_check_impl": "numpy",
+    "numpy.lib._ufunclike_impl": "numpy",
     "numpy.linalg._linalg": "numpy.linalg",
     "whorl.kernels.language": "whorl",
+    "whorl.kernels.library.conditions": "whorl.library",
+    "whorl.kernels.library.lapack": "whorl.library",
 }
 """Modules whose functions are known, and the name under which each is used."""
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -69,7 +83,10 @@ def own_name(value: Any) -> str | None:
     """
     cls = type(value)
     if cls is types.BuiltinFunctionType:
-        owner = _MODULES.get(id(value.__self__))
+        module = value.__self__
+        owner = _MODULES.get(id(module))
+        if owner is None and module is not None and module is sys.modules.get("cmath"):
+            owner = "cmath"  # which few programs import
         return owner and f"{owner}.{value.__name__}"
     if cls is np.ufunc:
         is_own = vars(_UMATH).get(value.__name__) is value
@@ -119,7 +136,10 @@ def library_name(value: Any) -> Plain:
     name = value.__name__ if cls is np.ufunc else value.__qualname__
     if library is None or resolve(module, name) is not value:
         return None
-    return {"library": f"{module}.{name}", "version": library}
+    is_made = cls is type and type.__dict__["__flags__"].__get__(value) & _HEAP_CLASS
+    has_source = is_made or cls is types.FunctionType
+    version = library if has_source else _MINOR.get(library, library)
+    return {"library": f"{module}.{name}", "version": version}
 
 
 def _scope(module: str) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """The facts of a call: the reads of an earlier compile made again, without the compile.
 
 Each path is walked by the operations that made it, and each fact is taken by the row of its
-aspect. `first_replay` takes both spellings at once, and `generated_replay` writes a function for
+aspect. `first_facts` takes both spellings at once, and `generated_replay` writes a function for
 one shape; these here are their plain twins.
 """
 
@@ -11,11 +11,9 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from whorl.fast_dataclasses import dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass
 
-from .contents import is_settled, known_here
 from .facts import Pair, Unmatched, durable, live, pair
-from .operations import ABSENT
 from .trace import Aspect, Path, Plain, Read, Shape
 from .value_fact import (
     ABSENT_FACT,
@@ -24,14 +22,12 @@ from .value_fact import (
     exact,
     hashable,
     is_constant,
+    is_only_here,
+    is_settled,
+    known_here,
     refusal_fact,
 )
-from .world import World, file_state, other_modules, own_module, scope_of, variable_now
-
-__all__ = [
-    "Replay", "ReplaySetup", "fact_pair", "facts_now", "is_as_the_code", "is_settled_option",
-    "live_facts", "plain_replay", "samples_of",
-]  # fmt: skip
+from .world import ABSENT, World, file_state, other_modules, own_module, scope_of, variable_now
 
 Replay = Callable[[tuple[Any, ...], Mapping[str, Any]], tuple[Any, ...]]
 _NOTHING: Final[Mapping[str, Any]] = types.MappingProxyType({})
@@ -190,3 +186,42 @@ def samples_of(shape: Shape, world: World) -> dict[Path, Any]:
     paths = [read.path for read in shape.reads if read.aspect is Aspect.VALUE]
     values = {path: world.find(path) for path in paths}
     return {path: value for path, value in values.items() if is_constant(value)}
+
+
+# -- the first replay in a process -----------------------------------------------------
+#
+# The first replay of a shape in a process: the facts of a call in both spellings at once.
+#
+# A table leads from live facts to what was found under durable ones, so the two have to be of the
+# same moment: see `facts.pair`. From the second call on, live facts are enough.
+
+
+class Facts(NamedTuple):
+    """The facts of a call in both spellings."""
+
+    live: tuple[Any, ...]
+    durable: tuple[Plain, ...]
+    referents: tuple[object, ...]  # what has to stay alive for the live ones to mean the same
+
+    @property
+    def is_only_here(self) -> bool:
+        """Whether one of them means nothing in another process."""
+        return is_only_here(self.durable)
+
+
+def first_facts(shape: Shape, world: World, *, by_identity: bool = False) -> Facts:
+    """The facts of a call. Where a value has none, they say so, or are of its identity."""
+    function = world.function
+    others = other_modules(shape, own_module(function))
+    scopes = [scope_of(function, name) for name in others]  # before anything exchanges a module
+    live: list[Any] = []
+    durable: list[Plain] = []
+    referents: list[object] = [*scopes]
+    for read in shape.reads:
+        pair = fact_pair(read, world, by_identity)
+        add_live(live, read, pair.live)
+        durable.append(pair.durable)
+        referents += pair.referents
+    for name, scope in zip(others, scopes, strict=True):
+        live.append(id(scope) if scope_of(function, name) is scope else Unmatched())
+    return Facts((*live,), (*durable,), (*referents,))

@@ -23,15 +23,10 @@ from whorl.fingerprint.names import known_module_name
 from whorl.fingerprint.source import code_digest
 from whorl.fingerprint.static_lookup import qualname, type_name
 
-from .contents import known_here
 from .facts import durable, is_array
-from .item import NoKey, is_plain_key, key_code
-from .operations import ABSENT, function_behind, walk, walk_or_error
-from .trace import Aspect, Path, Plain, Read, Seen, Step, Trace
-from .value_fact import SIMPLE, NotRecorded, OnlyHere, is_only_here, refusal_fact
-from .world import World, global_path, own_module
-
-__all__ = ["AbsentRead", "CodeView", "Inputs", "Recorder", "View"]
+from .trace import Aspect, NoKey, Path, Plain, Read, Seen, Step, Trace, is_plain_key, key_code
+from .value_fact import SIMPLE, NotRecorded, OnlyHere, is_only_here, known_here, refusal_fact
+from .world import ABSENT, World, function_behind, global_path, own_module, walk, walk_or_error
 
 _HERE: Final = PurePath(__file__).parent
 

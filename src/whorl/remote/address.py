@@ -1,6 +1,8 @@
 """The URL of a shared cache in, where it is and how it is to be used out.
 
     redis://host:6379/0     rediss://…     unix:///run/redis.sock
+    redis+cluster://host:6379,host:6380    rediss+cluster://…
+    redis+sentinel://host:26379,host:26379/service/0    rediss+sentinel://…
     http://host/path        https://…
     s3://bucket/prefix      gs://…         az://…
 
@@ -23,7 +25,7 @@ usual variables of the engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -33,14 +35,19 @@ from whorl.options import Url, size_of
 
 from .seal import HAS_ZSTD, MAX_SIZE, Compression
 
-__all__ = ["SCHEMES", "Address", "options_of"]
+__all__ = ["SCHEMES", "Address", "check_urls", "options_of"]
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NAMESPACE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_REDIS: Final = ("redis", "rediss", "unix")
+REDIS: Final = ("redis", "rediss", "unix")
+MANY: Final = ("redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
 _OBJECTS: Final = ("s3", "gs", "az")
-SCHEMES: Final = (*_REDIS, "http", "https", *_OBJECTS)
-_DEFAULT_PORTS: Final = {"redis": 6379, "rediss": 6379, "http": 80, "https": 443}
+_ENCRYPTED: Final = ("rediss", "https", "rediss+cluster", "rediss+sentinel")
+SCHEMES: Final = (*REDIS, *MANY, "http", "https", *_OBJECTS)
+_DEFAULT_PORTS: Final = {
+    "redis": 6379, "rediss": 6379, "http": 80, "https": 443, "redis+cluster": 6379,
+    "rediss+cluster": 6379, "redis+sentinel": 26379, "rediss+sentinel": 26379,
+}  # fmt: skip
 
 
 def _seconds(text: str) -> float:
@@ -107,14 +114,17 @@ _COMMON: Final[dict[str, Callable[[str], Any]]] = {
 }
 _MORE: Final[dict[str, dict[str, Callable[[str], Any]]]] = {
     **{scheme: {"layout": _one_of("plain", "bazel")} for scheme in ("http", "https")},
-    **{scheme: {"endpoint": str, "region": str} for scheme in _OBJECTS},
+    "s3": {"endpoint": str, "region": str},
+    "az": {"endpoint": str},
     "unix": {"db": _number},
 }
+_TLS: Final[dict[str, Callable[[str], Any]]] = {"ca": str, "cert": str, "cert_key": str}
 
 
 def options_of(scheme: str) -> dict[str, Callable[[str], Any]]:
     """The options that the URL of a scheme may have."""
-    return {**_COMMON, **_MORE.get(scheme, {})}
+    encryption = _TLS if scheme in _ENCRYPTED else {}
+    return {**_COMMON, **_MORE.get(scheme, {}), **encryption}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,19 @@ class Address:
     endpoint: str = ""
     region: str = ""
     db: int = 0
+    hosts: tuple[tuple[str, int], ...] = ()  # of a cluster, or of sentinels
+    service: str = ""  # that sentinels watch
+    ca: str = ""  # file of certificates to trust instead of the system's
+    cert: str = ""  # file with the certificate of this client, and its key unless that is apart
+    cert_key: str = ""
+
+    def __repr__(self) -> str:
+        return f"<address {self.url}>"  # without the password
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the connection is to be."""
+        return self.scheme in _ENCRYPTED
 
     @property
     def name(self) -> str:
@@ -166,7 +189,8 @@ class Address:
             return BadSetting(setting, shown, wanted)
 
         try:
-            split = urlsplit(shown.reveal())
+            first, hosts = _hosts(shown.reveal())
+            split = urlsplit(first)
             port = split.port or _DEFAULT_PORTS.get(split.scheme, 0)
         except ValueError:
             raise bad("a URL such as redis://host:6379/0") from None
@@ -183,6 +207,8 @@ class Address:
             if not re.fullmatch(r"\d{0,5}", text):
                 raise bad("a URL whose path is the number of a database, such as redis://host/0")
             values["db"] = int(text or 0)
+        if scheme in MANY:
+            values |= {"hosts": hosts, **_place(split, bad)}
         return cls(
             shown,
             scheme,
@@ -193,6 +219,45 @@ class Address:
             unquote(split.password or ""),
             **values,
         )
+
+
+def _hosts(url: str) -> tuple[str, tuple[tuple[str, int], ...]]:
+    """The URL with its first host alone, and all hosts with their ports if it may have several.
+
+    ValueError if one is none. `urlsplit` takes no list of hosts.
+    """
+    match = re.fullmatch(r"([a-z+]+)://([^/?#]*@)?([^/?#@]*)(.*)", url, re.DOTALL)
+    if match is None or match[1] not in MANY:
+        return url, ()
+    scheme, user, every, rest = match.groups()
+    hosts = []
+    for text in every.split(","):
+        one = urlsplit(f"//{text}")
+        if not one.hostname:
+            raise ValueError(text)
+        hosts.append((one.hostname, one.port or _DEFAULT_PORTS[scheme]))
+    return f"{scheme}://{user or ''}{every.split(',')[0]}{rest}", tuple(hosts)
+
+
+def _place(split: SplitResult, bad: Callable[[str], BadSetting]) -> dict[str, Any]:
+    """The service and the database in the path of a cluster or of sentinels."""
+    first, _, second = split.path.strip("/").partition("/")
+    if split.scheme.endswith("cluster"):
+        if first not in ("", "0") or second:
+            raise bad("a URL without a path: a cluster has one database")
+        return {}
+    if not first or not re.fullmatch(r"\d{0,5}", second):
+        raise bad("a URL such as redis+sentinel://host:26379/service/0, with the service's name")
+    return {"service": unquote(first), "db": int(second or 0)}
+
+
+def check_urls(urls: Iterable[Url], setting: str) -> None:
+    """Raise `BadSetting` for the first URL that makes no sense.
+
+    >>> check_urls([Url("redis://host/0?timeout=2")], "remote")
+    """
+    for url in urls:
+        Address.parse(url, setting)
 
 
 def _options(split: SplitResult, bad: Callable[[str], BadSetting]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging  # noqa: F401  # before any thread: its hooks for forks must not come during one
 import threading
 from collections.abc import Callable
 

@@ -144,7 +144,11 @@ _alive: Final[weakref.WeakSet[Behind]] = weakref.WeakSet()
 def _flush_all() -> None:
     until = time.monotonic() + END
     for queue in list(_alive):
-        if not queue.flush(max(until - time.monotonic(), 0.0)):
+        try:
+            is_done = queue.flush(max(until - time.monotonic(), 0.0))
+        except KeyboardInterrupt:  # whoever interrupts the end wants it now
+            is_done, until = False, 0.0
+        if not is_done:
             queue.drop()
 
 

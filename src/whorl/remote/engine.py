@@ -7,11 +7,16 @@ time.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from enum import Enum
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-__all__ = ["BaseEngine", "Engine", "EngineTrouble", "Reason", "status_trouble"]
+if TYPE_CHECKING:
+    from .address import Address
+
+__all__ = ["BaseEngine", "Engine", "EngineTrouble", "Reason", "listing_end", "status_trouble"]
 
 
 class Reason(Enum):
@@ -32,6 +37,7 @@ class Reason(Enum):
     TOO_LARGE = "too large"
     FORKED = "not in a forked process"
     MISSING = "package not installed"
+    NO_LEASES = "no leases"
     OTHER = "error"
 
 
@@ -93,8 +99,8 @@ class Engine(Protocol):
     def remove(self, name: str) -> bool:
         """Forget a name; whether there was something."""
 
-    def names(self) -> Iterator[str]:
-        """All names."""
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """All names that begin so; with a prefix, as many as come in the time of one operation."""
 
     def take(self, name: str, token: str, seconds: float) -> str | None:
         """Take a lease; None if that worked, otherwise the token of the holder."""
@@ -112,6 +118,11 @@ class Engine(Protocol):
         """Close connections."""
 
 
+def listing_end(address: Address, prefix: str) -> float:
+    """When a listing is over: never, unless it is for an explanation, which nobody waits for."""
+    return time.monotonic() + address.timeout if prefix else math.inf
+
+
 class BaseEngine:
     """An engine that moves bytes, and neither lists nor leases."""
 
@@ -127,13 +138,13 @@ class BaseEngine:
         self.put(name, new, ttl)
         return True
 
-    def names(self) -> Iterator[str]:
+    def names(self, prefix: str = "") -> Iterator[str]:
         """No names: this server does not list."""
         return iter(())
 
     def take(self, name: str, token: str, seconds: float) -> str | None:
         """No lease."""
-        raise EngineTrouble(Reason.OTHER, "this server has no leases")
+        raise EngineTrouble(Reason.NO_LEASES)
 
     def renew(self, name: str, token: str, seconds: float) -> bool:
         """No lease."""

@@ -77,7 +77,7 @@ class FarLeases:
 
     def _take(self, name: str, token: str) -> Lease | NoLease:
         holder = self._store.server.ask(
-            lambda engine: engine.take(_name(name), token, self._seconds)
+            "take", lambda engine: engine.take(_name(name), token, self._seconds)
         )
         if holder is not None:
             if not isinstance(holder, str):
@@ -113,7 +113,7 @@ class FarLeases:
                     del self._held[name]
                 if not self._held:
                     self._wake.set()
-            self._store.server.ask(lambda engine: engine.release(_name(name), token))
+            self._store.server.ask("release", lambda engine: engine.release(_name(name), token))
 
         self._store.queue.add(f"lease {name}", release)
 
@@ -132,9 +132,10 @@ class FarLeases:
                 continue
             for name, token in held.items():
                 renewed = self._store.server.ask(
+                    "renew",
                     lambda engine, name=name, token=token: engine.renew(  # type: ignore[misc]  # defaults bind now
                         _name(name), token, self._seconds
-                    )
+                    ),
                 )
                 if renewed is False:
                     log.debug("the lease of %s has ended before its compile", name)

@@ -14,6 +14,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Final, TypeVar
 
 from whorl.artifacts import FORMAT, HINT, Damaged, Entry, Label
@@ -31,13 +32,14 @@ from whorl.store import (
     Skipped,
     Statistics,
 )
-from whorl.store.catalogue import Name
+from whorl.store.listing import Name
 from whorl.store.outcome import ABSENT, STORED, Removed, check_key
 
 from .address import Address
 from .behind import END, Behind
 from .breaker import Breaker
 from .engine import Engine, EngineTrouble
+from .seal import FORMAT as SEAL_FORMAT
 from .seal import BadSeal, SealedEntry, Sealer
 from .server import Resting, Server
 
@@ -46,17 +48,18 @@ __all__ = ["FarStore", "name_of", "place_of"]
 T = TypeVar("T")
 REMEMBERED_FOR: Final = 0.5  # seconds: one lookup asks for some names twice
 _REMEMBERED: Final = 256
+_ELSEWHERE: Final = 32  # entries of a group that an explanation looks at
 _SMALL: Final = 1 << 18  # bytes of an entry that is remembered
 _SWAPS: Final = 5
 _QUICK: Final = ("source",)  # kinds that are quicker to make than to fetch
-_VERSION: Final = f"v{FORMAT}/"
+_VERSION: Final = f"v{FORMAT}.{SEAL_FORMAT}/"
 
 
 def name_of(key: StableDigest, under: StableDigest | None) -> str:
-    """What a server calls an entry; another format of entries has other names.
+    """What a server calls an entry; other formats of entries and seals have other names.
 
     >>> name_of(StableDigest("0" * 32), None)
-    'v1/00000000000000000000000000000000'
+    'v1.2/00000000000000000000000000000000'
     """
     return f"{_VERSION}{key}" if under is None else f"{_VERSION}{under}-{key}"
 
@@ -146,7 +149,9 @@ class FarStore(BaseStore):
         recent = self._recent.get(name)
         if recent is not None and time.monotonic() - recent[0] < REMEMBERED_FOR:
             return ABSENT if recent[1] is None else Found(recent[1])
-        sealed = self.server.ask(lambda engine: engine.get(name, self.sealer.max_size + 1024))
+        sealed = self.server.ask(
+            "get", lambda engine: engine.get(name, self.sealer.max_size + 1024)
+        )
         if isinstance(sealed, EngineTrouble):
             return Failed(str(sealed), Ending.UNREADABLE)
         if isinstance(sealed, Resting):
@@ -188,6 +193,18 @@ class FarStore(BaseStore):
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
         """No keys: listings are those of this machine."""
         return iter(())
+
+    def elsewhere(self, under: StableDigest) -> Iterator[tuple[str, Entry]]:
+        """Entries of a group on the server, each with the machine that sealed it; not too many."""
+        prefix = f"{_VERSION}{under}-"
+        found = self.server.ask("list", lambda engine: [*islice(engine.names(prefix), _ELSEWHERE)])
+        if isinstance(found, EngineTrouble | Resting):
+            return
+        for place in filter(None, map(place_of, found)):
+            got = self.get(place.key, place.under)
+            if isinstance(got, Found):
+                entry = got.entry
+                yield entry.machine if isinstance(entry, SealedEntry) else "", entry
 
     def places(self) -> Iterator[Name]:
         """Every entry on the server; `EngineTrouble` if it cannot be asked."""
@@ -244,7 +261,9 @@ class FarStore(BaseStore):
         self._recent.pop(name, None)
         if self._queued.pop(name, None) is not None:
             self.queue.flush(END)
-        removed = self.server.ask(lambda engine: engine.remove(name), breaker=self.server.writing)
+        removed = self.server.ask(
+            "remove", lambda engine: engine.remove(name), breaker=self.server.writing
+        )
         if isinstance(removed, EngineTrouble | Resting):
             return Failed(str(removed), Ending.NOT_WRITABLE)
         return STORED if removed else ABSENT
@@ -261,7 +280,8 @@ class FarStore(BaseStore):
             sealed = self.sealer.seal(entry)
             done = self._write(lambda engine: engine.put(name, sealed, self.address.ttl))
             if not isinstance(done, EngineTrouble | Resting):
-                self.server.count(stored=1, bytes_out=len(sealed))
+                seconds = entry.seconds
+                self.server.count(stored=1, bytes_out=len(sealed), seconds_shared=seconds)
         finally:
             self._uploaded(name, entry)
 
@@ -308,7 +328,7 @@ class FarStore(BaseStore):
             self._queued.pop(name, None)
 
     def _write(self, operation: Callable[[Engine], T]) -> T | EngineTrouble | Resting:
-        result = self.server.ask(operation, breaker=self.server.writing)
+        result = self.server.ask("put", operation, breaker=self.server.writing)
         if isinstance(result, EngineTrouble | Resting):
             self._dropped(1, is_known=isinstance(result, Resting))
         return result

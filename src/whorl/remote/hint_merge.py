@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from whorl.artifacts import Entry
 from whorl.fingerprint.digest import StableDigest
-from whorl.jit.hint import Hint
+from whorl.jit.key import Hint
 
 __all__ = ["merged_hints"]
 

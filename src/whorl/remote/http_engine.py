@@ -122,7 +122,7 @@ class HttpEngine(BaseEngine):
     def _open(self) -> None:
         address = self._address
         self._connection = HTTPConnection(address.host, address.port)
-        self._wire = connect(address, tls=address.scheme == "https")
+        self._wire = connect(address)
         sock: Any = self._wire
         self._connection.sock = sock
 

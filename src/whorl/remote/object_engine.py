@@ -1,7 +1,7 @@
 """Entries as objects of a bucket: S3 and what speaks its protocol, Google Cloud Storage, Azure.
 
 The client is obstore, without its retries. Leases need a conditional create, which some servers
-accept and ignore; so it is tried out before the first lease.
+accept and ignore; so it is tried out with the first lease, which does not count if it is ignored.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from whorl.lazy import importing, load
 from whorl.signals import pass_on
 
 from .address import Address
-from .engine import BaseEngine, EngineTrouble, Reason, status_trouble
+from .background import background_thread
+from .engine import BaseEngine, EngineTrouble, Reason, listing_end, status_trouble
 
 __all__ = ["ObjectEngine"]
 
 _FIRST_PROCESS: Final[list[int]] = []  # whose threads obstore has
 _probed: Final[dict[str, bool]] = {}  # whether a bucket has conditional create
+_PROBE: Final = "whorl-probe"
 _MARKS: Final = (
     ("timed out", Reason.TIMEOUT),
     ("timedout", Reason.TIMEOUT),
@@ -136,24 +138,41 @@ class ObjectEngine(BaseEngine):
             raise _trouble(error) from None
         return True
 
-    def names(self) -> Iterator[str]:
-        """All names of the namespace."""
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """All names of the namespace that begin so."""
         self._check_process()
+        until = listing_end(self._address, prefix)
         try:
-            for page in self._obstore.list(self._store, prefix=self._prefix):
+            for page in self._pages(prefix):
+                if time.monotonic() > until:
+                    return
                 for meta in page:
-                    yield meta["path"].removeprefix(self._prefix)
+                    name = meta["path"].removeprefix(self._prefix)
+                    if name.startswith(prefix):
+                        yield name
+                    elif name > prefix:  # they come in order
+                        return
         except Exception as error:
             pass_on(error)
             raise _trouble(error) from None
+
+    def _pages(self, prefix: str) -> Any:
+        """A listing of a directory that begins where names begin so."""
+        start = f"{self._prefix}{prefix}"
+        offset = {"offset": start} if prefix else {}
+        return self._obstore.list(self._store, prefix=start.rpartition("/")[0], **offset)
 
     # -- leases -------------------------------------------------------------------------
 
     def take(self, name: str, token: str, seconds: float) -> str | None:
         """Create the object of a lease; one that has ended is taken over."""
+        is_created = self._create_while_probed(name, _lease(token, seconds))
         if not self._has_conditions():
-            raise EngineTrouble(Reason.OTHER, "the server ignores conditions: it has no leases")
-        if self._put(name, _lease(token, seconds), "create"):
+            self.remove(name)
+            raise EngineTrouble(
+                Reason.NO_LEASES, "it ignores conditions: machines may repeat each other's work"
+            )
+        if is_created:
             return None
         found = self._object(name, 1024)
         if found is None:  # given back meanwhile
@@ -178,26 +197,47 @@ class ObjectEngine(BaseEngine):
             self.remove(name)
 
     def has_conditions(self) -> bool:
-        """Whether an object is created only where there is none: tried out, not assumed."""
-        name = f"probe/{os.urandom(8).hex()}"
-        try:
-            first = self._put(name, b"1", "create")
-            return first and not self._put(name, b"2", "create")
-        finally:
-            self.remove(name)
+        """Whether an object is created only where there is none: tried out, not assumed.
+
+        The object stays there, so from the second time on this takes one request.
+        """
+        place = f"{self._address.path.strip('/')}/{_PROBE}".lstrip("/")  # of all namespaces
+        return any(not self._put_at(place, b"1", "create") for _ in range(2))
 
     def _has_conditions(self) -> bool:
         if self._place not in _probed:
             _probed[self._place] = self.has_conditions()
         return _probed[self._place]
 
+    def _create_while_probed(self, name: str, data: bytes) -> bool:
+        """Create an object, and learn at the same time whether that means anything here."""
+        if self._place in _probed:
+            return self._put(name, data, "create")
+        troubles: list[EngineTrouble] = []
+
+        def probe() -> None:
+            try:
+                self._has_conditions()
+            except EngineTrouble as trouble:
+                troubles.append(trouble)
+
+        thread = background_thread(probe, "whorl-probe")
+        thread.start()
+        try:
+            return self._put(name, data, "create")
+        finally:
+            thread.join()
+            for trouble in troubles:  # of the probe alone: the next lease tries it again
+                raise EngineTrouble(Reason.NO_LEASES, f"conditions cannot be tried: {trouble}")
+
     def _put(self, name: str, data: bytes, mode: Any) -> bool:
         """Whether an object was written; a condition that does not hold is no trouble."""
+        return self._put_at(self._prefix + name, data, mode)
+
+    def _put_at(self, place: str, data: bytes, mode: Any) -> bool:
         self._check_process()
         try:
-            self._obstore.put(
-                self._store, self._prefix + name, data, mode=mode, use_multipart=False
-            )
+            self._obstore.put(self._store, place, data, mode=mode, use_multipart=False)
         except FileExistsError:
             return False
         except Exception as error:

@@ -13,28 +13,28 @@ from io import BufferedReader
 from typing import Any, Final
 
 from .address import Address
-from .engine import BaseEngine, EngineTrouble, Reason
+from .engine import BaseEngine, EngineTrouble, Reason, listing_end
 from .wire import Wire, connect, troubles
 
-__all__ = ["RedisEngine"]
+__all__ = ["REASONS", "RELEASE", "RENEW", "SWAP", "TAKE", "RedisEngine", "milliseconds"]
 
 _LINE: Final = 1 << 16
 _DEEPEST: Final = 4
-_SWAP: Final = """local v = redis.call('GET', KEYS[1])
+SWAP: Final = """local v = redis.call('GET', KEYS[1])
 local h = v and redis.sha1hex(v) or ''
 if h ~= ARGV[1] then return 0 end
 if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2])
 else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1"""
-_TAKE: Final = """if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end
+TAKE: Final = """if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end
 return redis.call('GET', KEYS[1]) or ''"""
-_RENEW: Final = """if redis.call('GET', KEYS[1]) == ARGV[1] then
+RENEW: Final = """if redis.call('GET', KEYS[1]) == ARGV[1] then
 return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0"""
-_RELEASE: Final = """if redis.call('GET', KEYS[1]) == ARGV[1] then
+RELEASE: Final = """if redis.call('GET', KEYS[1]) == ARGV[1] then
 return redis.call('DEL', KEYS[1]) end
 return 0"""
-_REASONS: Final = {
+REASONS: Final = {
     "NOAUTH": Reason.FORBIDDEN,
     "WRONGPASS": Reason.FORBIDDEN,
     "NOPERM": Reason.FORBIDDEN,
@@ -67,26 +67,26 @@ class RedisEngine(BaseEngine):
 
     def put(self, name: str, data: bytes, ttl: float | None) -> None:
         """Keep bytes under a name."""
-        expiry = [] if ttl is None else ["PX", str(_milliseconds(ttl))]
+        expiry = [] if ttl is None else ["PX", str(milliseconds(ttl))]
         if self._ask(["SET", self._prefix + name, data, *expiry]) != "OK":
             raise EngineTrouble(Reason.NONSENSE)
 
     def swap(self, name: str, old: bytes | None, new: bytes, ttl: float | None) -> bool:
         """Keep bytes if those of the name are still `old`."""
         known = "" if old is None else sha1(old, usedforsecurity=False).hexdigest()
-        expiry = "0" if ttl is None else str(_milliseconds(ttl))
-        return bool(self._run(_SWAP, name, known, new, expiry) == 1)
+        expiry = "0" if ttl is None else str(milliseconds(ttl))
+        return bool(self._run(SWAP, name, known, new, expiry) == 1)
 
     def remove(self, name: str) -> bool:
         """Forget a name."""
         return bool(self._ask(["DEL", self._prefix + name]) == 1)
 
-    def names(self) -> Iterator[str]:
-        """All names of the namespace."""
-        cursor = "0"
-        pattern = self._prefix.replace("\\", "\\\\").replace("[", "\\[") + "*"
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """All names of the namespace that begin so."""
+        cursor, until = "0", listing_end(self._address, prefix)
+        pattern = (self._prefix + prefix).replace("\\", "\\\\").replace("[", "\\[") + "*"
         while True:
-            match self._ask(["SCAN", cursor, "MATCH", pattern, "COUNT", "500"]):
+            match self._ask(["SCAN", cursor, "MATCH", pattern, "COUNT", "5000"]):
                 case [bytes() as following, [*found]]:
                     for name in found:
                         if isinstance(name, bytes):
@@ -94,23 +94,23 @@ class RedisEngine(BaseEngine):
                     cursor = following.decode("ascii", "replace")
                 case _:
                     raise EngineTrouble(Reason.NONSENSE)
-            if cursor == "0":
+            if cursor == "0" or time.monotonic() > until:
                 return
 
     def take(self, name: str, token: str, seconds: float) -> str | None:
         """Take a lease; one that is not renewed ends by itself."""
-        answer = self._run(_TAKE, name, token, str(_milliseconds(seconds)))
+        answer = self._run(TAKE, name, token, str(milliseconds(seconds)))
         if answer is not None and not isinstance(answer, bytes):
             raise EngineTrouble(Reason.NONSENSE)
         return None if answer is None else answer.decode("utf-8", "replace")
 
     def renew(self, name: str, token: str, seconds: float) -> bool:
         """Hold a lease for longer."""
-        return bool(self._run(_RENEW, name, token, str(_milliseconds(seconds))) == 1)
+        return bool(self._run(RENEW, name, token, str(milliseconds(seconds))) == 1)
 
     def release(self, name: str, token: str) -> None:
         """Give a lease back."""
-        self._run(_RELEASE, name, token)
+        self._run(RELEASE, name, token)
 
     def clock(self) -> float | None:
         """The time of the server."""
@@ -157,7 +157,7 @@ class RedisEngine(BaseEngine):
 
     def _open(self, deadline: float) -> None:
         address = self._address
-        self._wire = connect(address, tls=address.scheme == "rediss")
+        self._wire = connect(address)
         self._file = self._wire.makefile()
         try:
             if address.password or address.user:
@@ -199,7 +199,7 @@ def _answer(file: BufferedReader, most: int, depth: int = 0) -> Any:
         return text.decode("utf-8", "replace")
     if kind == b"-":
         words = text.decode("utf-8", "replace")
-        raise _ErrorAnswer(_REASONS.get(words.partition(" ")[0], Reason.SERVER), words[:100])
+        raise _ErrorAnswer(REASONS.get(words.partition(" ")[0], Reason.SERVER), words[:100])
     if kind not in (b":", b"$", b"*") or not text.lstrip(b"-").isdigit() or len(text) > 20:
         raise EngineTrouble(Reason.NONSENSE)
     number = int(text)
@@ -221,5 +221,6 @@ def _answer(file: BufferedReader, most: int, depth: int = 0) -> Any:
     return data[:-2]
 
 
-def _milliseconds(seconds: float) -> int:
+def milliseconds(seconds: float) -> int:
+    """A time as Redis takes it: whole, and more than nothing."""
     return max(int(seconds * 1000), 1)

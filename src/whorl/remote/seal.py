@@ -5,7 +5,7 @@ sealed it. All numbers are little-endian:
 
     sealed    = head signature body
     head      = magic[8] algorithm:u8 compression:u8 key-id[16]
-                body-size:u64 entry-size:u64 time:f64
+                body-size:u64 entry-size:u64 time:f64 machine[32]
     signature = of SHA-256 over (format, namespace, group, key, head, body), each with its length
     body      = the entry, compressed
 
@@ -17,7 +17,9 @@ all the same.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import socket
 import struct
 import sys
 import time
@@ -34,11 +36,21 @@ from whorl.signals import pass_on
 
 from .keyring import Algorithm, Key
 
-__all__ = ["MAX_SIZE", "BadSeal", "Compression", "SealFault", "SealedEntry", "Sealer"]
+__all__ = [
+    "MAX_SIZE",
+    "BadSeal",
+    "Compression",
+    "SealFault",
+    "SealedEntry",
+    "Sealer",
+    "machine_name",
+]
 
 MAX_SIZE: Final = 1 << 28  # bytes of an entry, sealed or not
-_MAGIC: Final = b"\x89wseal1\n"
-_HEAD: Final = struct.Struct("<8sBB16sQQd")
+FORMAT: Final = 2
+_MAGIC: Final = b"\x89wseal%d\n" % FORMAT
+_HEAD: Final = struct.Struct("<8sBB16sQQd32s")
+_MACHINE: Final = 32  # bytes
 _NO_KEY: Final = bytes(16)
 HAS_ZSTD: Final = sys.version_info >= (3, 14)
 
@@ -79,12 +91,13 @@ class BadSeal(Exception):
 class SealedEntry(Entry):
     """An entry that came sealed. A nearer tier of the same namespace can keep it as it is."""
 
-    __slots__ = ("namespace", "sealed")
+    __slots__ = ("machine", "namespace", "sealed")
 
-    def __init__(self, entry: Entry, namespace: str, sealed: bytes) -> None:
+    def __init__(self, entry: Entry, namespace: str, sealed: bytes, machine: str) -> None:
         super().__init__(entry.key, entry.under, entry.data)
         self.namespace = namespace
         self.sealed = sealed
+        self.machine = machine  # that sealed it, as it calls itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +139,8 @@ class Sealer:
         algorithm = Algorithm.NONE if signer is None else signer.algorithm
         key_id = _NO_KEY if signer is None else signer.id
         head = _HEAD.pack(
-            _MAGIC, algorithm, kind, key_id, len(body), len(entry.data), time.time()
+            _MAGIC, algorithm, kind, key_id, len(body), len(entry.data), time.time(),
+            machine_name().encode(),
         )  # fmt: skip
         digest = self._digest(entry.key, entry.under, head, body)
         return head + (b"" if signer is None else signer.sign(digest)) + body
@@ -138,7 +152,7 @@ class Sealer:
         if len(sealed) < _HEAD.size:
             begins = sealed[:8] == _MAGIC[: len(sealed[:8])]
             raise BadSeal(SealFault.TRUNCATED if begins and sealed else SealFault.FOREIGN)
-        magic, number, kind, key_id, body_size, size, made = _HEAD.unpack_from(sealed)
+        magic, number, kind, key_id, body_size, size, made, machine = _HEAD.unpack_from(sealed)
         if magic != _MAGIC or number not in _ALGORITHMS:
             raise BadSeal(SealFault.FOREIGN)
         algorithm = Algorithm(number)
@@ -156,7 +170,9 @@ class Sealer:
             entry = Entry.checked(data, key, under)
         except Damaged:
             raise BadSeal(SealFault.DAMAGED) from None
-        return SealedEntry(entry, self.namespace, sealed)
+        text = machine.rstrip(b"\0").decode("utf-8", "replace")
+        name = "".join(each if each.isprintable() else "?" for each in text)
+        return SealedEntry(entry, self.namespace, sealed, name)
 
     def _check(
         self,
@@ -182,11 +198,18 @@ class Sealer:
         body: bytes | memoryview,
     ) -> bytes:
         """What is signed: the place of an entry and every byte of its seal but the signature."""
-        digest = hashlib.sha256(b"whorl seal 1\0")
+        digest = hashlib.sha256(b"whorl seal %d\0" % FORMAT)
         for part in (self.namespace.encode(), (under or "").encode(), key.encode(), head, body):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
         return digest.digest()
+
+
+@functools.cache
+def machine_name() -> str:
+    """The name of this machine, as it stands in a seal."""
+    name = socket.gethostname().encode("utf-8", "replace")[:_MACHINE]
+    return name.decode("utf-8", "ignore")
 
 
 _ALGORITHMS: Final = frozenset(Algorithm)

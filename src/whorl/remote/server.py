@@ -15,6 +15,7 @@ from whorl.locks import reset_in_child
 from whorl.signals import pass_on
 from whorl.store import Statistics
 
+from . import telemetry
 from .address import Address
 from .breaker import Breaker
 from .engine import Engine, EngineTrouble, Reason
@@ -25,6 +26,7 @@ log = logger("whorl.remote")
 
 T = TypeVar("T")
 _IDLE_ENGINES: Final = 4
+_HARMLESS: Final = (Reason.TOO_LARGE, Reason.NO_LEASES)  # of the entry or the engine: it works
 
 
 class Resting:
@@ -63,15 +65,29 @@ class Server:
     def count(self, **numbers: float) -> None:
         """Add to what this tier has done."""
         self.statistics.tier(self.address.name, **numbers)
+        telemetry.count(self.address.name, numbers)
 
     def ask(
-        self, operation: Callable[[Engine], T], *, breaker: Breaker | None = None
+        self, what: str, operation: Callable[[Engine], T], *, breaker: Breaker | None = None
     ) -> T | EngineTrouble | Resting:
-        """What the server answers; why it does not; or `RESTING` while nobody asks."""
+        """What the server answers; why it does not; or `RESTING` while nobody asks.
+
+        `what` is the name of the operation, for telemetry.
+        """
         breaker = breaker or self.reading
         if (self.reading.is_open and breaker is self.writing) or not breaker.allows():
             self.count(rests=1)
             return RESTING
+        with telemetry.request_span(self.address.name, what) as span:
+            result = self._ask(operation, breaker)
+            is_absent = result is None and what == "get"
+            is_trouble = isinstance(result, EngineTrouble)
+            span.set_attribute(
+                "outcome", str(result) if is_trouble else "absent" if is_absent else "done"
+            )
+            return result
+
+    def _ask(self, operation: Callable[[Engine], T], breaker: Breaker) -> T | EngineTrouble:
         start = time.perf_counter()
         engine: Engine | None = None
         try:
@@ -96,9 +112,13 @@ class Server:
         return result
 
     def _troubled(self, trouble: EngineTrouble, breaker: Breaker, seconds: float) -> EngineTrouble:
-        if trouble.reason is not Reason.TOO_LARGE:  # that is the entry, not the server
-            breaker.opened()
-        self.count(requests=1, seconds=seconds, **{f"error: {trouble.reason.value}": 1})
+        numbers = {f"error: {trouble.reason.value}": 1.0}
+        if trouble.reason in _HARMLESS:
+            self.count(requests=1, seconds=seconds, **numbers)
+            self.warn_once(trouble.reason, "%s: %s", self.address.url, trouble)
+            return trouble
+        breaker.opened()
+        self.count(requests=1, seconds=seconds, opened=1, **numbers)
         self.warn_once(
             trouble.reason,
             "%s is not used for %.0f s: %s. The program goes on without.",

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whorl import settings as _settings
+from whorl.errors import BadSetting
 from whorl.lazy import importing, logger
 from whorl.options import Url
 from whorl.settings import Settings
 
-from .address import Address
+from .address import MANY, REDIS, Address
 from .far_store import FarStore
 from .keyring import BadKey, Keyring
 from .seal import Sealer
+from .telemetry import watch_compiles
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -21,7 +23,6 @@ __all__ = ["open_tiers", "open_url", "store_of"]
 
 log = logger("whorl.remote")
 
-_REDIS: Final = ("redis", "rediss", "unix")
 _warned: Final[set[object]] = set()
 
 
@@ -36,19 +37,21 @@ def open_url(url: str | Url) -> FarStore:
 
 
 def open_tiers(settings: Settings) -> list[FarStore]:
-    """The shared caches that settings name, nearest first; with a warning for each that has no key.
+    """The shared caches that settings name, nearest first.
 
-    `BadSetting` for a URL that makes no sense, as for any other setting.
+    One with a URL that makes no sense, or without a key, is left out with a warning: a process
+    opens them at its first miss, and that call goes on.
     """
     remote, origin = settings.remote
-    addresses = [Address.parse(url, origin) for url in remote]
     keys = Keyring.from_settings(settings)
     for problem in keys.problems:
         _warn_once("%s", problem)
     stores = []
-    for address in addresses:
+    for url in remote:
         try:
-            stores.append(store_of(address, keys))
+            stores.append(store_of(Address.parse(url, origin), keys))
+        except BadSetting as error:
+            _warn_once("%s\n  This shared cache is not used.", error)
         except BadKey as error:
             _warn_once("%s", error)
     return stores
@@ -75,6 +78,7 @@ def store_of(address: Address, keys: Keyring) -> FarStore:
             "entries of %s are used without a seal: whoever can write there can run code here",
             address.url,
         )
+    watch_compiles()
     sealer = Sealer(
         address.namespace,
         keys.keys,
@@ -90,7 +94,11 @@ def store_of(address: Address, keys: Keyring) -> FarStore:
 def engine_of(address: Address) -> Engine:
     """A new connection to where an address says, not opened yet."""
     with importing:
-        if address.scheme in _REDIS:
+        if address.scheme in MANY:
+            from .redis_group_engine import RedisGroupEngine
+
+            return RedisGroupEngine(address)
+        if address.scheme in REDIS:
             from .redis_engine import RedisEngine
 
             return RedisEngine(address)

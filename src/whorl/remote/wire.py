@@ -96,21 +96,33 @@ class _Raw(io.RawIOBase):
             wire.file_closed()
 
 
-def connect(address: Address, *, tls: bool = False) -> Wire:
+def connect(address: Address) -> Wire:
     """A connection to where an address says, within its time for connections."""
     until = time.monotonic() + address.connect_timeout
     connection = _connected(address, until)
     try:
         if address.scheme != "unix":
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if tls:
+        if address.is_encrypted:
             connection.settimeout(max(until - time.monotonic(), 0.001))
-            context = load("ssl").create_default_context()
+            context = _tls_context(address)
             connection = context.wrap_socket(connection, server_hostname=address.host)
     except BaseException:
         connection.close()
         raise
     return Wire(connection)
+
+
+def _tls_context(address: Address) -> Any:
+    """What is trusted, and who we are; `EngineTrouble` with the file that cannot be read."""
+    try:
+        context = load("ssl").create_default_context(cafile=address.ca or None)
+        if address.cert:
+            context.load_cert_chain(address.cert, address.cert_key or None)
+    except OSError as error:  # an error of ssl is one too
+        files = ", ".join(filter(None, (address.ca, address.cert, address.cert_key)))
+        raise EngineTrouble(Reason.CERTIFICATE, f"{files}: {error.strerror or error}") from None
+    return context
 
 
 def _connected(address: Address, until: float) -> socket.socket:

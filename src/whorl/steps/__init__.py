@@ -8,15 +8,15 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from .cached import BoundCached, CachedFunction, cached
-    from .process_store import ProcessStore
     from .result_format import Serializer
+    from .result_store import ProcessStore
     from .step import CachedStep, Chain, Step, chain
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
             "cached": "BoundCached CachedFunction cached",
-            "process_store": "ProcessStore",
+            "result_store": "ProcessStore",
             "step": "CachedStep Chain Step chain",
             "result_format": "Serializer",
         },

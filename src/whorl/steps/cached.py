@@ -12,24 +12,21 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
 from whorl.calls.events import emit, listeners
 from whorl.calls.explanation import Explanation
+from whorl.errors import show_users_frames
 from whorl.fingerprint import Digest, Fingerprinter
 from whorl.fingerprint.markers import exclude as excluded
 from whorl.fingerprint.names import full_name
 from whorl.fingerprint.tokens import dumps
-from whorl.frames import show_users_frames
 from whorl.lazy import importing
 from whorl.store import Cache, Store
 
-from .arguments import SHORT
-from .declared_inputs import as_list, variable_pairs
+from .arguments import SHORT, CountedParameters, KeyFunction, leaf_test
+from .declared_inputs import as_list
 from .dependencies import Declarations
-from .parameters import CountedParameters, KeyFunction, leaf_test
-from .process_store import ProcessStore
-from .request import OnDrift, ResultRequest
+from .request import OnDrift, RequestBuilder, ResultOptions, ResultRequest
 from .result_format import Serializer
-from .results import Results, results_of, settings_epoch
-
-__all__ = ["BoundCached", "CachedFunction", "cached"]
+from .result_store import ProcessStore, result_store
+from .results import Results, settings_epoch
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -239,53 +236,15 @@ class BoundCached(Generic[R_co]):
 
 
 @excluded("on_drift", "store", "writable")
-class _Options:
-    """The options of `whorl.cached`, checked. Never changed after."""
+class _Options(ResultOptions):
+    """The options of `whorl.cached`; `parameters` says how each of them counts."""
 
-    __whorl_constant__ = True
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Iterable[str]],
-        key: object,
-        reads: Iterable[object],
-        ignores: Iterable[object],
-        files: Iterable[str | os.PathLike[str]],
-        environment: Mapping[str, str | None] | Iterable[str],
-        salt: str,
-        store: object,
-        serializer: Serializer | None,
-        writable: bool,
-        on_drift: OnDrift,
-    ) -> None:
-        # Tuples, because callers of a cached function check whether these have changed.
+    def __init__(self, parameters: Mapping[str, Iterable[str]], **options: Any) -> None:
         self.parameters = tuple((kind, tuple(as_list(kind, n))) for kind, n in parameters.items())
-        self.key = key
-        self.reads = tuple(as_list("reads", reads))
-        self.ignores = tuple(as_list("ignores", ignores))
-        self.files = tuple(os.fspath(file) for file in as_list("files", files))
-        self.environment = variable_pairs(environment)
-        self.salt = salt
-        self.store = store
-        self.serializer = serializer
-        self.writable = writable
-        self.on_drift = on_drift
-        self._check()
-
-    def _check(self) -> None:
+        super().__init__(**options)
         has_markers = any(names for _, names in self.parameters)
-        if self.key is not None and not callable(self.key):
-            raise TypeError(f"key= is a function or a whorl.Fingerprinter, not {self.key!r}")
         if has_markers and self.key is not None and not isinstance(self.key, Fingerprinter):
             raise TypeError("key= says what counts of all arguments; no other option can")
-        if self.on_drift not in ("rerun", "raise"):
-            raise TypeError(f"on_drift= is 'rerun' or 'raise', not {self.on_drift!r}")
-        if not isinstance(self.salt, str):
-            raise TypeError(f"salt= is a text, not {self.salt!r}")
-        if self.serializer is not None and not isinstance(self.serializer, Serializer):
-            raise TypeError(
-                f"serializer= has dumps and loads, as pickle has; {self.serializer!r} has not"
-            )
         if self.marked("by_identity"):
             if self.store is None:
                 self.store = "process"
@@ -301,28 +260,11 @@ class _Options:
 
     def results(self, function: types.FunctionType, names: tuple[str, ...]) -> Results:
         """The results of a function whose arguments have these names."""
-        return results_of(
-            function,
-            full_name(function),
-            names,
-            home=function.__globals__,
-            folder=_folder_of(function),
-            key=self.key,
-            store=self.store,
-            reads=self.reads,
-            ignores=self.ignores,
-            files=self.files,
-            environment=self.environment,
-            salt=self.salt,
-            serializer=self.serializer,
-            writable=self.writable,
-            on_drift=self.on_drift,
-            has_paths=bool(self.marked("by_content")),
-        )
-
-
-def _folder_of(function: types.FunctionType) -> str:
-    return str(Path(function.__code__.co_filename).absolute().parent)
+        folder = str(Path(function.__code__.co_filename).absolute().parent)
+        has_paths = bool(self.marked("by_content"))
+        name = full_name(function)
+        requests = RequestBuilder(name, function, names, self, folder, has_paths=has_paths)
+        return Results(requests, result_store(name, self, function.__globals__))
 
 
 @overload
@@ -401,18 +343,9 @@ def cached(
         "by_content": by_content, "ordered": ordered,
     }  # fmt: skip
     options = _Options(
-        parameters,
-        key,
-        reads,
-        ignores,
-        files,
-        environment,
-        salt,
-        store,
-        serializer,
-        writable,
-        on_drift,
-    )
+        parameters, key=key, reads=reads, ignores=ignores, files=files, environment=environment,
+        salt=salt, store=store, serializer=serializer, writable=writable, on_drift=on_drift,
+    )  # fmt: skip
 
     def decorate(function: Any) -> Any:
         if isinstance(function, staticmethod | classmethod):

@@ -36,8 +36,6 @@ from whorl.fingerprint.watch import Place
 from whorl.locks import ForkSafeLock, other_threads
 from whorl.signals import pass_on
 
-__all__ = ["ConcurrentWrites", "watch_writes"]
-
 log = logging.getLogger("whorl.steps")
 
 

@@ -17,15 +17,13 @@ from typing import Any, Final
 
 from whorl.fingerprint.markers import exclude
 from whorl.store import Ending, Lease, NoLease
+from whorl.store.status_line import Progress
 
 from .cached import CachedFunction
 from .concurrent_writes import watch_writes
 from .dependencies import UnstableReads
-from .progress import Progress
 from .request import ResultRequest
 from .result_store import Result
-
-__all__ = ["CachedCoroutine"]
 
 _LONGEST_WAIT: Final = 600.0  # seconds
 _LONGEST_PAUSE: Final = 0.1

@@ -19,8 +19,6 @@ from typing import Any, Final
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.tokens import marshalled
 
-__all__ = ["DeclaredInputs", "content_of"]
-
 _TICK: Final = 2_000_000_000  # nanoseconds: the coarsest clock of a file system in use
 _KEPT: Final = 4096
 _known: Final[dict[str, tuple[tuple[int, ...], str]]] = {}

@@ -11,8 +11,9 @@ An instance among the arguments brings its class along: the function may call it
 
 from __future__ import annotations
 
+import dis
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from whorl.artifacts import Part
@@ -20,9 +21,9 @@ from whorl.calls.checked_survey import CheckedSurvey
 from whorl.calls.impure_functions import ENVIRONMENT, FILES, HASHES, HAVE_PATHS
 from whorl.calls.impure_reads import ImpureRead, named_reads
 from whorl.errors import UnsupportedFunction
-from whorl.fast_dataclasses import dataclass
+from whorl.fast_dataclasses import NamedTuple, dataclass
 from whorl.fingerprint.boundary import DEFAULT_BOUNDARY, Boundary
-from whorl.fingerprint.bytecode import reads_of
+from whorl.fingerprint.bytecode import nested_codes, once_per_code, reads_of
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.fingerprinter import fingerprint
 from whorl.fingerprint.modes import Introspection
@@ -34,27 +35,94 @@ from whorl.fingerprint.static_lookup import (
     module_name,
     module_vars,
 )
-from whorl.fingerprint.survey import LOCKS, survey_code
+from whorl.fingerprint.survey import survey_code
 from whorl.fingerprint.tokens import Node, marshalled, unlabelled
 from whorl.fingerprint.value_graph import Graph
 from whorl.fingerprint.watch import Check, Place
+from whorl.lazy import importing
 
-from .ambient import ambient_of
 from .declared_inputs import DeclaredInputs
 from .result_format import Serializer, serializer_name
 from .value_text import text_rows
 
-__all__ = [
-    "EVERYTHING",
-    "LOCKS",
-    "Declarations",
-    "Dependencies",
-    "DependencyOptions",
-    "SerializerKey",
-    "UnstableReads",
-    "dependencies_of",
-    "dependency_options",
-]
+# Settings of the process on which results depend though the code does not read them.
+#
+# Some libraries use settings that no argument and no global shows: decimals the context of the
+# thread, the text of an array NumPy's print options. They count for every function that can call
+# such a library. Other state of this kind is refused where code names it
+# (`calls.impure_functions`), or the guide lists it as something that does not count.
+
+
+AMBIENT_CLASSES: Final = frozenset((("decimal", "Decimal"), ("numpy", "ndarray")))
+"""Classes whose methods use such settings: with arguments of these, the settings count."""
+
+
+class Ambient(NamedTuple):
+    """A setting of the process: its name for people, and a function that returns its value."""
+
+    name: str
+    now: Callable[[], object]
+
+
+def _decimal_context() -> object:
+    """What the results of decimals depend on in this thread."""
+    with importing:
+        from decimal import getcontext
+    context = getcontext()
+    raised = sorted(signal.__name__ for signal, is_on in context.traps.items() if is_on)
+    rules = context.prec, context.rounding, context.Emin, context.Emax
+    return (*rules, context.capitals, context.clamp, *raised)
+
+
+def _print_options() -> object:
+    """What the text of an array depends on."""
+    with importing:
+        from numpy import get_printoptions
+    return get_printoptions()
+
+
+_DECIMALS: Final = Ambient("decimal context", _decimal_context)
+_PRINTING: Final = Ambient("NumPy's print options", _print_options)
+
+_TEXT_NAMES: Final = frozenset(
+    ("str", "repr", "format", "ascii", "array2string", "array_repr", "array_str", "__str__",
+     "__repr__", "__format__", "format_map", "savetxt", "get_printoptions")
+)  # fmt: skip
+_TEXT_INSTRUCTIONS: Final = frozenset(
+    ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BUILD_TEMPLATE")
+)
+
+
+def ambient_of(
+    packages: Iterable[str], functions: Iterable[types.FunctionType]
+) -> Iterator[Ambient]:
+    """The settings that count for functions that can call these packages."""
+    met = frozenset(packages)
+    if "decimal" in met:
+        yield _DECIMALS
+    if "numpy" in met and any(makes_text(function.__code__) for function in functions):
+        yield _PRINTING
+
+
+def _makes_text(code: types.CodeType) -> bool:
+    for inner in nested_codes(code):
+        if not _TEXT_NAMES.isdisjoint(inner.co_names):
+            return True
+        has_pattern = any(type(each) is str and "%" in each for each in inner.co_consts)
+        for step in dis.get_instructions(inner):
+            if step.opname in _TEXT_INSTRUCTIONS:
+                return True
+            if has_pattern and step.opname == "BINARY_OP" and step.argrepr in ("%", "%="):
+                return True
+    return False
+
+
+makes_text: Final[Callable[[types.CodeType], bool]] = once_per_code(_makes_text)
+"""Whether code may make a text of a value."""
+
+
+# -- dependencies ----------------------------------------------------------------------
+
 
 EVERYTHING: Final = "code and all that it reads"
 
@@ -74,32 +142,30 @@ class DependencyOptions:
     boundary: Boundary = DEFAULT_BOUNDARY
     declared: DeclaredInputs = DeclaredInputs()
 
+    @classmethod
+    def of(
+        cls,
+        ignores: Iterable[object],
+        boundary: Boundary,
+        declared: DeclaredInputs,
+        *,
+        has_paths: bool,
+    ) -> DependencyOptions:
+        """The options of a function whose `ignores` are names and objects."""
+        every = tuple(ignores)
+        has_files = has_paths or bool(declared.files)
+        kinds = {FILES.name: has_files, ENVIRONMENT.name: bool(declared.environment)}
+        return cls(
+            frozenset(each for each in every if isinstance(each, str)),
+            tuple(each for each in every if not isinstance(each, str)),
+            frozenset(name for name, is_declared in kinds.items() if is_declared),
+            boundary,
+            declared,
+        )
+
     def for_survey(self) -> dict[str, Any]:
         """The options that a walk over code takes."""
         return {"ignores": self.ignores, "objects": self.objects, "boundary": self.boundary}
-
-
-def dependency_options(
-    ignores: Iterable[object],
-    boundary: Boundary,
-    declared: DeclaredInputs,
-    *,
-    has_paths: bool = False,
-) -> DependencyOptions:
-    """The options of a function whose `ignores` are names and objects.
-
-    `has_paths`: files are also named by arguments.
-    """
-    every = tuple(ignores)
-    has_files = has_paths or bool(declared.files)
-    kinds = {FILES.name: has_files, ENVIRONMENT.name: bool(declared.environment)}
-    return DependencyOptions(
-        frozenset(each for each in every if isinstance(each, str)),
-        tuple(each for each in every if not isinstance(each, str)),
-        frozenset(name for name, is_declared in kinds.items() if is_declared),
-        boundary,
-        declared,
-    )
 
 
 class UnstableReads(UnsupportedFunction):

@@ -9,28 +9,30 @@ where the dependencies are the function's code and all that it reads: see `depen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from whorl import settings
 from whorl.artifacts import Part
-from whorl.calls.explanation import Change, changed_parts
+from whorl.calls.explanation import changed_parts
 from whorl.calls.impure_functions import FILES
-from whorl.calls.sources import StoredSources
 from whorl.errors import Drifted, UnsupportedValue
 from whorl.fast_dataclasses import dataclass
-from whorl.fingerprint import Digest, ProcessDigest, StableDigest
+from whorl.fingerprint import Digest, Fingerprinter, ProcessDigest, StableDigest
 from whorl.fingerprint.digest import hash_hex
 from whorl.fingerprint.refusal import DEFAULT_REMEDY
 from whorl.fingerprint.static_lookup import class_name, module_name
+from whorl.fingerprint.survey import LOCKS
 from whorl.fingerprint.tokens import marshalled
 from whorl.signals import pass_on
+from whorl.store.cache import StoredSources
+from whorl.store.journal import Change
 
-from .arguments import Arguments
-from .declared_inputs import DeclaredInputs
+from .arguments import PLAIN, Arguments, Content
+from .declared_inputs import DeclaredInputs, as_list, variable_pairs
 from .dependencies import (
     EVERYTHING,
-    LOCKS,
     Declarations,
     Dependencies,
     DependencyOptions,
@@ -38,17 +40,56 @@ from .dependencies import (
     UnstableReads,
     dependencies_of,
 )
-from .parameters import Content
 from .result_format import Serializer
 from .value_text import text_rows
-
-__all__ = ["OnDrift", "RequestBuilder", "ResultRequest", "changed_names"]
 
 FORMAT: Final = 1  # raise when keys or records change their meaning
 DEPENDENCIES_KEPT: Final = 64
 FIRST_CALLS_KEPT: Final = 4096
 
 OnDrift = Literal["rerun", "raise"]
+
+
+class ResultOptions:
+    """The options of cached functions and steps, checked. Never changed after."""
+
+    __whorl_constant__ = True
+
+    def __init__(
+        self,
+        *,
+        key: Any,
+        reads: Iterable[object],
+        ignores: Iterable[object],
+        files: Iterable[str | os.PathLike[str]],
+        environment: Mapping[str, str | None] | Iterable[str],
+        salt: str,
+        store: object,
+        serializer: Serializer | None,
+        writable: bool,
+        on_drift: OnDrift = "rerun",
+    ) -> None:
+        # Tuples, because callers of a cached function check whether these have changed.
+        self.key = key
+        self.reads = tuple(as_list("reads", reads))
+        self.ignores = tuple(as_list("ignores", ignores))
+        self.files = tuple(os.fspath(file) for file in as_list("files", files))
+        self.environment = variable_pairs(environment)
+        self.salt = salt
+        self.store = store
+        self.serializer = serializer
+        self.writable = writable
+        self.on_drift = on_drift
+        if key is not None and not callable(key):
+            raise TypeError(f"key= is a function or a whorl.Fingerprinter, not {key!r}")
+        if on_drift not in ("rerun", "raise"):
+            raise TypeError(f"on_drift= is 'rerun' or 'raise', not {on_drift!r}")
+        if not isinstance(salt, str):
+            raise TypeError(f"salt= is a text, not {salt!r}")
+        if serializer is not None and not isinstance(serializer, Serializer):
+            raise TypeError(
+                f"serializer= has dumps and loads, as pickle has; {serializer!r} has not"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,33 +114,36 @@ class ResultRequest:
 class RequestBuilder:
     """The keys of the calls of one function or step.
 
-    `root` is the function, `names` are those of its arguments, `reads` are further dependencies.
+    `root` is the function, `names` are those of its arguments, `folder` is where relative names of
+    files begin. `has_paths`: files are also named by arguments.
     """
 
     def __init__(
         self,
         name: str,
         root: object,
-        arguments: Arguments,
-        *,
         names: tuple[str, ...],
-        options: DependencyOptions,
-        reads: Sequence[object] = (),
-        salt: str = "",
-        serializer: Serializer | None = None,
-        on_drift: OnDrift = "rerun",
+        options: ResultOptions,
+        folder: str,
+        *,
+        has_paths: bool = False,
     ) -> None:
+        key = options.key
+        policy = Arguments(key) if isinstance(key, Fingerprinter) else PLAIN
+        own_key = () if key is None or policy is not PLAIN else (key,)
         self.name = name
-        self.arguments = arguments
-        self.declared: DeclaredInputs = options.declared
-        self.has_declared = bool(options.declared)
+        self.arguments = policy
+        self.declared = DeclaredInputs(options.environment, options.files, folder)
+        self.has_declared = bool(self.declared)
         self._root = root
         self.names = names
-        self._options = options
-        self._reads = tuple(reads)
-        self._salt = salt
-        self._serializer = SerializerKey(name, serializer, options)
-        self._on_drift = on_drift
+        self._options = DependencyOptions.of(
+            options.ignores, policy.describer.policy.boundary, self.declared, has_paths=has_paths
+        )
+        self._reads = (*options.reads, *own_key, *policy.rules)
+        self._salt = options.salt
+        self._serializer = SerializerKey(name, options.serializer, self._options)
+        self._on_drift = options.on_drift
         # By the addresses of the classes and functions among the arguments, which are kept alive.
         self._first: dict[tuple[int, ...], tuple[object, StableDigest, dict[str, str]]] = {}
         self._known: dict[tuple[int, ...], tuple[tuple[object, ...], Dependencies]] = {}

@@ -16,17 +16,76 @@ from typing import Any, Final
 
 from whorl.artifacts import Damaged, Entry, Label, Part
 from whorl.fast_dataclasses import dataclass
-from whorl.fingerprint.digest import Digest, StableDigest
+from whorl.fingerprint.digest import Digest, StableDigest, hash_hex
 from whorl.fingerprint.names import known_module_name
+from whorl.fingerprint.tokens import marshalled
 from whorl.signals import pass_on
-from whorl.store import Cache, Ending, Found, Stored, default_cache
-from whorl.store.default import as_cache
+from whorl.store import Cache, Ending, Found, NullStore, Stored, default_cache
+from whorl.store.cache import as_cache
 from whorl.store.outcome import check_key
 
-from .process_store import ProcessStore
-from .result_format import CannotRestore, Serializer, decode_result, encode_result, is_constant
+from .plain_format import CannotRestore
+from .request import ResultOptions
+from .result_format import decode_result, encode_result, is_constant
 
-__all__ = ["LABELS_READ", "LiveResults", "Result", "RunOutcome", "StoredResults", "result_store"]
+# Results by digest in this process: the very objects, for as long as the store lives.
+#
+# Nothing is encoded, so anything can be kept: compiled functions, open handles, objects that refer
+# to each other. Every caller gets the same object. Keys may be `ProcessDigest`s.
+
+
+class ProcessStore:
+    """Live results, the `max_entries` that were used last.
+
+    >>> import whorl
+    >>> store = ProcessStore()
+    >>> key = whorl.fingerprint(object(), by="identity")
+    >>> store.put(key, "made")
+    >>> store.get(key), len(store)
+    (('made',), 1)
+    """
+
+    def __init__(self, max_entries: int = 4096) -> None:
+        if max_entries < 1:
+            raise ValueError(f"max_entries is 1 or more, not {max_entries!r}")
+        self._max_entries = max_entries
+        self._results: dict[Digest, Any] = {}
+        self.flights = Cache(NullStore())  # one producer at a time for each key
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __repr__(self) -> str:
+        return f"<ProcessStore of {len(self)}>"
+
+    def get(self, key: Digest) -> tuple[Any] | None:
+        """The result of a key, in a tuple; None if there is none."""
+        result = self._results.pop(key, self)
+        if result is self:
+            return None
+        self._results[key] = result  # now the last to go
+        return (result,)
+
+    def put(self, key: Digest, result: Any) -> None:
+        """Keep a result."""
+        if not isinstance(key, Digest):
+            raise TypeError(f"the key of a result is a Digest, not {type(key).__name__}")
+        self._results.pop(key, None)
+        while len(self._results) >= self._max_entries:
+            self._results.pop(next(iter(self._results)), None)
+        self._results[key] = result
+
+    def remove(self, key: Digest) -> bool:
+        """Forget a result; whether there was one."""
+        return self._results.pop(key, self) is not self
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._results.clear()
+
+
+# -- results of a function -------------------------------------------------------------
+
 
 log = logging.getLogger("whorl.steps")
 
@@ -78,21 +137,14 @@ class StoredResults:
     """Results encoded in a store, in the group of their function."""
 
     def __init__(
-        self,
-        name: str,
-        group: StableDigest,
-        cache: Cache | None,
-        home: Mapping[str, Any],
-        serializer: Serializer | None = None,
-        *,
-        writable: bool = False,
+        self, name: str, cache: Cache | None, home: Mapping[str, Any], options: ResultOptions
     ) -> None:
         self._name = name
-        self._group = group
+        self._group = StableDigest(hash_hex(marshalled(("results", name))))
         self._own = cache
         self._home = home
-        self._serializer = serializer
-        self._writable = writable
+        self._serializer = options.serializer
+        self._writable = options.writable
         self._logged: set[str] = set()
 
     @property
@@ -252,23 +304,12 @@ class LiveResults:
 
 
 def result_store(
-    name: str,
-    group: StableDigest,
-    store: object,
-    home: Mapping[str, Any],
-    serializer: Serializer | None,
-    *,
-    writable: bool,
+    name: str, options: ResultOptions, home: Mapping[str, Any]
 ) -> StoredResults | LiveResults:
-    """Where results go for a value of `store=`.
-
-    >>> result_store("f", StableDigest("0" * 32), "process", {}, None, writable=False).is_off
-    False
-    """
-    if store == "process":
-        store = ProcessStore()
+    """Where results go for a value of `store=`; `home` is the module that the function is from."""
+    store = ProcessStore() if options.store == "process" else options.store
     if isinstance(store, ProcessStore):
-        if serializer is not None or writable:
+        if options.serializer is not None or options.writable:
             raise TypeError("serializer= and writable= are for results that are written down")
         return LiveResults(name, store)
     cache: Any = None
@@ -280,4 +321,4 @@ def result_store(
                 "store= is a directory, a whorl.store.Cache or Store, a whorl.ProcessStore or "
                 f"'process', not {type(store).__name__}: {error}"
             ) from None
-    return StoredResults(name, group, cache, home, serializer, writable=writable)
+    return StoredResults(name, cache, home, options)

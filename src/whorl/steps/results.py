@@ -12,33 +12,30 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from whorl import settings
 from whorl.artifacts import Part
 from whorl.calls.events import emit, listeners
-from whorl.calls.explanation import COMPARED, Change, Explanation, explain_miss
-from whorl.calls.miss_entry import FIRST_CALL, function_miss
-from whorl.calls.sources import StoredSources
+from whorl.calls.explanation import (
+    COMPARED,
+    FIRST_CALL,
+    Explanation,
+    explain_miss,
+    function_miss,
+)
 from whorl.errors import RequiredHit
-from whorl.fingerprint import Digest, Fingerprinter, StableDigest
-from whorl.fingerprint.digest import hash_hex
-from whorl.fingerprint.tokens import marshalled
+from whorl.fingerprint import Digest
 from whorl.store import Ending
-from whorl.store.default import cache_state
-from whorl.store.miss_recording import MissOutcome, is_hit_required, record_miss
+from whorl.store.cache import StoredSources, cache_state
+from whorl.store.journal import Change, MissOutcome, is_hit_required, record_miss
+from whorl.store.status_line import Progress
 
-from .arguments import PLAIN, Arguments
 from .concurrent_writes import ConcurrentWrites, watch_writes
-from .declared_inputs import DeclaredInputs
-from .dependencies import UnstableReads, dependency_options
-from .progress import Progress
-from .request import OnDrift, RequestBuilder, ResultRequest, changed_names
-from .result_format import Serializer
-from .result_store import LABELS_READ, LiveResults, Result, RunOutcome, StoredResults, result_store
-
-__all__ = ["Results", "Row", "results_of", "settings_epoch"]
+from .dependencies import UnstableReads
+from .request import RequestBuilder, ResultRequest, changed_names
+from .result_store import LABELS_READ, LiveResults, Result, RunOutcome, StoredResults
 
 log = logging.getLogger("whorl.steps")
 
@@ -304,49 +301,6 @@ class Results:
         """How often each ending was met in this process."""
         names = ("found", "missed", "ran", "waited", "not kept")
         return {"recalled": self.recalled, **{name: self.counts[name] for name in names}}
-
-
-def results_of(
-    root: Any,
-    name: str,
-    names: tuple[str, ...],
-    *,
-    home: Mapping[str, Any],
-    folder: str,
-    key: Any,
-    store: object,
-    reads: Sequence[object],
-    ignores: Sequence[object],
-    files: tuple[str, ...],
-    environment: tuple[tuple[str, str | None], ...],
-    salt: str,
-    serializer: Serializer | None,
-    writable: bool,
-    on_drift: OnDrift = "rerun",
-    has_paths: bool = False,
-) -> Results:
-    """The results of a function or step with the options that `whorl.cached` takes.
-
-    `home` is the module that the function is from, `folder` is where relative names of files
-    begin. `has_paths`: files are also named by arguments.
-    """
-    policy = Arguments(key) if isinstance(key, Fingerprinter) else PLAIN
-    own_key = () if key is None or policy is not PLAIN else (key,)
-    declared = DeclaredInputs(environment, files, folder)
-    boundary = policy.describer.policy.boundary
-    requests = RequestBuilder(
-        name,
-        root,
-        policy,
-        names=names,
-        options=dependency_options(ignores, boundary, declared, has_paths=has_paths),
-        reads=(*reads, *own_key, *policy.rules),
-        salt=salt,
-        serializer=serializer,
-        on_drift=on_drift,
-    )
-    group = StableDigest(hash_hex(marshalled(("results", name))))
-    return Results(requests, result_store(name, group, store, home, serializer, writable=writable))
 
 
 def _on_settings(before: settings.Settings, after: settings.Settings) -> None:

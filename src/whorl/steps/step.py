@@ -15,21 +15,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast, overload
 
 from whorl.calls.explanation import Explanation
+from whorl.errors import show_users_frames
 from whorl.fingerprint import Digest, Fingerprinter, StableDigest
 from whorl.fingerprint.markers import exclude
 from whorl.fingerprint.names import full_name
 from whorl.fingerprint.static_lookup import find
-from whorl.frames import show_users_frames
 from whorl.store import Cache, Store
 
-from .declared_inputs import as_list, variable_pairs
 from .dependencies import Declarations
-from .process_store import ProcessStore
-from .request import ResultRequest
+from .request import RequestBuilder, ResultOptions, ResultRequest
 from .result_format import Serializer
-from .results import results_of
-
-__all__ = ["CachedStep", "Chain", "Step", "chain"]
+from .result_store import ProcessStore, result_store
+from .results import Results
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -258,8 +255,6 @@ class CachedStep(Step[In, Out]):
     ) -> None:
         if not callable(step):
             raise TypeError(f"a step is something to call, not {step!r}")
-        if key is not None and not callable(key):
-            raise TypeError(f"key= is a whorl.Fingerprinter or a function, not {key!r}")
         code = _code_of(step)
         if code is not None and code.co_flags & _NO_PLAIN_FUNCTION:
             raise TypeError(
@@ -272,22 +267,13 @@ class CachedStep(Step[In, Out]):
         self.store = store
         self.name = step_name(step)
         self._key = None if isinstance(key, Fingerprinter) else key
-        self._results = results_of(
-            step,
-            self.name,
-            ("input" if self._key is None else "key",),
-            home=_home_of(step),
-            folder=_folder_of(step),
-            key=key,
-            store=store,
-            reads=as_list("reads", reads),
-            ignores=as_list("ignores", ignores),
-            files=tuple(os.fspath(file) for file in as_list("files", files)),
-            environment=variable_pairs(environment),
-            salt=salt,
-            serializer=serializer,
-            writable=writable,
-        )
+        options = ResultOptions(
+            key=key, reads=reads, ignores=ignores, files=files, environment=environment,
+            salt=salt, store=store, serializer=serializer, writable=writable,
+        )  # fmt: skip
+        names = ("input" if self._key is None else "key",)
+        requests = RequestBuilder(self.name, step, names, options, _folder_of(step))
+        self._results = Results(requests, result_store(self.name, options, _home_of(step)))
 
     def __whorl_declarations__(self) -> Declarations:
         """What cached functions and steps that call this one need to know."""

@@ -28,8 +28,6 @@ from whorl.fingerprint.static_lookup import (
 from whorl.fingerprint.tokens import is_flat, is_leaf
 from whorl.signals import pass_on
 
-__all__ = ["text_rows", "value_text"]
-
 _MOST_PARTS: Final = 48
 _DEPTH: Final = 6
 _HEAP_CLASS: Final = 1 << 9  # made by a class statement

@@ -1,6 +1,6 @@
 """Entries by digest: in memory, in a directory, in tiers; each is produced once.
 
-`journal`, `miss_recording`, `catalogue` and `bundle` are for misses and for the command line, and
+`journal`, `catalogue` and `bundle` are for misses and for the command line, and
 are imported from their own modules.
 """
 
@@ -11,31 +11,25 @@ from typing import TYPE_CHECKING
 from whorl.lazy import attach
 
 if TYPE_CHECKING:
-    from .cache import Cache, Obtained
-    from .default import default_cache, open_cache, open_url
+    from .cache import Cache, Obtained, default_cache, open_cache, open_url
     from .directory import DirectoryStore
     from .eviction import Collected
     from .lease import DirectoryLeases, Lease, Leases, NoLease
-    from .memory import MemoryStore, NullStore
     from .outcome import Absent, Ending, Failed, Found, Got, Put, Skipped, Stored
-    from .protocol import BaseStore, Store
-    from .statistics import Statistics
-    from .totals import ProgramTotals, Totals
+    from .protocol import BaseStore, MemoryStore, NullStore, Store
+    from .statistics import ProgramTotals, Statistics, Totals
     from .wrappers import Mismatch, ReadOnly, Tiered, Verifying
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "cache": "Cache Obtained",
-            "default": "default_cache open_cache open_url",
+            "cache": "Cache Obtained default_cache open_cache open_url",
             "directory": "DirectoryStore",
             "eviction": "Collected",
             "lease": "DirectoryLeases Lease Leases NoLease",
-            "memory": "MemoryStore NullStore",
             "outcome": "Absent Ending Failed Found Got Put Skipped Stored",
-            "protocol": "BaseStore Store",
-            "statistics": "Statistics",
-            "totals": "ProgramTotals Totals",
+            "protocol": "BaseStore MemoryStore NullStore Store",
+            "statistics": "ProgramTotals Statistics Totals",
             "wrappers": "Mismatch ReadOnly Tiered Verifying",
         },
     )

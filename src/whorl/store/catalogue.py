@@ -8,28 +8,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from whorl.artifacts import Damaged
-from whorl.fast_dataclasses import NamedTuple, dataclass
+from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 
 from .directory import DirectoryStore
 from .journal import is_time
-from .listing import StoredFile, entry_files, read_label
-
-__all__ = ["Listed", "Name", "catalogue", "named", "names"]
+from .listing import Name, StoredFile, entry_files, read_label
 
 BOOKKEEPING: Final = frozenset(("manifest", "source", "hint"))
 _NAMING: Final = ("function", "program", "step", "name")  # parts that name a program, best first
 _CODE: Final = "code:"
-
-
-class Name(NamedTuple):
-    """What an entry is found by."""
-
-    key: StableDigest
-    under: StableDigest | None = None
-
-    def __str__(self) -> str:
-        return str(self.key) if self.under is None else f"{self.under}/{self.key}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@
         groups/12/3456.../abcdef...     the entry of a key under the group 123456...
         incoming/                       files being written
         leases/                         who produces what: see `lease`
-        toolchains/                     which are in use: see `toolchain_use`
+        toolchains/                     which are in use: see `listing`
         written, bound, collecting      how full it is: see `eviction`
       quarantine/                       damaged files, to be inspected
       statistics/                       see `statistics`
@@ -43,6 +43,7 @@ from whorl.settings import DEFAULT_MAX_SIZE, absolute
 
 from . import listing
 from .atomic_file import READ_FLAGS, make_directory, sync_directories, write_file
+from .listing import note_use
 from .outcome import (
     ABSENT,
     STORED,
@@ -59,7 +60,6 @@ from .outcome import (
 from .protocol import BaseStore
 from .safety import IS_LINK, Trust, check_directory, danger, file_remedy, unsafe_directory
 from .statistics import Statistics
-from .toolchain_use import note_use
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from .journal import Journal
     from .lease import DirectoryLeases
 
-__all__ = ["DirectoryStore"]
 
 log = logger("whorl.store")
 

@@ -30,23 +30,19 @@ from whorl.artifacts import FORMAT, Damaged
 from whorl.fast_dataclasses import dataclass
 from whorl.lazy import logger
 
-from .atomic_file import append_small, read_small, write_small
-from .file_lock import lock_file
+from .atomic_file import append_small, lock_file, read_small, write_small
 from .listing import (
     StoredFile,
     entry_files,
     files_below,
     files_in,
     is_directory,
+    last_use,
     names_in,
     read_label,
 )
 from .outcome import Ending
-from .statistics import Statistics
-from .toolchain_use import last_use
-from .totals import compact
-
-__all__ = ["Collected", "Eviction"]
+from .statistics import Statistics, compact
 
 log = logger("whorl.store")
 

@@ -1,4 +1,4 @@
-"""Leases: who produces what. Those of a directory are locked files.
+"""One producer at a time for each name, among the threads of this process and other processes.
 
 The system lets go of a lock when its holder ends in any way, so a killed producer is replaced at
 once. Where files cannot be locked there are no leases, and work may be done twice; it is never
@@ -10,18 +10,22 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
+from whorl.lazy import logger
+from whorl.locks import ForkSafeLock, get_ident, local, reset_in_child
 from whorl.signals import is_of_signal_handler, suppress
 
-from .atomic_file import make_directory, read_small, write_small
-from .file_lock import lock_file
+from .atomic_file import lock_file, make_directory, read_small, remove_quietly, write_small
+from .outcome import Ending
+from .statistics import Statistics
+from .status_line import StatusLine
 
 if TYPE_CHECKING:
-    from .file_lock import Lock
-
-__all__ = ["DirectoryLeases", "Lease", "Leases", "LeasesOfTwo", "NoLease"]
+    from .atomic_file import Lock
 
 ASK_FAR_EVERY: Final = 0.2  # seconds between two questions for a lease that another machine holds
 _UNAVAILABLE: Final = (OSError, MemoryError, NotImplementedError)
@@ -70,11 +74,9 @@ class _FileLease:
         """Let others have it. If the entry is there, nobody needs the file any more."""
         try:
             if done:
-                with suppress(OSError, MemoryError):
-                    os.unlink(f"{self._path}.holder")
+                remove_quietly(f"{self._path}.holder")
                 if sys.platform != "win32":  # there, a file that is open cannot go
-                    with suppress(OSError, MemoryError):
-                        os.unlink(self._path)
+                    remove_quietly(self._path)
         finally:
             with suppress(OSError, MemoryError):
                 self._lock.release()
@@ -204,3 +206,207 @@ class LeasesOfTwo:
     def holder(self, name: str) -> str:
         """Who has the lease, as far as that is known."""
         return self._far.holder(name) if name in self._asked else self._near.holder(name)
+
+
+# -- productions -----------------------------------------------------------------------
+#
+# One producer at a time for each name, among the threads of this process and other processes.
+#
+# When several threads or processes miss one key at once, one of them produces the entry and the
+# others wait for it:
+#
+#   miss -> this process's table of productions -> the lease of the key -> look up again -> produce
+#
+# If a producer raises, the next one in line tries. If it is killed, its lease ends with it. If it
+# takes longer than `lease` seconds, the others stop waiting: they repeat the work, as they do where
+# there are no leases, and the entry is the same.
+
+
+log = logger("whorl.store")
+
+
+_FIRST_PAUSE: Final = 0.002
+_LONGEST_PAUSE: Final = 0.1
+_LOOK_UP_EVERY: Final = 1.0
+
+
+T = TypeVar("T")
+
+
+class _Production(Generic[T]):
+    """What a thread of this process produces, or waits for: see `Cache.once` for the arguments."""
+
+    __slots__ = ("done", "lease", "look_up", "name", "produce", "result", "thread", "what")
+
+    def __init__(
+        self,
+        name: str,
+        look_up: Callable[[T | None], T | None],
+        produce: Callable[[], T],
+        what: str,
+    ) -> None:
+        self.name = name
+        self.look_up = look_up
+        self.produce = produce
+        self.what = what
+        self.thread = get_ident()
+        self.done = Event()
+        self.lease: Lease | NoLease = NoLease.UNAVAILABLE
+        self.result: T | None = None
+
+
+class _Here(local):
+    """What this thread is producing, in whichever cache."""
+
+    def __init__(self) -> None:
+        self.producing: set[tuple[object, str]] = set()
+
+
+_here: Final = _Here()
+
+
+class Flights:
+    """The productions of this process, one at a time for each name."""
+
+    def __init__(self, statistics: Statistics, leases: Leases | None, lease: float) -> None:
+        self._statistics = statistics
+        self._leases = leases
+        self._lease = lease
+        self._place = id(self) if leases is None else leases.place
+        self._lock = ForkSafeLock()
+        self._under_way: dict[str, _Production[Any]] = {}
+        self._waiting: dict[int, _Production[Any]] = {}  # what each thread waits for
+        reset_in_child(self)
+
+    def once(
+        self,
+        name: str,
+        look_up: Callable[[T | None], T | None],
+        produce: Callable[[], T],
+        what: str,
+    ) -> tuple[T, Ending]:
+        """What `look_up` returns, or `produce` makes: see `Cache.once`."""
+        start = time.monotonic()
+        if (self._place, name) in _here.producing:  # its own production asks for it
+            return self._produced(produce, Ending.UNLOCKED)
+        while True:
+            mine = _Production(name, look_up, produce, what)
+            try:
+                with self._lock:
+                    theirs: _Production[T] = self._under_way.setdefault(name, mine)
+                    in_circle = theirs is not mine and self._would_wait_for_itself(theirs)
+                    if theirs is not mine and not in_circle:
+                        self._waiting[mine.thread] = theirs
+                if theirs is mine:
+                    return self._first_here(mine)
+                ended = not in_circle and self._wait_for(theirs, start, what)
+            finally:
+                try:
+                    self._end(mine, is_made=mine.result is not None)
+                except BaseException:  # an interrupt came between: nobody must wait for this one
+                    self._end(mine, is_made=False)
+                    raise
+            if in_circle:  # somebody has to go on
+                return self._produced(produce, Ending.UNLOCKED)
+            result = look_up(theirs.result)
+            if result is not None:
+                return result, Ending.WAITED
+            if not ended:
+                return self._produced(produce, Ending.GAVE_UP)
+
+    def _would_wait_for_itself(self, theirs: _Production[Any]) -> bool:
+        """Whether a production waits, through others, for what this thread produces."""
+        threads = {get_ident()}
+        following: _Production[Any] | None = theirs
+        while following is not None:
+            if following.thread in threads:
+                return True
+            threads.add(following.thread)
+            following = self._waiting.get(following.thread)
+        return False
+
+    def _first_here(self, mine: _Production[T]) -> tuple[T, Ending]:
+        """Produce, or wait for another process, on behalf of all threads of this one."""
+        _here.producing.add((self._place, mine.name))
+        result, how = self._with_lease(mine)
+        mine.result = result
+        return result, how
+
+    def _end(self, mine: _Production[Any], *, is_made: bool) -> None:
+        """Release the lease, and have this thread neither produce nor wait any more."""
+        try:
+            if not isinstance(mine.lease, NoLease):
+                mine.lease.release(done=is_made)
+        finally:
+            _here.producing.discard((self._place, mine.name))
+            with self._lock:
+                if self._under_way.get(mine.name) is mine:
+                    del self._under_way[mine.name]
+                self._waiting.pop(mine.thread, None)
+            mine.done.set()
+
+    def _wait_for(self, theirs: _Production[T], start: float, what: str) -> bool:
+        """Whether another thread has come to an end within the lease."""
+        with StatusLine(f"another thread to make {what}") as line:
+            while not theirs.done.wait(_LONGEST_PAUSE):
+                if time.monotonic() - start > self._lease:
+                    return False
+                line.update()
+        return True
+
+    def _with_lease(self, mine: _Production[T]) -> tuple[T, Ending]:
+        if self._leases is not None:
+            mine.lease = self._leases.take(mine.name)
+            if mine.lease is NoLease.HELD:
+                result = self._wait_for_lease(self._leases, mine)
+                if result is not None:
+                    return result, Ending.WAITED
+            if isinstance(mine.lease, NoLease):
+                is_held = mine.lease is NoLease.HELD
+                return self._produced(mine.produce, Ending.GAVE_UP if is_held else Ending.UNLOCKED)
+        result = mine.look_up(None)  # another thread, or who had the lease, may have made it
+        if result is not None:
+            return result, Ending.WAITED
+        return self._produced(mine.produce, Ending.PRODUCED)
+
+    def _wait_for_lease(self, leases: Leases, mine: _Production[T]) -> T | None:
+        """Take the lease when it is free; what `look_up` returns if that is found meanwhile.
+
+        The lease stays `HELD` after too long.
+        """
+        start = last_lookup = time.monotonic()
+        pause = _FIRST_PAUSE
+        with StatusLine(f"{leases.holder(mine.name)} to make {mine.what}") as line:
+            while True:
+                now = time.monotonic()
+                has_expired = now - start > self._lease
+                if has_expired or now - last_lookup > _LOOK_UP_EVERY:
+                    last_lookup = now
+                    result = mine.look_up(None)  # it may be there although somebody has the lease
+                    if result is not None:
+                        return result
+                if has_expired:
+                    return None
+                time.sleep(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
+                line.update()
+                mine.lease = leases.take(mine.name)
+                if mine.lease is not NoLease.HELD:
+                    return None
+
+    def _produced(self, produce: Callable[[], T], how: Ending) -> tuple[T, Ending]:
+        """Call `produce`, which stores its result before anybody else goes on."""
+        start = time.perf_counter()
+        try:
+            result = produce()
+        except BaseException:
+            self._statistics.count(Ending.RAISED)
+            raise
+        self._statistics.count(how, seconds_spent=time.perf_counter() - start)
+        self._statistics.flush()
+        return result, how
+
+    def reset_in_child(self) -> None:
+        """Forget productions: their threads are not in the child, and would never end them."""
+        self._under_way = {}
+        self._waiting = {}

@@ -1,4 +1,4 @@
-"""The files of a store: the keys that they are named by, their sizes and times, their labels.
+"""The files of a store: keys, sizes, times and labels of entries, and the toolchains in use.
 
 Links are not followed: what they lead to is not the store's.
 """
@@ -16,26 +16,23 @@ from typing import Final
 from whorl.artifacts import FORMAT, Label
 from whorl.artifacts.entry import PAGE, label_end, peek_label
 from whorl.fast_dataclasses import NamedTuple
-from whorl.fingerprint.digest import StableDigest
+from whorl.fingerprint.digest import StableDigest, hash_hex
 
-from .atomic_file import read_small
-
-__all__ = [
-    "StoredFile",
-    "entry_files",
-    "files_below",
-    "files_in",
-    "is_directory",
-    "keys_in_group",
-    "keys_in_groups",
-    "keys_in_shards",
-    "names_in",
-    "read_label",
-]
+from .atomic_file import make_directory, read_small, write_small
 
 _ENTRY_NAME: Final = r"[0-9a-f]{30}([0-9a-f]{2})?"
 _FORMAT_DIRECTORY: Final = r"v(\d+)"
 _LONGEST_LABEL: Final = 1 << 26  # bytes
+
+
+class Name(NamedTuple):
+    """What an entry is found by."""
+
+    key: StableDigest
+    under: StableDigest | None = None
+
+    def __str__(self) -> str:
+        return str(self.key) if self.under is None else f"{self.under}/{self.key}"
 
 
 class StoredFile(NamedTuple):
@@ -158,3 +155,41 @@ def _keys(directory: str, prefix: str) -> Iterator[StableDigest]:
         except ValueError:
             continue
         yield key  # in no block: what a signal handler raises where a generator is closed is lost
+
+
+# -- toolchains in use -----------------------------------------------------------------
+#
+# Which toolchains are in use: one small file for each, whose time says when it was last used.
+#
+# The entries of a toolchain are not the first to be evicted as long as it is in use: see
+# `eviction`.
+
+
+NOTE_EVERY: Final = 3600.0  # seconds
+
+
+def _path(home: str, toolchain: str) -> str:
+    name = hash_hex(toolchain.encode("utf-8", "surrogatepass"))
+    return f"{home}{os.sep}toolchains{os.sep}{name}"
+
+
+def last_use(home: str, toolchain: str) -> float:
+    """When a toolchain was last noted to be in use; 0 if never."""
+    try:
+        return os.lstat(_path(home, toolchain)).st_mtime
+    except (OSError, MemoryError):
+        return 0.0
+
+
+def note_use(home: str, toolchain: str) -> None:
+    """Note that a toolchain is in use now."""
+    path = _path(home, toolchain)
+    try:
+        if time.time() - os.lstat(path).st_mtime > NOTE_EVERY:
+            write_small(path, toolchain)
+    except FileNotFoundError:
+        with contextlib.suppress(OSError, MemoryError):
+            make_directory(os.path.dirname(path))
+            write_small(path, toolchain)
+    except (OSError, MemoryError):
+        pass  # an old time costs no more than an eviction that comes too soon

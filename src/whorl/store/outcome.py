@@ -9,21 +9,6 @@ from whorl.artifacts import Entry
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import Digest, ProcessDigest, StableDigest
 
-__all__ = [
-    "ABSENT",
-    "STORED",
-    "Absent",
-    "Ending",
-    "Failed",
-    "Found",
-    "Got",
-    "Put",
-    "Removed",
-    "Skipped",
-    "Stored",
-    "check_key",
-]
-
 
 class Ending(Enum):
     """How something ended; the value is what `whorl stats` prints.

@@ -1,4 +1,4 @@
-"""What a store is: four methods that each one has, and what it can do beyond them.
+"""What a store is: four methods that each one has, and what it can do; and the two simplest stores.
 
 A store of four methods is complete. Whatever else a store can do, it says by overriding a member
 of `BaseStore`, whose own answer is always "not here". Wrappers hand the question on to what they
@@ -28,14 +28,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from whorl.artifacts import Damaged, Entry, Label
 from whorl.fingerprint.digest import StableDigest
 
-from .outcome import Found, Got, Put, Removed
+from .outcome import ABSENT, STORED, Absent, Found, Got, Put, Removed, Skipped, Stored, check_key
 
 if TYPE_CHECKING:
     from .journal import Journal
     from .lease import Leases
     from .statistics import Statistics
-
-__all__ = ["BaseStore", "Store", "complete"]
 
 
 class Store(Protocol):
@@ -127,6 +125,13 @@ class BaseStore(Store):
         if isinstance(got, Found):
             yield got.entry
 
+    def elsewhere(self, under: StableDigest) -> Iterator[tuple[str, Entry]]:
+        """Entries of a group on other machines, each with the name of the machine that stored it.
+
+        For explanations: nothing is kept here, and an engine that cannot list has none.
+        """
+        return iter(())
+
     def put_near(self, entry: Entry) -> Put:
         """Keep an entry where it is looked for first, and nowhere else."""
         return self.put(entry)
@@ -142,8 +147,8 @@ class BaseStore(Store):
         return self
 
 
-class _FourMethods(BaseStore):
-    """A store that has no more than the four methods."""
+class FourMethods(BaseStore):
+    """A store that hands the four methods on to another one, and has no more than these."""
 
     __slots__ = ("inner",)
 
@@ -151,15 +156,19 @@ class _FourMethods(BaseStore):
         self.inner = inner
 
     def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key."""
         return self.inner.get(key, under)
 
     def put(self, entry: Entry) -> Put:
+        """Keep an entry."""
         return self.inner.put(entry)
 
     def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
+        """Forget an entry."""
         return self.inner.remove(key, under)
 
     def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """The keys of a group."""
         return self.inner.iterate(under)
 
 
@@ -177,7 +186,7 @@ def complete(store: Store) -> BaseStore:
         return store
     if isinstance(store, type) or not all(callable(getattr(store, n, None)) for n in _METHODS):
         raise TypeError(_no_store(store))
-    return _FourMethods(store)
+    return FourMethods(store)
 
 
 _METHODS: Final = ("get", "put", "remove", "iterate")
@@ -196,3 +205,79 @@ def _no_store(value: object) -> str:
     if isinstance(getattr(value, "store", None), BaseStore):
         return f"a {name} is not a store: pass its .store"
     return f"a store has the methods {', '.join(_METHODS)}; {name} does not"
+
+
+# -- the two simplest stores -----------------------------------------------------------
+#
+# Entries in this process, and nowhere at all.
+
+
+class MemoryStore(BaseStore):
+    """Entries that live as long as the store.
+
+    >>> from whorl.artifacts import Artifact, Label, encode
+    >>> store = MemoryStore()
+    >>> key = StableDigest("0" * 32)
+    >>> store.get(key)
+    Absent()
+    >>> store.put(encode(Artifact({"code": b"ret"}), Label("artifact", key)))
+    Stored()
+    >>> list(store.iterate()) == [key]
+    True
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[StableDigest | None, dict[StableDigest, Entry]] = {}
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key."""
+        check_key(key, under)
+        entry = self._groups.get(under, {}).get(key)
+        return ABSENT if entry is None else Found(entry)
+
+    def put(self, entry: Entry) -> Stored:
+        """Keep an entry."""
+        check_key(entry.key, entry.under)
+        self._groups.setdefault(entry.under, {})[entry.key] = entry
+        return STORED
+
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Stored | Absent:
+        """Forget an entry."""
+        check_key(key, under)
+        return ABSENT if self._groups.get(under, {}).pop(key, None) is None else STORED
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """The keys of a group."""
+        return iter(list(self._groups.get(under, {})))
+
+
+class NullStore(BaseStore):
+    """A store that keeps nothing: what `WHORL_CACHE=off` means.
+
+    >>> NullStore().get(StableDigest("0" * 32))
+    Absent()
+    """
+
+    @property
+    def is_off(self) -> bool:
+        """Yes."""
+        return True
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Absent:
+        """Nothing."""
+        check_key(key, under)
+        return ABSENT
+
+    def put(self, entry: Entry) -> Skipped:
+        """Nothing is kept."""
+        check_key(entry.key, entry.under)
+        return Skipped("the cache is off")
+
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Absent:
+        """There is nothing to forget."""
+        check_key(key, under)
+        return ABSENT
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """No keys."""
+        return iter(())

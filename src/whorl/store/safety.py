@@ -22,20 +22,6 @@ from typing import Final
 from whorl.errors import UnsafeDirectory
 from whorl.lazy import load
 
-__all__ = [
-    "IS_LINK",
-    "OTHERS",
-    "TRUSTED_FOR",
-    "Trust",
-    "check_directory",
-    "danger",
-    "distrust",
-    "file_remedy",
-    "is_private",
-    "remedy",
-    "unsafe_directory",
-]
-
 TRUSTED_FOR: Final = 5.0  # seconds for which a directory is taken to be as it was seen
 _DIRECTORIES_KNOWN: Final = 10_000
 

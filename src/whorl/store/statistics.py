@@ -1,9 +1,9 @@
-"""What a process counts, and the lines in which it is written down.
+"""What processes count, the lines in which it is written down, and their sums.
 
 Counting is all that a process does before its first result. Every few seconds, and when it ends,
 what is new is appended to a file of the directory, as one line of JSON. Lines are short and
 appended in one write to one of a few files, so processes do not wait for each other and need no
-lock. `totals` adds them up.
+lock. `Totals` adds them up.
 
     line    = {ending or sum: number..., "day": days since 1970,
                "programs": {name: [found, made, seconds saved, seconds spent]},
@@ -23,48 +23,33 @@ import sys
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias, cast
 
 from whorl import settings
 from whorl.artifacts.entry import seconds_in
 from whorl.errors import BadSetting
-from whorl.fast_dataclasses import NamedTuple
+from whorl.fast_dataclasses import dataclass, field
 from whorl.lazy import load
 from whorl.locks import ForkSafeLock, reset_in_child
 
-from .atomic_file import append_small, close_quietly, make_directory
+from .atomic_file import (
+    append_small,
+    close_quietly,
+    lock_file,
+    make_directory,
+    read_small,
+    write_small,
+)
 from .outcome import Ending
-from .totals import Totals, compact
-
-__all__ = ["Counts", "Statistics", "at_end"]
 
 FLUSH_EVERY: Final = 5.0  # seconds
 _HITS_KEPT: Final = 1000  # before they are added up
-_HIT, _ABSENT = Ending.HIT.value, Ending.ABSENT.value
+_HIT: Final = Ending.HIT.value
 SHARDS: Final = 16
 COMPACT_AT: Final = 1 << 20  # bytes of a file that is added up when somebody notices
 DAY: Final = 86400
 _NAME: Final = 300  # characters of a program's name
-
-
-class Counts(NamedTuple):
-    """Numbers by ending or sum; four sums for each program; causes of what was made."""
-
-    numbers: defaultdict[str, int | float]
-    programs: dict[str, list[float]]  # [found, made, seconds saved, seconds spent]
-    causes: dict[str, int]
-    tiers: dict[str, dict[str, float]]
-
-    def row(self, program: str) -> list[float]:
-        """The sums of a program."""
-        return self.programs.setdefault(program, [0, 0, 0.0, 0.0])
-
-    def copied(self) -> Counts:
-        """The same as it is now."""
-        programs = {name: [*row] for name, row in self.programs.items()}
-        tiers = {name: {**row} for name, row in self.tiers.items()}
-        return Counts(self.numbers.copy(), programs, self.causes.copy(), tiers)
 
 
 class Statistics:
@@ -88,48 +73,25 @@ class Statistics:
         self.to_do: list[Callable[[], None]] = []  # once, when this is next written, or ends
         self._lock = ForkSafeLock()  # a signal handler may count too
         self._hits: list[tuple[int, float | bytes, str]] = []  # as `hit` takes them: not added up
-        self._counts: Counts | None = None  # all else
-        self._flushed: Counts | None = None  # what was written down, if anything was
+        self._counts: Line = {}  # all else
+        self._flushed: Line = {}  # what was written down
         _ALIVE.add(weakref.ref(self, _ALIVE.discard))
         reset_in_child(self)
 
     def reset_in_child(self) -> None:
         """Begin again at nothing: what the parent counted, it writes down itself."""
         self._hits = []
-        self._counts = self._flushed = None
+        self._counts, self._flushed = {}, {}
 
     @property
     def totals(self) -> Totals:
         """What this process has counted so far."""
         with self._lock:
-            numbers, programs, causes, tiers = self._gathered()
-            row = {"programs": programs, "causes": causes, "tiers": tiers}
-            return Totals.of_line({**numbers, **row})
+            return Totals.of_lines([self._gathered()])
 
-    def count(
-        self,
-        ending: Ending,
-        number: int = 1,
-        *,
-        bytes_read: int = 0,
-        bytes_written: int = 0,
-        seconds_saved: float = 0.0,
-        seconds_spent: float = 0.0,
-    ) -> None:
-        """Count an ending and what came with it."""
-        with self._lock:
-            counted = self._gathered().numbers
-            counted[ending.value] += number
-            if bytes_read:
-                counted["bytes_read"] += bytes_read
-            if bytes_written:
-                counted["bytes_written"] += bytes_written
-            if seconds_saved:
-                counted["seconds_saved"] += seconds_saved
-            if seconds_spent:
-                counted["seconds_spent"] += seconds_spent
-        if time.monotonic() >= self._next_flush:
-            self.flush()
+    def count(self, ending: Ending, number: int = 1, **sums: float) -> None:
+        """Count an ending and what came with it: bytes_read, bytes_written, seconds_saved ..."""
+        self._add({ending.value: number, **sums})
 
     def hit(self, bytes_read: int, seconds_saved: float | bytes, program: str = "") -> None:
         """Count a hit, for a program too if one is named. As `count`, in 0.2 us instead of 1.
@@ -144,50 +106,37 @@ class Statistics:
         if time.monotonic() >= self._next_flush:
             self.flush()
 
-    def absent(self) -> None:
-        """Count a lookup that found nothing, for the hot path too."""
-        with self._lock:
-            self._gathered().numbers[_ABSENT] += 1
-        if time.monotonic() >= self._next_flush:
-            self.flush()
-
     def made(self, program: str, seconds_spent: float, cause: str = "") -> None:
         """Count for a program that something of it was made, and why."""
-        with self._lock:
-            counts = self._gathered()
-            row = counts.row(program)
-            row[1] += 1
-            row[3] += seconds_spent
-            if cause:
-                counts.causes[cause] = counts.causes.get(cause, 0) + 1
+        causes = {cause: 1} if cause else {}
+        self._add({"programs": {program: [0, 1, 0.0, seconds_spent]}, "causes": causes})
 
     def tier(self, name: str, **numbers: float) -> None:
         """Add to what a shared cache has done."""
+        self._add({"tiers": {name: numbers}})
+
+    def _add(self, line: Line) -> None:
         with self._lock:
-            row = self._gathered().tiers.setdefault(name, {})
-            for what, number in numbers.items():
-                row[what] = row.get(what, 0) + number
+            add(self._gathered(), line)
         if time.monotonic() >= self._next_flush:
             self.flush()
 
-    def _gathered(self) -> Counts:
+    def _gathered(self) -> Line:
         """All that was counted, the hits too. With the lock held."""
-        counts = self._counts
-        if counts is None:
-            counts = self._counts = Counts(defaultdict(int), {}, {}, {})
-        number = len(self._hits)
+        counts, number = self._counts, len(self._hits)
         if number:
             hits, self._hits[:number] = self._hits[:number], ()  # others may come meanwhile
-            numbers = counts.numbers
-            numbers[_HIT] += number
+            size, time_saved, programs = 0, 0.0, Line()
             for bytes_read, saved, program in hits:
-                seconds_saved = seconds_in(saved) if isinstance(saved, bytes) else saved
-                numbers["bytes_read"] += bytes_read
-                numbers["seconds_saved"] += seconds_saved
+                seconds = seconds_in(saved) if isinstance(saved, bytes) else saved
+                size += bytes_read
+                time_saved += seconds
                 if program:
-                    row = counts.row(program)
+                    row = programs.setdefault(program, [0, 0, 0.0, 0.0])
                     row[0] += 1
-                    row[2] += seconds_saved
+                    row[2] += seconds
+            sums = {_HIT: number, "bytes_read": size, "seconds_saved": time_saved}
+            add(counts, {**sums, "programs": programs})
         return counts
 
     def flush(self) -> None:
@@ -199,65 +148,42 @@ class Statistics:
             do()
         with self._lock:
             self._next_flush = time.monotonic() + FLUSH_EVERY
-            before = self._flushed or Counts(defaultdict(int), {}, {}, {})
-            self._flushed = _append_new(self._gathered(), before, self._directory)
+            if _append_new(self._gathered(), self._flushed, self._directory):
+                self._flushed = add({}, self._counts)
 
 
 # -- lines -------------------------------------------------------------------------------
 
 
-def _append_new(counts: Counts, before: Counts, directory: str | os.PathLike[str] | None) -> Counts:
-    """Append what is new since `before`; what is written by now. Trouble is for the next time."""
-    new = _new(counts, before)
+def _append_new(counts: Line, before: Line, directory: str | os.PathLike[str] | None) -> bool:
+    """Append what is new since `before`; whether that is done. Trouble is for the next time."""
+    new = _without_zeros(add(add({}, counts), before, -1))
     summary = _summary()
     if not new or (directory is None and not summary):
-        return before
+        return False
+    for table in ("programs", "tiers"):
+        if table in new:
+            new[table] = {name[:_NAME]: row for name, row in new[table].items()}
     new["day"] = int(time.time()) // DAY
-    written = before
+    is_written = False
     try:
         line = _text_of(new).encode("ascii") + b"\n"
     except (ImportError, OSError, MemoryError):  # no more files can be opened
-        return before
+        return False
     with contextlib.suppress(OSError, MemoryError):
-        if directory is not None:
-            size = _append(os.fspath(directory), line)
-            if size >= COMPACT_AT:
-                compact(directory)
-        written = counts.copied()
+        if directory is not None and _append(os.fspath(directory), line) >= COMPACT_AT:
+            compact(directory)
+        is_written = True
     if summary:
         with contextlib.suppress(OSError, MemoryError):
             _append_to_summary(summary, line)
-    return written
+    return is_written
 
 
-def _new(counts: Counts, before: Counts) -> dict[str, Any]:
-    """What the line says; nothing if there is nothing new."""
-    numbers, causes = before.numbers, before.causes
-    new: dict[str, Any] = {
-        name: more for name, n in counts.numbers.items() if (more := n - numbers[name])
-    }
-    nothing = [0, 0, 0.0, 0.0]
-    programs = {
-        name[:_NAME]: [n - m for n, m in zip(row, earlier, strict=True)]
-        for name, row in counts.programs.items()
-        if row != (earlier := before.programs.get(name, nothing))
-    }
-    new_causes = {
-        name: more for name, n in counts.causes.items() if (more := n - causes.get(name, 0))
-    }
-    if programs:
-        new["programs"] = programs
-    if new_causes:
-        new["causes"] = new_causes
-    tiers = {}
-    for name, row in counts.tiers.items():
-        earlier_row = before.tiers.get(name, {})
-        more_row = {what: more for what, n in row.items() if (more := n - earlier_row.get(what, 0))}
-        if more_row:
-            tiers[name[:_NAME]] = more_row
-    if tiers:
-        new["tiers"] = tiers
-    return new
+def _without_zeros(line: Line) -> Line:
+    """The numbers that are not 0, and the tables that have such."""
+    inner = {n: _without_zeros(v) if type(v) is dict else v for n, v in line.items()}
+    return {n: v for n, v in inner.items() if (any(v) if type(v) is list else v)}
 
 
 def _text_of(value: object) -> str:
@@ -360,3 +286,247 @@ atexit.register(_flush_all)
 _join_as_worker()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_join_multiprocessing)
+
+
+# -- sums ------------------------------------------------------------------------------
+#
+# Sums of what was found and made: of one process, or of all that used a directory.
+#
+# Adding up all lines of all files in a directory gives the sums; lines that make no sense are
+# passed over. `statistics` says what is in a line, and writes them. Long files are replaced by
+# their sums now and then.
+
+
+_ABSURD: Final = 1 << 63
+COMPACT_FROM: Final = 1 << 16  # bytes of a file that is added up when somebody collects
+READ_AT_MOST: Final = 1 << 24  # bytes of a file: whorl adds up its own long before that
+_TAKEN: Final = ".taken.jsonl"
+DAYS_KEPT: Final = 730
+PROGRAMS_KEPT: Final = 1000  # in one line: those that were used most
+_SUMS: Final = ("bytes_read", "bytes_written", "seconds_saved", "seconds_spent")
+_TABLES: Final = ("programs", "causes", "tiers")
+_ENDINGS: Final = frozenset(ending.value for ending in Ending)
+
+Line: TypeAlias = dict[str, Any]
+"""Numbers by name, and tables of numbers: see `statistics`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTotals:
+    """How often something of a program was found or made, and what that saved and took.
+
+    >>> ProgramTotals(found=3, saved=1.5).made
+    0
+    """
+
+    found: int = 0
+    made: int = 0
+    saved: float = 0.0
+    spent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How often everything ended how, and what that meant.
+
+    >>> Totals({Ending.HIT: 3, Ending.ABSENT: 1}).hit_rate
+    0.75
+    """
+
+    endings: Mapping[Ending, int] = field(default_factory=dict)
+    bytes_read: int = 0
+    bytes_written: int = 0
+    seconds_saved: float = 0.0
+    seconds_spent: float = 0.0
+    programs: Mapping[str, ProgramTotals] = field(default_factory=dict)
+    causes: Mapping[str, int] = field(default_factory=dict)
+    tiers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def hits(self) -> int:
+        """Lookups that found their entry."""
+        return self.endings.get(Ending.HIT, 0)
+
+    @property
+    def misses(self) -> Mapping[Ending, int]:
+        """Lookups that did not, by reason."""
+        return {ending: n for ending, n in self.endings.items() if ending.is_miss}
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of lookups that found their entry; 0 if there were none."""
+        lookups = self.hits + sum(self.misses.values())
+        return self.hits / lookups if lookups else 0.0
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[Mapping[str, Any]]) -> Totals:
+        """The sums of lines; what makes no sense in them is passed over."""
+        total: Line = {}
+        for line in lines:
+            add(total, _checked(line))
+        sums = {name: total.get(name, 0) for name in _SUMS}
+        programs = {
+            name: ProgramTotals(int(found), int(made), saved, spent)
+            for name, (found, made, saved, spent) in total.get("programs", {}).items()
+        }
+        return cls(
+            {ending: total[ending.value] for ending in Ending if ending.value in total},
+            int(sums["bytes_read"]),
+            int(sums["bytes_written"]),
+            float(sums["seconds_saved"]),
+            float(sums["seconds_spent"]),
+            programs,
+            total.get("causes", {}),
+            total.get("tiers", {}),
+        )
+
+    @classmethod
+    def of(cls, directory: str | os.PathLike[str]) -> Totals:
+        """The sums of all processes that flushed into a directory."""
+        return cls.of_lines(line for file in _files(directory) for line in _lines(file))
+
+    @classmethod
+    def in_file(cls, path: str | os.PathLike[str]) -> Totals:
+        """The sums of a file that WHORL_SUMMARY named."""
+        try:
+            with open(path, "rb") as file:  # a link will do: the user has named it
+                return cls.of_lines(_lines_of(file.read(READ_AT_MOST)))
+        except (OSError, MemoryError):
+            return cls()
+
+    @classmethod
+    def by_day(cls, directory: str | os.PathLike[str]) -> dict[int, Totals]:
+        """The same for each day since 1970, as far as that is known."""
+        days = _by_day(line for file in _files(directory) for line in _lines(file))
+        return {day: cls.of_lines(lines) for day, lines in days.items()}
+
+
+def add(line: Line, more: Mapping[str, Any], sign: int = 1) -> Line:
+    """Add the numbers of a line to those of another, table by table; the other.
+
+    >>> add({"hit": 1, "causes": {"a": 1}}, {"hit": 2, "causes": {"b": 1}})
+    {'hit': 3, 'causes': {'a': 1, 'b': 1}}
+    """
+    for name, value in more.items():
+        if type(value) is dict:
+            add(line.setdefault(name, {}), value, sign)
+        elif type(value) is list:
+            row = line.get(name) or [0] * len(value)
+            line[name] = [one + sign * other for one, other in zip(row, value, strict=True)]
+        else:
+            line[name] = line[name] + sign * value if name in line else sign * value
+    return line
+
+
+def _checked(line: Mapping[str, Any]) -> Line:
+    """What makes sense in a line: a file may hold anything."""
+    checked: Line = {name: n for name, n in line.items() if name in _SUMS and _is_number(n)}
+    checked |= {name: n for name, n in line.items() if name in _ENDINGS and _is_count(n)}
+    for table, is_row in (("programs", _is_row), ("causes", _is_count)):
+        checked[table] = {name: row for name, row in _rows(line, table) if is_row(row)}
+    checked["tiers"] = {
+        name: {what: number for what, number in row.items() if _is_number(number)}
+        for name, row in _rows(line, "tiers")
+        if type(row) is dict
+    }
+    return checked
+
+
+def _rows(line: Mapping[str, Any], table: str) -> Iterable[tuple[str, Any]]:
+    rows = line.get(table)
+    return rows.items() if type(rows) is dict else ()
+
+
+def _is_number(number: object) -> bool:
+    return type(number) in (int, float) and abs(cast("float", number)) < _ABSURD
+
+
+def _is_count(number: object) -> bool:
+    return type(number) is int and _is_number(number)
+
+
+def _is_row(row: object) -> bool:
+    return type(row) is list and len(row) == 4 and all(map(_is_number, row))
+
+
+def _by_day(lines: Iterable[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
+    days: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for line in lines:
+        day = line.get("day", 0)
+        days[day if type(day) is int and 0 <= day < 1_000_000 else 0].append(line)
+    return dict(sorted(days.items()))
+
+
+def _files(directory: str | os.PathLike[str]) -> list[str]:
+    try:
+        names = [name for name in sorted(os.listdir(directory)) if name.endswith(".jsonl")]
+    except (OSError, MemoryError):
+        return []
+    return [os.path.join(directory, name) for name in names]
+
+
+def _lines(path: str) -> Iterator[dict[str, Any]]:
+    """The lines in a file of a statistics directory, as far as they can be read."""
+    try:
+        data = read_small(path, READ_AT_MOST)
+    except (OSError, MemoryError):
+        return
+    yield from _lines_of(data)
+
+
+def _lines_of(data: bytes) -> Iterator[dict[str, Any]]:
+    json = load("json")
+    for text in data.splitlines():
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if type(line) is dict:
+            yield line
+
+
+def compact(directory: str | os.PathLike[str]) -> None:
+    """Replace the lines of long files by their sums, unless another process does."""
+    with contextlib.suppress(OSError, MemoryError, NotImplementedError):
+        is_there = os.path.isdir(directory)
+        lock = lock_file(os.path.join(directory, "compacting")) if is_there else None
+        if lock is not None:
+            try:
+                for path in _files(directory):
+                    _compact_file(path)
+            finally:
+                lock.release()
+
+
+def _compact_file(path: str) -> None:
+    """Replace one file, unless it is a sum already, to which nobody appends."""
+    if path.endswith(_TAKEN) or os.lstat(path).st_size < COMPACT_FROM:
+        return
+    taken = f"{path.removesuffix('.jsonl')}.{os.getpid()}-{time.time_ns():x}{_TAKEN}"
+    os.rename(path, taken)  # whoever appends from now on makes a new file
+    time.sleep(0.01)  # ... and whoever had it open has written by now
+    before = [*_lines_of(read_small(taken, READ_AT_MOST))]  # an error leaves them as they are
+    dumps = load("json").dumps
+    lines = [dumps(line, separators=(",", ":")) for line in _summed(before)]
+    summed = f"{taken.removesuffix('.jsonl')}.sum"
+    write_small(summed, "\n".join(lines) + "\n")
+    os.replace(summed, taken)  # at every moment there are the lines or their sum
+
+
+def _summed(lines: list[dict[str, Any]]) -> Iterator[Line]:
+    """One line for each day, the days before the last ones together; tables in one line."""
+    days = _by_day(lines)
+    first = max(days, default=0) - DAYS_KEPT
+    sums: dict[int, Line] = {}
+    tables: Line = {}
+    for day, each in days.items():
+        for line in map(_checked, each):
+            add(tables, {name: line.pop(name) for name in _TABLES})
+            add(sums.setdefault(day if day >= first else 0, {}), line)
+    for day, line in sums.items():
+        if any(line.values()):
+            yield {**line, "day": day} if day else line
+    most = sorted(tables.get("programs", {}).items(), key=lambda row: -row[1][0] - row[1][1])
+    tables["programs"] = dict(most[:PROGRAMS_KEPT])
+    if any(tables.values()):
+        yield tables

@@ -1,49 +1,35 @@
-"""Stores made of other stores: tiers, one never written to, one that checks its compiler."""
+"""Stores made of others: tiers, one never written to, one that checks, one opened when needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from whorl.artifacts import HINT, Damaged, Entry, Label
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import importing, logger
+from whorl.locks import ForkSafeLock
 
 from .outcome import ABSENT, STORED, Absent, Failed, Found, Got, Put, Removed, Skipped, Stored
-from .protocol import BaseStore, Store, complete
+from .protocol import BaseStore, FourMethods, Store, complete
 from .statistics import Statistics
 
 if TYPE_CHECKING:
     from .journal import Journal
     from .lease import Leases
 
-__all__ = ["Mismatch", "ReadOnly", "Tiered", "Verifying"]
-
 log = logger("whorl.store")
 
 
-class _Wrapper(BaseStore):
+class _Wrapper(FourMethods):
     """A store that hands everything on to another one."""
 
+    inner: BaseStore
+
     def __init__(self, inner: Store) -> None:
-        self.inner = complete(inner)
-
-    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
-        """The entry of a key."""
-        return self.inner.get(key, under)
-
-    def put(self, entry: Entry) -> Put:
-        """Keep an entry."""
-        return self.inner.put(entry)
-
-    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
-        """Forget an entry."""
-        return self.inner.remove(key, under)
-
-    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
-        """The keys of a group."""
-        return self.inner.iterate(under)
+        super().__init__(complete(inner))
 
     @property
     def is_off(self) -> bool:
@@ -82,6 +68,10 @@ class _Wrapper(BaseStore):
     ) -> Iterator[Entry]:
         """Every entry of a key that the other one has."""
         return self.inner.versions(key, under, far=far)
+
+    def elsewhere(self, under: StableDigest) -> Iterator[tuple[str, Entry]]:
+        """Entries of a group on other machines."""
+        return self.inner.elsewhere(under)
 
     @property
     def is_far(self) -> bool:
@@ -246,6 +236,10 @@ class Tiered(BaseStore):
                 yield entry
             nearer = None if nearer is None else (*nearer, tier)
 
+    def elsewhere(self, under: StableDigest) -> Iterator[tuple[str, Entry]]:
+        """Entries of a group on other machines, those of the nearest tier first."""
+        return chain.from_iterable(tier.elsewhere(under) for tier in self.tiers)
+
     def offer(self, entry: Entry) -> None:
         """Offer an entry to every store."""
         for tier in self.tiers:
@@ -400,3 +394,93 @@ def _report(mismatch: Mismatch) -> None:
         mismatch.key,
         ", ".join(mismatch.differing),
     )
+
+
+# -- shared caches, opened when they are needed ----------------------------------------
+#
+# Shared caches that are opened when the first of them is asked.
+#
+# A process that finds everything in its directory has no need of them: opening them takes 10 ms,
+# most of it for imports. So whatever is known without them is answered without them.
+
+
+class LateTiers(BaseStore):
+    """What `open_tiers` returns, called with the first request that goes to another machine."""
+
+    def __init__(self, open_tiers: Callable[[], BaseStore], *, reshare: bool) -> None:
+        self._open_tiers = open_tiers
+        self._reshare = reshare
+        self._lock = ForkSafeLock()
+        self._statistics: Statistics | None = None
+        self._tiers: BaseStore | None = None
+
+    @property
+    def tiers(self) -> BaseStore:
+        """The shared caches, open."""
+        tiers = self._tiers
+        if tiers is None:
+            with self._lock:
+                tiers = self._tiers or self._open_tiers()
+                if self._statistics is not None:
+                    tiers.report_to(self._statistics)
+                self._tiers = tiers
+        return tiers
+
+    @property
+    def is_far(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def leases(self) -> Leases | None:
+        """Those of the nearest that has some."""
+        return self.tiers.leases
+
+    def get(self, key: StableDigest, under: StableDigest | None = None) -> Got:
+        """The entry of a key."""
+        return self.tiers.get(key, under)
+
+    def put(self, entry: Entry) -> Put:
+        """Keep an entry."""
+        return self.tiers.put(entry)
+
+    def remove(self, key: StableDigest, under: StableDigest | None = None) -> Removed:
+        """Forget an entry."""
+        return self.tiers.remove(key, under)
+
+    def versions(
+        self, key: StableDigest, under: StableDigest | None = None, *, far: bool = True
+    ) -> Iterator[Entry]:
+        """Every entry of a key; none if no other machine is to be asked."""
+        return self.tiers.versions(key, under) if far else iter(())
+
+    def elsewhere(self, under: StableDigest) -> Iterator[tuple[str, Entry]]:
+        """Entries of a group on other machines."""
+        return self.tiers.elsewhere(under)
+
+    def iterate(self, under: StableDigest | None = None) -> Iterator[StableDigest]:
+        """No keys: listings are those of this machine."""
+        return iter(())
+
+    def label(self, key: StableDigest, under: StableDigest | None = None) -> Label | None:
+        """Nothing: who looks at labels looks at entries of this machine."""
+        return None
+
+    def put_near(self, entry: Entry) -> Put:
+        """Nothing: what is kept near is not uploaded."""
+        return Skipped("it is not near")
+
+    def offer(self, entry: Entry) -> None:
+        """Offer an entry, if one of them wants that."""
+        if self._reshare:
+            self.tiers.offer(entry)
+
+    def report_to(self, statistics: Statistics) -> None:
+        """Count there what they do."""
+        self._statistics = statistics
+        if self._tiers is not None:
+            self._tiers.report_to(statistics)
+
+    def for_reading(self) -> LateTiers:
+        """The same, none of them changed."""
+        return LateTiers(lambda: self.tiers.for_reading(), reshare=False)  # noqa: PLW0108  # later

@@ -19,10 +19,9 @@ from typing import Any, Final
 from whorl.artifacts import Artifact
 from whorl.calls.events import Event, Happened, audits, listeners, watches
 from whorl.fingerprint.names import full_name
-from whorl.jit.compiler import Compiler, Program, declared_environment
+from whorl.jit.compiler import Compiler, Program, Properties, Target, declared_environment
 from whorl.jit.kernel import Kernel
 from whorl.jit.specialization import Specialization
-from whorl.jit.target import Properties, Target
 from whorl.reads import Inputs, Recorder
 from whorl.signals import pass_on
 

@@ -16,17 +16,13 @@ from typing import Final
 from whorl.lazy import load
 
 from ..static_lookup import ClassTable
-from . import builtin, callables, classes, dataframes, generics, reduction, refused, standard
+from . import builtin, callables, classes, generics, reduction, refused, standard
 from .rule import Kind, Rule
 
 __all__ = ["COVERS_ATTRIBUTES", "KINDS", "OWNED_NAMES", "RULES", "WHOLE", "join_libraries"]
 
-KINDS: Final[tuple[Kind, ...]] = (
-    *classes.KINDS,
-    *refused.KINDS,
-    *dataframes.KINDS,
-    *reduction.KINDS,
-)
+KINDS: Final[list[Kind]] = [*classes.KINDS, *refused.KINDS, *reduction.KINDS]
+"""In the order in which they are tried; those of libraries come before the last resort."""
 
 RULES: Final[ClassTable[Rule]] = ClassTable(
     {
@@ -49,18 +45,42 @@ COVERS_ATTRIBUTES: Final[ClassTable[bool]] = ClassTable(dict.fromkeys(callables.
 OWNED_NAMES: Final = standard.OWNED_NAMES
 """Names in the instance dictionary that belong to the content of a class with a rule."""
 
-_LIBRARIES: Final = {"numpy": f"{__name__}.arrays", "numpy.ma": f"{__name__}.masked_arrays"}
+_TABLES: Final = {"numpy": "arrays", "numpy.ma": "masked_arrays"}
+"""Libraries whose classes can be listed, and the modules with their rules."""
+
+_FAMILIES: Final = {
+    "pandas": "dataframes",
+    "polars": "polars_tables",
+    "pyarrow": "arrow_tables",
+    "scipy.sparse": "sparse_matrices",
+    "torch": "tensors",
+    "xarray": "labelled_arrays",
+}
+"""Libraries whose rules are for families of classes."""
+
 _joined: Final[set[str]] = set()
+_awaited: tuple[str, ...] = (*_TABLES, *_FAMILIES)
 
 
 def join_libraries() -> None:
     """Let the rules of libraries that have been imported join the tables."""
-    for library, name in _LIBRARIES.items():
-        if library in _joined or library not in sys.modules:
-            continue
-        rules = load(name)
-        RULES.update(rules.RULES)
-        OWNED_NAMES.update(rules.OWNED_NAMES)
-        builtin.TYPE_PARTS.update(rules.TYPE_PARTS)
-        builtin.NAMED_CLASSES.update(rules.NAMED_CLASSES)
-        _joined.add(library)
+    global _awaited  # noqa: PLW0603  # a new one, since another thread may be reading it
+    if sys.modules.keys().isdisjoint(_awaited):  # every walk asks: it has to be quick
+        return
+    for library, name in _TABLES.items():
+        if _joins_now(library):
+            rules = load(f"{__name__}.{name}")
+            RULES.update(rules.RULES)
+            OWNED_NAMES.update(rules.OWNED_NAMES)
+            builtin.TYPE_PARTS.update(rules.TYPE_PARTS)
+            builtin.NAMED_CLASSES.update(rules.NAMED_CLASSES)
+            _joined.add(library)
+    for library, name in _FAMILIES.items():
+        if _joins_now(library):
+            KINDS[-len(reduction.KINDS) : -len(reduction.KINDS)] = load(f"{__name__}.{name}").KINDS
+            _joined.add(library)
+    _awaited = tuple(library for library in (*_TABLES, *_FAMILIES) if library not in _joined)
+
+
+def _joins_now(library: str) -> bool:
+    return library in sys.modules and library not in _joined

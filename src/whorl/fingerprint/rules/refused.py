@@ -61,8 +61,8 @@ KINDS: Final[tuple[Kind, ...]] = (
         _refuse("what it does is stored outside of it"),
     ),
     (
-        lambda cls: derives_from(cls, "torch", "Tensor", "UntypedStorage"),
-        _refuse("its content belongs to torch; an array of it (`tensor.numpy()`) has one"),
+        lambda cls: derives_from(cls, "torch", "UntypedStorage"),
+        _refuse("its content belongs to torch; a tensor of it has one"),
     ),
     (
         lambda cls: (

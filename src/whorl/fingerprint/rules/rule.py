@@ -6,7 +6,7 @@ import abc
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..boundary import USER, Home
 from ..modes import Introspection, Mode
@@ -16,6 +16,9 @@ from ..static_lookup import derives, module_name, module_vars, qualname
 from ..tokens import Node, unlabelled
 
 __all__ = ["Kind", "Rule", "RuleContext", "derives_from"]
+
+
+NAMED: Final = "class"  # how the parts of a class begin that its name identifies
 
 
 class RuleContext(abc.ABC):
@@ -50,7 +53,7 @@ class RuleContext(abc.ABC):
     def class_parts(self, cls: type) -> tuple[object, ...]:
         """What identifies a class in the tag of its instances."""
         if known_by_name(cls):
-            return "class", known_module_name(module_name(cls)), qualname(cls)
+            return NAMED, known_module_name(module_name(cls)), qualname(cls)
         return "local class", qualname(cls)
 
     def own_code(self, cls: type) -> Node | None:

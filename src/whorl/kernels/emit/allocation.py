@@ -12,27 +12,28 @@ since a mark is what has a larger number. Before the elements stand, in 64 bytes
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 from whorl.kernels import ir
+from whorl.kernels.types import VectorType
 from whorl.launch.launch_record import PRINT
 
 from .evaluation import value_of
 from .llvm_types import ONCE
 from .module import Module
 from .polling import BLOCKS, NUMBER, state_place
+from .result_arrays import make_result
 from .writer import FunctionWriter
 
-__all__ = ["allocate", "free_all", "mark", "return_array", "sweep"]
+__all__ = ["allocate", "free_all", "mark", "return_array", "stack_array", "sweep"]
 
 
 def allocate(writer: FunctionWriter, statement: ir.Allocate) -> None:
     """Set a variable to the address of new memory, or fail."""
     size = value_of(writer, statement.size)
     if statement.result >= 0:
-        numbers = [value_of(writer, extent) for extent in statement.extents]
-        values = _call_back(writer, -1 - 2 * statement.result, numbers)
-        address = writer.let(f"load ptr, ptr {values}")
+        address = make_result(writer, statement)
         writer.fail_unless(writer.let(f"icmp ne ptr {address}, null"), statement.site, (size,))
         writer.set(statement.local, address)
         return
@@ -44,23 +45,29 @@ def allocate(writer: FunctionWriter, statement: ir.Allocate) -> None:
     writer.set(statement.local, address)
 
 
+def stack_array(writer: FunctionWriter, statement: ir.StackArray) -> None:
+    """Set a variable to the address of zeros on the stack."""
+    name = "llvm.memset.p0.i64"
+    writer.module.declare_as(name, f"declare void @{name}(ptr, i8, i64, i1)")
+    place, type = writer.place(statement.memory), statement.memory.type
+    assert isinstance(type, VectorType)
+    writer.do(f"call void @{name}(ptr {place}, i8 0, i64 {8 * type.size}, i1 false)")
+    writer.set(statement.local, place)
+
+
 def return_array(writer: FunctionWriter, statement: ir.ReturnArray) -> None:
     """Say where an array that is returned lies."""
     array = statement.array
     base = writer.let(f"ptrtoint ptr {value_of(writer, array.base)} to i64")
     numbers = [value_of(writer, expr) for expr in (*array.extents, *array.all_strides)]
-    _call_back(writer, -2 - 2 * statement.number, [base, *numbers])
-
-
-def _call_back(writer: FunctionWriter, site: int, numbers: list[str]) -> str:
-    """Call the function of the record that prints and makes arrays; where its numbers are."""
-    values = writer.alloca(f"[{max(1, len(numbers))} x i64]", "values")
+    numbers.insert(0, base)
+    values = writer.alloca(f"[{len(numbers)} x i64]", "values")
     for i, number in enumerate(numbers):
         place = writer.let(f"getelementptr inbounds i64, ptr {values}, i64 {i}")
         writer.do(f"store i64 {number}, ptr {place}")
     function = writer.let(f"load ptr, ptr {writer.word(PRINT)}")
+    site = -1 - statement.number
     writer.do(f"call void {function}(i64 {site}, i64 {len(numbers)}, ptr {values})")
-    return values
 
 
 def mark(writer: FunctionWriter, statement: ir.Mark) -> None:
@@ -96,9 +103,25 @@ def _add_helpers(module: Module) -> None:
     module.declare_as("malloc", "declare noalias ptr @malloc(i64)")
     module.declare_as("calloc", "declare noalias ptr @calloc(i64, i64)")
     module.declare_as("free", "declare void @free(ptr)")
-    module.functions.append(_TEXT.format(once=ONCE, blocks=BLOCKS, number=NUMBER))
+    huge = ""
+    if sys.platform == "linux":
+        module.declare_as("madvise", "declare i32 @madvise(ptr, i64, i32)")
+        huge = _HUGE
+    text = _TEXT.format(once=ONCE, blocks=BLOCKS, number=NUMBER, huge=huge)
+    module.functions.append(text)
 
 
+# A large block asks for large pages, as NumPy's do: there are fewer first touches, each of which is
+# a trap into the system. MADV_HUGEPAGE is 14; the address has to be that of a page.
+_HUGE: Final = f"""  %is_large = icmp uge i64 %size, {1 << 22}
+  br i1 %is_large, label %large, label %ready
+large:
+  %above = add i64 %address, 4095
+  %page = and i64 %above, -4096
+  %pages = inttoptr i64 %page to ptr
+  %advised = call i32 @madvise(ptr %pages, i64 %size, i32 14)
+  br label %ready
+ready:"""
 _TEXT: Final = """define internal ptr @whorl_allocate(ptr %state, i64 %size, i1 %zero) {once} {{
 entry:
   %room = add i64 %size, 128
@@ -115,6 +138,7 @@ after:
   br i1 %is_null, label %none, label %link
 link:
   %address = ptrtoint ptr %raw to i64
+{huge}
   %beyond = add i64 %address, 127
   %aligned = and i64 %beyond, -64
   %distance = sub i64 %aligned, %address

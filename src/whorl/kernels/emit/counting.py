@@ -57,6 +57,7 @@ class CountedLoop:
     label: str
     body: ir.Block
     paid: Payment
+    is_rare: bool = False
 
     @property
     def cost(self) -> int:
@@ -79,6 +80,11 @@ class CountedLoop:
             if self.paid is Payment.WHOLE:
                 self._pay_all(iterations)
             self._by_steps(counter, iterations, step, begin)
+
+    @property
+    def _note(self) -> str:
+        """What LLVM is told at the end of an iteration."""
+        return self.writer.module.note_of_rare_loop() if self.is_rare else ""
 
     def _pay_all(self, iterations: str) -> None:
         """Spend all iterations before the first, if they are many."""
@@ -111,14 +117,14 @@ class CountedLoop:
         after = writer.let(f"add nsw i64 {now}, {step}")
         writer.do(f"store i64 {after}, ptr {counter}")
         if self.paid is Payment.PIECES:
-            writer.branch(writer.let(f"icmp ne i64 {after}, {limit}"), body, paid)
+            writer.branch(writer.let(f"icmp ne i64 {after}, {limit}"), body, paid, self._note)
             writer.open(paid)
             has_more = writer.let(f"icmp {inside} i64 {after}, {stop}")
             self._pay(size, has_more, piece, end)
         else:
             if self.paid is Payment.EACH:
                 spend(writer, str(self.cost))
-            writer.jump(head)
+            writer.jump(head, self._note)
         writer.open(end)
 
     def _by_steps(self, counter: str, count: str, step: str, begin: Callable[[str], None]) -> None:

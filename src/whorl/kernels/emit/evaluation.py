@@ -6,12 +6,13 @@ from functools import cache, partial
 
 from whorl.kernels import ir
 from whorl.kernels.types import ArrayType, VectorType
+from whorl.launch.image import PREFIX
 
 from .instructions import checked_index, operation
 from .llvm_types import literal, memory_type
 from .writer import FunctionWriter
 
-__all__ = ["component_address", "element_address", "value_of"]
+__all__ = ["component_address", "element_address", "routine_address", "value_of"]
 
 
 def value_of(writer: FunctionWriter, expr: ir.Expr) -> str:
@@ -35,8 +36,17 @@ def value_of(writer: FunctionWriter, expr: ir.Expr) -> str:
             return writer.load(expr.type, element_address(writer, expr), note)
         case ir.Component():
             return writer.load(expr.type, component_address(writer, expr))
+        case ir.Routine(name):
+            return writer.let(f"ptrtoint ptr {routine_address(writer, name)} to i64")
         case ir.Op():
             return operation(writer, expr, *(value_of(writer, arg) for arg in expr.args))
+
+
+def routine_address(writer: FunctionWriter, name: str) -> str:
+    """A routine of BLAS or LAPACK, which may be missing: then its address is 0."""
+    symbol = f"{PREFIX}{name}"
+    writer.module.declare_as(symbol, f"@{symbol} = extern_weak global i8")
+    return f"@{symbol}"
 
 
 def _both(writer: FunctionWriter, expr: ir.Both) -> str:

@@ -10,6 +10,7 @@ from whorl.kernels import ir
 from whorl.kernels.types import Scalar
 from whorl.launch.scalar_functions import SCALAR_FUNCTIONS, ScalarFunction
 
+from .complex_instructions import complex_operation, complex_product, complex_sum, is_complex
 from .llvm_types import literal, llvm_type
 from .writer import FunctionWriter
 
@@ -21,6 +22,8 @@ _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 def operation(writer: FunctionWriter, op: ir.Op, *args: str) -> str:
     """The result of an operation, by the table at the end of this module."""
+    if is_complex(op):
+        return complex_operation(writer, op, *args)
     return _OPERATIONS[op.name](writer, op, *args)
 
 
@@ -35,23 +38,28 @@ def combined(writer: FunctionWriter, name: str, kind: Scalar, left: str, right: 
     type = llvm_type(kind)
     if kind.kind == "b":  # as numbers of one bit, True would be -1, and twice True would be False
         return writer.let(f"{_OF_BOOLS[name]} {type} {left}, {right}")
+    if kind.is_complex:
+        combine = {"add": complex_sum, "mul": complex_product}[name]
+        return combine(writer, kind, left, right)
     if name in ("add", "mul"):
-        return writer.let(f"{'f' if kind.is_float else ''}{name} {type} {left}, {right}")
+        return writer.let(f"{_of_kind(writer, name, kind)} {type} {left}, {right}")
+    if name in ("fmin", "fmax"):
+        intrinsic = f"llvm.{'minimum' if name == 'fmin' else 'maximum'}.f{kind.bits}"
+        return writer.call(intrinsic, type, left, right)
     sign = "o" if kind.is_float else "u" if kind.kind == "u" else "s"
     compare = "fcmp" if kind.is_float else "icmp"
     test = writer.let(f"{compare} {sign}{'lt' if name == 'min' else 'gt'} {type} {right}, {left}")
     return writer.let(f"select i1 {test}, {type} {right}, {type} {left}")
 
 
+def _of_kind(writer: FunctionWriter, name: str, kind: Scalar) -> str:
+    """An instruction by its name among those of integers; that of floats has flags."""
+    return f"f{name}{writer.module.flags}" if kind.is_float else name
+
+
 def _scalar(expr: ir.Expr) -> Scalar:
     assert isinstance(expr.type, Scalar)
     return expr.type
-
-
-def _call(writer: FunctionWriter, name: str, type: str, *args: str) -> str:
-    """A call of a function of numbers of one type, which is declared."""
-    writer.module.declare(name, type, *[type] * len(args))
-    return writer.let(f"call {type} @{name}({', '.join(f'{type} {arg}' for arg in args)})")
 
 
 def _scalar_function(row: ScalarFunction) -> Callable[..., str]:
@@ -60,15 +68,15 @@ def _scalar_function(row: ScalarFunction) -> Callable[..., str]:
         name = f"llvm.{row.intrinsic}.f{kind.bits}"
         if not row.intrinsic:
             name = row.operation + ("f" if kind.bits == 32 else "")
-        return _call(writer, name, llvm_type(kind), *args)
+        return writer.call(name, llvm_type(kind), *args, flags=writer.module.flags)
 
     return emit_op
 
 
 def _arithmetic(name: str) -> Callable[..., str]:
     def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
-        prefix = "f" if isinstance(op.type, Scalar) and op.type.is_float else ""
-        return writer.let(f"{prefix}{name} {llvm_type(op.type)} {left}, {right}")
+        instruction = _of_kind(writer, name, _scalar(op))
+        return writer.let(f"{instruction} {llvm_type(op.type)} {left}, {right}")
 
     return emit_op
 
@@ -83,7 +91,7 @@ def _compare(name: str) -> Callable[..., str]:
     def emit_op(writer: FunctionWriter, op: ir.Op, left: str, right: str) -> str:
         kind = _scalar(op.args[0])
         if kind.is_float:
-            test = f"fcmp {'une' if name == 'ne' else 'o' + name}"
+            test = f"fcmp{writer.module.flags} {'une' if name == 'ne' else 'o' + name}"
         else:
             sign = "" if name in ("eq", "ne") else "s" if kind.kind == "i" else "u"
             test = f"icmp {sign}{name}"
@@ -203,7 +211,7 @@ def _divided_floats(writer: FunctionWriter, kind: Scalar, left: str, right: str)
     zero = literal(kind, 0.0)
 
     def with_sign_of(value: str) -> str:
-        return _call(writer, f"llvm.copysign.f{kind.bits}", type, zero, value)
+        return writer.call(f"llvm.copysign.f{kind.bits}", type, zero, value)
 
     over = let(f"frem {type} {left}, {right}")
     cut = let(f"fdiv {type} {let(f'fsub {type} {left}, {over}')}, {right}")
@@ -215,7 +223,7 @@ def _divided_floats(writer: FunctionWriter, kind: Scalar, left: str, right: str)
     rest = let(f"select i1 {has_rest}, {type} {moved}, {type} {with_sign_of(right)}")
     lower = let(f"fsub {type} {cut}, {literal(kind, 1.0)}")
     cut = let(f"select i1 {is_off}, {type} {lower}, {type} {cut}")
-    down = _call(writer, f"llvm.floor.f{kind.bits}", type, cut)
+    down = writer.call(f"llvm.floor.f{kind.bits}", type, cut)
     far = let(f"fcmp ogt {type} {let(f'fsub {type} {cut}, {down}')}, {literal(kind, 0.5)}")
     up = let(f"fadd {type} {down}, {literal(kind, 1.0)}")
     near = let(f"select i1 {far}, {type} {up}, {type} {down}")
@@ -256,7 +264,8 @@ def _absolute(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     kind = _scalar(op)
     type = llvm_type(kind)
     if kind.is_float:
-        return _call(writer, f"llvm.fabs.f{kind.bits}", type, value)
+        flags = writer.module.flags
+        return writer.call(f"llvm.fabs.f{kind.bits}", type, value, flags=flags)
     name = writer.module.declare(f"llvm.abs.i{kind.bits}", type, type, "i1")
     return writer.let(f"call {type} @{name}({type} {value}, i1 false)")
 
@@ -267,7 +276,7 @@ def _class_test(test: str) -> Callable[..., str]:
         type = llvm_type(kind)
         if test == "uno":
             return writer.let(f"fcmp uno {type} {value}, {value}")
-        size = _call(writer, f"llvm.fabs.f{kind.bits}", type, value)
+        size = writer.call(f"llvm.fabs.f{kind.bits}", type, value)
         return writer.let(f"fcmp {test} {type} {size}, {literal(kind, math.inf)}")
 
     return emit_op
@@ -276,13 +285,46 @@ def _class_test(test: str) -> Callable[..., str]:
 def _negative(writer: FunctionWriter, op: ir.Op, value: str) -> str:
     type = llvm_type(op.type)
     if isinstance(op.type, Scalar) and op.type.is_float:
-        return writer.let(f"fneg {type} {value}")
+        return writer.let(f"fneg{writer.module.flags} {type} {value}")
     return writer.let(f"sub {type} 0, {value}")
 
 
 def _select(writer: FunctionWriter, op: ir.Op, test: str, left: str, right: str) -> str:
     type = llvm_type(op.type)
-    return writer.let(f"select i1 {test}, {type} {left}, {type} {right}")
+    flags = writer.module.flags if type in ("float", "double") else ""
+    return writer.let(f"select{flags} i1 {test}, {type} {left}, {type} {right}")
+
+
+def _count_bits(writer: FunctionWriter, op: ir.Op, value: str) -> str:
+    type = llvm_type(op.type)
+    return writer.call(f"llvm.ctpop.{type}", type, value)
+
+
+def _bit_length(writer: FunctionWriter, op: ir.Op, value: str) -> str:
+    """How many bits a number has without the zeros before them."""
+    type = llvm_type(op.type)
+    name = writer.module.declare(f"llvm.ctlz.{type}", type, type, "i1")
+    zeros = writer.let(f"call {type} @{name}({type} {value}, i1 false)")
+    return writer.let(f"sub {type} {_scalar(op).bits}, {zeros}")
+
+
+def _ldexp(writer: FunctionWriter, op: ir.Op, value: str, power: str) -> str:
+    """A number times a power of two; powers beyond those of an int of C are all alike."""
+    type, let, kind = llvm_type(op.type), writer.let, _scalar(op)
+    writer.module.declare("llvm.smin.i64", "i64", "i64", "i64")
+    writer.module.declare("llvm.smax.i64", "i64", "i64", "i64")
+    least = let(f"call i64 @llvm.smin.i64(i64 {power}, i64 100000)")
+    short = let(f"trunc i64 {let(f'call i64 @llvm.smax.i64(i64 {least}, i64 -100000)')} to i32")
+    name = "ldexp" + ("f" if kind.bits == 32 else "")
+    writer.module.declare(name, type, type, "i32")
+    return let(f"call {type} @{name}({type} {value}, i32 {short})")
+
+
+def _frame_address(writer: FunctionWriter, op: ir.Op) -> str:
+    """Where on the stack this function is."""
+    writer.module.declare("llvm.frameaddress.p0", "ptr", "i32")
+    place = writer.let("call ptr @llvm.frameaddress.p0(i32 0)")
+    return writer.let(f"ptrtoint ptr {place} to i64")
 
 
 def _offset(writer: FunctionWriter, op: ir.Op, base: str, bytes_: str) -> str:
@@ -386,14 +428,19 @@ _OPERATIONS: Final[dict[str, Callable[..., str]]] = {
     "add": _arithmetic("add"),
     "and": _instruction("and"),
     "cast": _cast,
+    "distinct": lambda writer, op, index: index,
     "fdiv": _arithmetic("div"),
     "floordiv": _floordiv,
     "fmod": _remainder,
+    "frame_address": _frame_address,
     "inv": lambda writer, op, value: writer.let(f"xor {llvm_type(op.type)} {value}, -1"),
     "ipow": _power,
+    "bit_length": _bit_length,
+    "count_bits": _count_bits,
     "isfinite": _class_test("olt"),
     "isinf": _class_test("oeq"),
     "isnan": _class_test("uno"),
+    "ldexp": _ldexp,
     "max": _extreme("max"),
     "min": _extreme("min"),
     "mod": _mod,

@@ -22,6 +22,9 @@ def llvm_type(type: Type) -> str:
             return "i1"
         case Scalar("f", bits):
             return "float" if bits == 32 else "double"
+        case Scalar("c"):
+            part = llvm_type(type.part)
+            return f"{{ {part}, {part} }}"
         case Scalar(_, bits):
             return f"i{bits}"
         case Pointer():
@@ -36,8 +39,14 @@ def memory_type(type: Scalar) -> str:
     return "i8" if type.kind == "b" else llvm_type(type)
 
 
-def literal(type: Scalar, value: float) -> str:
-    """A constant: floats by their bits."""
+def literal(type: Scalar, value: complex) -> str:
+    """A constant: floats by their bits, complex numbers by their parts."""
+    if type.is_complex:
+        part = type.part
+        parts = (value.real, value.imag)
+        text = ", ".join(f"{llvm_type(part)} {literal(part, each)}" for each in parts)
+        return f"{{ {text} }}"
+    assert not isinstance(value, complex)
     if type.kind == "b":
         return "true" if value else "false"
     if not type.is_float:

@@ -22,11 +22,17 @@ class Module:
     """
 
     def __init__(
-        self, function: ir.Function, statements: Mapping[type, Callable[..., None]]
+        self,
+        function: ir.Function,
+        statements: Mapping[type, Callable[..., None]],
+        *,
+        fuses: bool = False,
     ) -> None:
         self.function = function
+        self.fuses = fuses  # whether the processor multiplies and adds in one step
         self.statements = statements
         self.loops = LongLoops(function)
+        self.flags = "".join(f" {flag}" for flag in function.fastmath)  # of operations on floats
         self.slot_words, self.result_word = offsets([slot.type for slot in function.slots])
         self.functions: list[str] = []  # their texts
         self.last = ""  # the text of functions that stand behind all others
@@ -35,7 +41,9 @@ class Module:
         self._words: set[tuple[int, int]] = set()  # of slots, that are used
         self._metadata: list[str] = []
         self._scopes: dict[int, str] = {}
-        self.allocates = any(isinstance(each, ir.Allocate) for each in statements_of(function))
+        self.allocates = any(
+            isinstance(each, ir.Allocate) and each.result < 0 for each in statements_of(function)
+        )
 
     @property
     def polls(self) -> bool:
@@ -63,6 +71,17 @@ class Module:
             ]
             self._scopes[number] = scopes
         return self._scopes[number]
+
+    def note_of_rare_loop(self) -> str:
+        """Metadata for the end of a loop that hardly ever runs: it is neither unrolled nor
+        interleaved."""
+        loop, unroll, count = (f"!{len(self._metadata) + i}" for i in range(3))
+        self._metadata += [
+            f"{loop} = distinct !{{{loop}, {unroll}, {count}}}",
+            f'{unroll} = !{{!"llvm.loop.unroll.disable"}}',
+            f'{count} = !{{!"llvm.loop.interleave.count", i32 1}}',
+        ]
+        return f", !llvm.loop {loop}"
 
     def declare(self, name: str, result: str, *arguments: str) -> str:
         """Declare a function without effects: an intrinsic, or one of the C library."""

@@ -236,9 +236,11 @@ def neutral(reduction: ir.Reduction) -> str:
     if reduction.name in ("add", "mul"):
         value = 0 if reduction.name == "add" else 1
         # minus zero, so that a sum of nothing but minus zeros stays one
-        return literal(kind, -0.0 if kind.is_float and value == 0 else value)
+        if kind.is_inexact and value == 0:
+            return literal(kind, complex(-0.0, -0.0) if kind.is_complex else -0.0)
+        return literal(kind, value)
     if kind.is_float:
-        return literal(kind, math.inf if reduction.name == "min" else -math.inf)
+        return literal(kind, math.inf if reduction.name in ("min", "fmin") else -math.inf)
     low, high = (0, 2**kind.bits - 1) if kind.kind == "u" else (
         -(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1)  # fmt: skip
     return literal(kind, high if reduction.name == "min" else low)
@@ -264,7 +266,7 @@ class Context:
             at += _padded(local.type)
         for reduction in loop.reductions:
             self._rows[reduction.local] = at
-            at += 8 * PARTS
+            at += _padded(reduction.local.type) * PARTS
         self._shared = shared
         self.place = writer.alloca(f"[{at} x i8], align 64", "context")
 
@@ -303,12 +305,17 @@ class Context:
     def partial(self, reduction: ir.Reduction, part: str) -> str:
         """Where the result of a part is."""
         row = self._at(str(self._rows[reduction.local]))
-        return self._writer.let(f"getelementptr inbounds i64, ptr {row}, i64 {part}")
+        words = _padded(reduction.local.type) // 8
+        return self._writer.let(f"getelementptr inbounds [{words} x i64], ptr {row}, i64 {part}")
 
     def _at(self, offset: str) -> str:
         return self._writer.let(f"getelementptr inbounds i8, ptr {self.place}, i64 {offset}")
 
 
 def _padded(type: Type) -> int:
-    size = type.size * type.element.bits // 8 if isinstance(type, VectorType) else 8
+    size = 8
+    if isinstance(type, VectorType):
+        size = type.size * type.element.bits // 8
+    elif isinstance(type, Scalar):
+        size = type.bits // 8
     return (size + 7) // 8 * 8

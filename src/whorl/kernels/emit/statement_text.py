@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import every_part
 from whorl.kernels.types import Scalar
-from whorl.launch.launch_record import PRINT
+from whorl.launch.launch_record import PRINT, words_of
 
-from .allocation import allocate, mark, return_array, sweep
+from .allocation import allocate, mark, return_array, stack_array, sweep
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment
-from .evaluation import component_address, element_address, value_of
+from .evaluation import component_address, element_address, routine_address, value_of
 from .instructions import combined
 from .llvm_types import llvm_type
 from .module import Module
@@ -46,6 +46,9 @@ def _atomic(writer: FunctionWriter, statement: ir.Atomic) -> None:
     value = value_of(writer, statement.value)
     address = element_address(writer, statement.element)
     type = llvm_type(kind)
+    if kind.is_complex:
+        writer.set(statement.old, _by_parts(writer, "fadd", kind, address, value))
+        return
     if writer.atomic:
         prefix = "f" if kind.is_float else "u" if kind.kind == "u" else ""
         name = f"{prefix}{statement.name}" if statement.name != "add" or kind.is_float else "add"
@@ -55,6 +58,20 @@ def _atomic(writer: FunctionWriter, statement: ir.Atomic) -> None:
     old = writer.load(kind, address)
     writer.set(statement.old, old)
     writer.do(f"store {type} {combined(writer, statement.name, kind, old, value)}, ptr {address}")
+
+
+def _by_parts(writer: FunctionWriter, how: str, kind: Scalar, address: str, value: str) -> str:
+    """Add to both parts of a complex number, or subtract: each in one step, if there are other
+    threads. What they were."""
+    type, old = llvm_type(kind.part), []
+    places = writer.part_places(kind, address)
+    for place, part in zip(places, writer.split(kind, value), strict=True):
+        if writer.atomic:
+            old.append(writer.let(f"atomicrmw {how} ptr {place}, {type} {part} monotonic"))
+            continue
+        old.append(writer.load(kind.part, place))
+        writer.store(kind.part, writer.let(f"{how} {type} {old[-1]}, {part}"), place)
+    return writer.joined(kind, *old)
 
 
 _AT_ONCE: Final = frozenset(("add", "sub", "and", "or", "xor"))  # as one instruction
@@ -77,7 +94,10 @@ def _update(writer: FunctionWriter, statement: ir.Update) -> None:
             and not statement.body
             and ir.Get(old) not in every_part(right)
         ):
-            how = f"f{name}" if kind.is_float else name
+            how = f"f{name}" if kind.is_inexact else name
+            if kind.is_complex:
+                _by_parts(writer, how, kind, address, value_of(writer, right))
+                return
             value = f"{llvm_type(kind)} {value_of(writer, right)}"
             writer.let(f"atomicrmw {how} ptr {address}, {value} monotonic")
             return
@@ -130,7 +150,7 @@ def _for(writer: FunctionWriter, statement: ir.For) -> None:
     paid = Payment.NEVER
     if writer.module.loops.is_long(statement):
         paid = payment(writer, statement.body, statement.local)
-    loop = CountedLoop(writer, statement.label, statement.body, paid)
+    loop = CountedLoop(writer, statement.label, statement.body, paid, statement.is_rare)
     loop.write((start, stop, step), lambda now: writer.set(statement.local, now))
 
 
@@ -166,18 +186,32 @@ def _next(writer: FunctionWriter, statement: ir.Next) -> None:
 
 
 def _raise(writer: FunctionWriter, statement: ir.Raise) -> None:
-    writer.fail(statement.site, tuple(value_of(writer, each) for each in statement.values))
+    writer.fail(statement.site, tuple(_words(writer, statement.values)))
+
+
+def _words(writer: FunctionWriter, values: Sequence[ir.Expr]) -> list[str]:
+    """The words in which numbers are handed to Python: see `launch_errors`."""
+    words = []
+    for expr in values:
+        type = expr.type
+        assert isinstance(type, Scalar)
+        size = words_of(type)
+        place = writer.alloca(f"[{size} x i64]", "value")
+        writer.do(f"store [{size} x i64] zeroinitializer, ptr {place}")
+        writer.store(type, value_of(writer, expr), place)
+        for i in range(size):
+            word = writer.let(f"getelementptr inbounds i64, ptr {place}, i64 {i}")
+            words.append(writer.let(f"load i64, ptr {word}"))
+    return words
 
 
 def _print(writer: FunctionWriter, statement: ir.Print) -> None:
-    count = len(statement.values)
+    words = _words(writer, statement.values)
+    count = len(words)
     values = writer.alloca(f"[{max(1, count)} x i64]", "print")
-    for i, expr in enumerate(statement.values):
-        type = expr.type
-        assert isinstance(type, Scalar)
+    for i, word in enumerate(words):
         place = writer.let(f"getelementptr inbounds i64, ptr {values}, i64 {i}")
-        writer.do(f"store i64 0, ptr {place}")
-        writer.store(type, value_of(writer, expr), place)
+        writer.do(f"store i64 {word}, ptr {place}")
     printer = writer.let(f"load ptr, ptr {writer.word(PRINT)}")
     writer.do(f"call void {printer}(i64 {statement.site}, i64 {count}, ptr {values})")
 
@@ -193,6 +227,29 @@ def _call(writer: FunctionWriter, statement: ir.SubroutineCall) -> None:
     heads = ("ptr %record", state_argument(writer))
     writer.do(f"call void @{name}({', '.join((*heads, *args, *outs))})")
     writer.leave_if_failed()
+
+
+def _routine_call(writer: FunctionWriter, statement: ir.RoutineCall) -> None:
+    args: list[str] = []
+    letters = 0
+    for expr in statement.args:
+        value, type = value_of(writer, expr), llvm_type(expr.type)
+        if type != "ptr":
+            letters += type == "i8"
+            place = writer.alloca(type, "argument")
+            writer.do(f"store {type} {value}, ptr {place}")
+            value = place
+        args.append(f"ptr {value}")
+    if statement.result is not None:
+        status = writer.alloca("i64", "status")
+        writer.do(f"store i64 0, ptr {status}")
+        args.append(f"ptr {status}")
+    args += ["i64 1"] * letters  # Fortran passes how long texts are, behind everything else
+    address = routine_address(writer, statement.name)
+    writer.do(f"call void {address}({', '.join(args)})")
+    if statement.result is not None:  # of 32 or 64 bits: the lower half says it
+        low = writer.let(f"load i32, ptr {status}")
+        writer.set(statement.result, writer.let(f"sext i32 {low} to i64"))
 
 
 def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
@@ -230,9 +287,11 @@ STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     ir.Raise: _raise,
     ir.Region: _scope,
     ir.ReturnArray: return_array,
+    ir.RoutineCall: _routine_call,
     ir.Set: _set,
     ir.SetComponent: _set_component,
     ir.SetElement: _store,
+    ir.StackArray: stack_array,
     ir.Sweep: sweep,
     ir.Update: _update,
     ir.While: _while,

@@ -62,6 +62,11 @@ class FunctionWriter:
         """An instruction without one."""
         self._lines.append(f"  {text}")
 
+    def call(self, name: str, type: str, *args: str, flags: str = "") -> str:
+        """A call of a function of numbers of one type, which is declared."""
+        self.module.declare(name, type, *[type] * len(args))
+        return self.let(f"call{flags} {type} @{name}({', '.join(f'{type} {arg}' for arg in args)})")
+
     def alloca(self, type: str, name: str) -> str:
         """A place on the stack."""
         place = f"%{''.join(c if c.isalnum() and c.isascii() else '_' for c in name)}{self.fresh()}"
@@ -91,14 +96,14 @@ class FunctionWriter:
         self.jump(label)
         self.open(label)
 
-    def jump(self, label: str) -> None:
-        """End a basic block, if it has not ended."""
+    def jump(self, label: str, note: str = "") -> None:
+        """End a basic block, if it has not ended; `note` is metadata."""
         if self.is_open:
-            self.end(f"br label %{label}")
+            self.end(f"br label %{label}{note}")
 
-    def branch(self, test: str, yes: str, no: str) -> None:
-        """End a basic block by a test."""
-        self.end(f"br i1 {test}, label %{yes}, label %{no}")
+    def branch(self, test: str, yes: str, no: str, note: str = "") -> None:
+        """End a basic block by a test; `note` is metadata."""
+        self.end(f"br i1 {test}, label %{yes}, label %{no}{note}")
 
     def leave(self) -> None:
         """End a basic block by leaving the function."""
@@ -171,14 +176,38 @@ class FunctionWriter:
 
     def load(self, type: Scalar, address: str, note: str = "") -> str:
         """A number from memory; `note` is metadata of the instruction."""
+        if type.is_complex:
+            parts = [self.load(type.part, place, note) for place in self.part_places(type, address)]
+            return self.joined(type, *parts)
         value = self.let(f"load {memory_type(type)}, ptr {address}{note}")
         return self.let(f"icmp ne i8 {value}, 0") if type.kind == "b" else value
 
     def store(self, type: Scalar, value: str, address: str, note: str = "") -> None:
         """A number into memory; `note` is metadata of the instruction."""
+        if type.is_complex:
+            places = self.part_places(type, address)
+            for part, place in zip(self.split(type, value), places, strict=True):
+                self.store(type.part, part, place, note)
+            return
         if type.kind == "b":
             value = self.let(f"zext i1 {value} to i8")
         self.do(f"store {memory_type(type)} {value}, ptr {address}{note}")
+
+    def part_places(self, type: Scalar, address: str) -> tuple[str, str]:
+        """Where the real and the imaginary part of a complex number in memory are."""
+        part = llvm_type(type.part)
+        return address, self.let(f"getelementptr inbounds {part}, ptr {address}, i64 1")
+
+    def joined(self, type: Scalar, real: str, imaginary: str) -> str:
+        """A complex number of its parts."""
+        whole, part = llvm_type(type), llvm_type(type.part)
+        first = self.let(f"insertvalue {whole} poison, {part} {real}, 0")
+        return self.let(f"insertvalue {whole} {first}, {part} {imaginary}, 1")
+
+    def split(self, type: Scalar, value: str) -> tuple[str, str]:
+        """The parts of a complex number."""
+        first, second = (self.let(f"extractvalue {llvm_type(type)} {value}, {i}") for i in range(2))
+        return first, second
 
     def place(self, local: ir.Local) -> str:
         """The address of a variable."""
@@ -188,10 +217,15 @@ class FunctionWriter:
 
     def get(self, local: ir.Local) -> str:
         """What a variable holds."""
+        if isinstance(local.type, Scalar) and local.type.is_complex:
+            return self.load(local.type, self.place(local))
         return self.let(f"load {llvm_type(local.type)}, ptr {self.place(local)}")
 
     def set(self, local: ir.Local, value: str) -> None:
         """Set a variable."""
+        if isinstance(local.type, Scalar) and local.type.is_complex:
+            self.store(local.type, value, self.place(local))
+            return
         self.do(f"store {llvm_type(local.type)} {value}, ptr {self.place(local)}")
 
     # -- the end of a launch ------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from whorl.fingerprint.syntax import syntax_tree
 from whorl.kernels import language
 from whorl.kernels.function_source import bound_names, functions_around
 from whorl.kernels.types import (
+    WEAK_BOOL,
+    WEAK_COMPLEX,
     WEAK_FLOAT,
+    WEAK_INT,
     Scalar,
     is_scalar_value,
     scalar_of_dtype,
@@ -23,12 +26,16 @@ from whorl.reads.view import AbsentRead, View
 from .arithmetic import cast, constant, scalar_type
 from .expressions import expression, remedy_for_subclass
 from .frame import Frame
+from .joins import Itself, OneScalar, Several, Template
 from .operands import ArrayOf, Known, Operand, Value, ViewOperand, describe
 from .run_values import is_scalar, number, resolve
 
-__all__ = ["annotated", "parameter"]
+__all__ = ["annotated", "declared_result", "parameter"]
 
 UNKNOWN = object()
+_NUMBERS: Final[dict[Any, Scalar]] = {
+    int: WEAK_INT, float: WEAK_FLOAT, bool: WEAK_BOOL, complex: WEAK_COMPLEX,
+}  # fmt: skip
 
 
 def parameter(frame: Frame, argument: ast.arg, operand: Operand) -> Operand:
@@ -63,6 +70,34 @@ def annotated(frame: Frame, node: ast.expr, operand: Operand) -> Operand:
     return _fitting(frame, node, wanted, operand, "the variable")
 
 
+def declared_result(frame: Frame) -> Template | None:
+    """The kind of variable for what a function says that it returns; None if that is unknown."""
+    returns = getattr(frame.source.tree, "returns", None)
+    if returns is None or (frame.outer is None and _hidden(frame, returns)):
+        return None
+    try:
+        return _declared(frame, returns)
+    except _Unresolved:
+        return None
+
+
+def _declared(frame: Frame, node: ast.expr) -> Template | None:
+    match node:
+        case ast.Constant(None):
+            return Itself(Known(None))
+        case ast.Subscript(ast.Name("tuple"), ast.Tuple(items)):
+            parts = [_declared(frame, item) for item in items]
+            known = tuple(part for part in parts if part is not None)
+            return Several(known, is_list=False) if len(known) == len(parts) else None
+    wanted = _meaning(frame, node)
+    if wanted in _NUMBERS:
+        return OneScalar(_NUMBERS[wanted])
+    if _is_number_class(wanted):
+        scalar = scalar_of_dtype(np.dtype(wanted))
+        return None if scalar is None else OneScalar(scalar)
+    return None
+
+
 def _hidden(frame: Frame, node: ast.expr) -> list[str]:
     """The names in an annotation that are variables of the functions around, and not kept.
 
@@ -91,7 +126,7 @@ def _fitting(frame: Frame, at: ast.AST, wanted: Any, operand: Operand, what: str
         wanted = np.ndarray
     if isinstance(wanted, language.Array) or wanted is np.ndarray:
         return _array(frame, at, operand, wanted, what)
-    if wanted in (int, float, bool) or _is_number_class(wanted):
+    if (isinstance(wanted, type) and wanted in _NUMBERS) or _is_number_class(wanted):
         return _scalar(frame, at, operand, wanted, what)
     if isinstance(wanted, type) and isinstance(operand, ViewOperand):
         operand.view.type()
@@ -224,6 +259,10 @@ def _scalar(frame: Frame, at: ast.AST, operand: Operand, wanted: type, what: str
         if given.is_float:
             return number_operand
         to = WEAK_FLOAT if given.weak else Scalar("f", 64)
+    elif wanted is complex:
+        if given.is_complex:
+            return number_operand
+        to = WEAK_COMPLEX if given.weak else Scalar("c", 128)
     elif wanted is int:
         if not given.is_integer:
             _refuse(frame, at, what, "int", operand)

@@ -18,6 +18,7 @@ from whorl.kernels.types import (
     WEAK_FLOAT,
     WEAK_INT,
     Scalar,
+    complex_of,
     promote,
     quotient,
 )
@@ -80,6 +81,8 @@ def scalar_type(expr: ir.Expr) -> Scalar:
 def cast(expr: ir.Expr, to: Scalar) -> ir.Expr:
     """The same number as another type: wrapped or cut off as NumPy does it."""
     source = scalar_type(expr)
+    if source.is_complex or to.is_complex:
+        return _cast_complex(expr, source, to)
     if source == to:
         if to == WEAK_INT and is_large(expr):
             raise NotPossible(f"{expr.value} does not fit into an int64", "Write np.uint64(...).")
@@ -89,8 +92,52 @@ def cast(expr: ir.Expr, to: Scalar) -> ir.Expr:
     return ir.Op("cast", to, (expr,))
 
 
-def constant(value: float, type: Scalar) -> ir.Const:
+def _cast_complex(expr: ir.Expr, source: Scalar, to: Scalar) -> ir.Expr:
+    """The same where one of the types is complex. No number loses its imaginary part silently."""
+    if source == to:
+        return expr
+    if not source.is_complex:
+        return complex_number(cast(expr, to.part), constant(0, to.part))
+    if to.kind == "b":
+        return cast(truth(expr), to)
+    if not to.is_complex:
+        raise NotPossible(
+            f"{source} does not become {to}: its imaginary part would be lost",
+            "Write x.real, x.imag or abs(x).",
+        )
+    match expr:
+        case ir.Op("complex", _, (real, imaginary)):
+            return complex_number(cast(real, to.part), cast(imaginary, to.part))
+    return ir.Op("cast", to, (expr,))
+
+
+def complex_number(real: ir.Expr, imaginary: ir.Expr) -> ir.Expr:
+    """A complex number of two floats of one type."""
+    return ir.Op("complex", complex_of(scalar_type(real)), (real, imaginary))
+
+
+def real_part(expr: ir.Expr) -> ir.Expr:
+    """The real part: of a number that is not complex, the number."""
+    return _part(expr, "real", 0) if scalar_type(expr).is_complex else expr
+
+
+def imaginary_part(expr: ir.Expr) -> ir.Expr:
+    """The imaginary part: of a number that is not complex, zero."""
+    type = scalar_type(expr)
+    return _part(expr, "imag", 1) if type.is_complex else constant(0, type)
+
+
+def _part(expr: ir.Expr, name: str, number: int) -> ir.Expr:
+    if isinstance(expr, ir.Op) and expr.name == "complex":
+        return expr.args[number]
+    return ir.Op(name, scalar_type(expr).part, (expr,))
+
+
+def constant(value: complex, type: Scalar) -> ir.Expr:
     """A number that is known now, as a type; integers wrap."""
+    if type.is_complex:
+        return complex_number(constant(value.real, type.part), constant(value.imag, type.part))
+    assert not isinstance(value, complex)
     if type.kind == "b":
         return ir.Const(type, bool(value))
     if type.is_float:
@@ -105,6 +152,11 @@ def constant(value: float, type: Scalar) -> ir.Const:
     if type.kind == "i" and number >> (type.bits - 1):
         number -= 1 << type.bits
     return ir.Const(type, number)
+
+
+def minus_zero(type: Scalar) -> ir.Expr:
+    """The number to which any other can be added without a change: it keeps minus zero."""
+    return constant(complex(-0.0, -0.0) if type.is_complex else -0.0, type)
 
 
 def is_large(expr: ir.Expr) -> TypeGuard[ir.Const]:
@@ -144,7 +196,7 @@ def unary(name: str, expr: ir.Expr) -> ir.Expr:
     if name == "pos":
         return expr
     if name == "inv":
-        if type.is_float:
+        if type.is_inexact:
             raise NotPossible(f"`~` is for integers, this is {type}")
         return ir.Op("not", type, (expr,)) if type.kind == "b" else ir.Op("inv", type, (expr,))
     if isinstance(expr, ir.Const):
@@ -170,8 +222,10 @@ def binary(name: str, left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
             raise NotPossible("NumPy bools have no difference", "Write a != b, or a ^ b.")
         else:
             together = I8
-    if (name in _BITWISE or name in _SHIFTS) and together.is_float:
+    if (name in _BITWISE or name in _SHIFTS) and together.is_inexact:
         raise NotPossible(f"this operator is for integers, not for {a} and {b}")
+    if name in _DIVISIONS and together.is_complex:
+        raise NotPossible("complex numbers have no floor and no remainder")
     _check_constants(together, left, right)
     site = site if name in _DIVISIONS and not together.is_float else -1
     return ir.Op(name, together, (cast(left, together), cast(right, together)), site)
@@ -195,6 +249,8 @@ def power(left: ir.Expr, right: ir.Expr, site: int = -1) -> ir.Expr:
     together = promote(a, b)
     if together.kind == "b":
         together = WEAK_INT if together.weak else I8
+    if together.is_complex:
+        return ir.Op("pow", together, (cast(left, together), cast(right, together)))
     if isinstance(right, ir.Const) and float(right.value).is_integer():
         times = int(right.value)
         if not together.is_float and times < 0:
@@ -224,6 +280,10 @@ def compare(name: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     )
     a, b = scalar_type(left), scalar_type(right)
     result = WEAK_BOOL if a.weak and b.weak else BOOL
+    if (a.is_complex or b.is_complex) and name not in ("eq", "ne"):
+        raise NotPossible(
+            "complex numbers have no order, as in Python", "Compare abs(x), x.real or x.imag."
+        )
     if {a.kind, b.kind} == {"i", "u"} and Scalar("u", 64) in (a, b):
         return _compare_signs(name, left, right, result)
     # A weak int is compared as it is, not as the type of the other: no uint8 is below -1.
@@ -246,6 +306,10 @@ def _compare_signs(name: str, left: ir.Expr, right: ir.Expr, result: Scalar) -> 
 def as_float(expr: ir.Expr) -> ir.Expr:
     """A number as the float that NumPy's functions compute with."""
     type = scalar_type(expr)
+    if type.is_complex:
+        raise NotPossible(
+            f"this function is for real numbers, not for {type}", "Write x.real or x.imag."
+        )
     if type.is_float:
         return expr
     return cast(expr, WEAK_FLOAT if type.weak else F64)

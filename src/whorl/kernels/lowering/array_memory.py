@@ -8,7 +8,8 @@ except for what a name still stands for; what is left then is freed where the la
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from math import prod
 
 from whorl.kernels import ir
 from whorl.kernels.overlap import every, test, total
@@ -17,9 +18,9 @@ from whorl.kernels.types import F64, POINTER, WEAK_BOOL, WEAK_INT, ArrayType, Sc
 from .arithmetic import cast
 from .array_expressions import raise_if, shape_text
 from .frame import Frame
-from .operands import ArrayOf, Elementwise, Items, Named, Operand
+from .operands import ArrayOf
 
-__all__ = ["check_extents", "new_array", "owners_in", "return_array"]
+__all__ = ["check_extents", "is_in_kernel", "new_array", "return_array"]
 
 _MOST = 2.0**62  # bytes: more than any machine has
 
@@ -52,13 +53,21 @@ def new_array(
     site = lowering.site("MemoryError", text, frame.line(node), (WEAK_INT,))
     base = ir.Get(local)
     type = ArrayType(element, len(kept), "C" if len(kept) < 2 else order, writeable=True)
-    statement = ir.Allocate(local, total((size, *kept), "mul"), site, is_zero)
+    statement = ir.Allocate(local, _product((size, *kept)), site, is_zero)
     if is_result:
         statement.result, statement.extents = len(lowering.function.arrays), kept
         lowering.function.arrays.append(ir.NewArray(type, is_zero))
         lowering.results[local] = statement
     lowering.emit(statement)
     return ir.ArrayRef(type, base, kept, None, name, owner=base)
+
+
+def _product(exprs: Sequence[ir.Expr]) -> ir.Expr:
+    """The product of numbers: known now, if all of them are."""
+    known = [int(expr.value) for expr in exprs if isinstance(expr, ir.Const)]
+    if len(known) == len(exprs):
+        return ir.Const(WEAK_INT, prod(known, start=1))
+    return total(exprs, "mul")
 
 
 def return_array(frame: Frame, operand: ArrayOf) -> ir.Result:
@@ -76,6 +85,14 @@ def return_array(frame: Frame, operand: ArrayOf) -> ir.Result:
     lowering.function.arrays.append(ir.NewArray(array.type))
     lowering.emit(ir.ReturnArray(number, array))
     return number
+
+
+def is_in_kernel(frame: Frame, array: ir.ArrayRef) -> bool:
+    """Whether an array lies in memory that the kernel frees when it ends."""
+    lowering, owner = frame.lowering, array.owner
+    if not (isinstance(owner, ir.Get) and owner.local in lowering.allocated):
+        return False
+    return owner.local not in lowering.results
 
 
 def check_extents(frame: Frame, node: ast.AST, extents: Sequence[ir.Expr]) -> None:
@@ -101,17 +118,3 @@ def _check_size(frame: Frame, node: ast.AST, size: ir.Const, extents: Sequence[i
     is_large = ir.Op("ge", WEAK_BOOL, (bytes_, ir.Const(F64, _MOST)))
     text = f"no memory for an array of shape {shape_text(extents)}"
     raise_if(frame, node, is_large, "MemoryError", text, extents)
-
-
-def owners_in(operands: Iterable[Operand]) -> Iterator[ir.Expr]:
-    """The memory that some operands stand for."""
-    for operand in operands:
-        match operand:
-            case ArrayOf(ir.ArrayRef(owner=owner)) if owner is not None:
-                yield owner
-            case Elementwise(arrays=arrays):
-                yield from (array.owner for array in arrays if array.owner is not None)
-            case Items(items):
-                yield from owners_in(items)
-            case Named(items):
-                yield from owners_in(items.values())

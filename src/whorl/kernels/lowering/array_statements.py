@@ -17,12 +17,22 @@ from whorl.kernels.overlap import are_disjoint, are_the_same, every, test
 from whorl.kernels.types import WEAK_INT
 
 from .arithmetic import cast
-from .array_expressions import expression_of, raise_if, shape_text, source_text
+from .array_expressions import (
+    expression_of,
+    is_expected,
+    is_one_at_most,
+    is_stretched,
+    raise_if,
+    shape_text,
+    source_text,
+    stretched_places,
+    with_small_extents,
+)
 from .array_memory import new_array
 from .frame import Frame
 from .joins import OneArray, all_at_once, new_variable, settings
 from .operands import Access, ArrayOf, Elementwise, Operand, Value
-from .run_values import number
+from .run_values import number, resolve
 
 __all__ = [
     "fitted",
@@ -30,6 +40,7 @@ __all__ = [
     "materialised",
     "may_overlap",
     "set_elements",
+    "stored",
     "update_elements",
 ]
 
@@ -40,8 +51,15 @@ def loop_nest(
     body: Callable[[tuple[ir.Expr, ...]], None],
     *,
     order: str = "C",
+    is_free: bool = False,
+    is_rare: bool = False,
+    reductions: tuple[ir.Reduction, ...] = (),
 ) -> None:
-    """Loops over all indices of an array, the last axis innermost; with "F" the first one."""
+    """Loops over all indices of an array, the last axis innermost; with "F" the first one.
+
+    `is_free` if no iteration needs what another one does, except for what they add up. `is_rare`
+    if they hardly ever run.
+    """
     lowering = frame.lowering
     counts = [ir.Local(f"i{axis}", WEAK_INT) for axis in range(len(extents))]
     inner: ir.Block = []
@@ -50,7 +68,8 @@ def loop_nest(
     axes = range(len(extents))
     for axis in axes if order == "F" else reversed(axes):
         label = lowering.label("each")
-        inner = [ir.For(label, counts[axis], ir.ZERO, extents[axis], ir.ONE, inner)]
+        bounds = (ir.ZERO, extents[axis], ir.ONE)
+        inner = [ir.For(label, counts[axis], *bounds, inner, is_free, reductions, is_rare)]
     lowering.block.extend(inner)
 
 
@@ -81,16 +100,25 @@ def materialised(
     )
     places = _places(frame, value.arrays)
 
-    def filled(*, is_broadcast: bool) -> ir.Block:
-        access = Access(is_broadcast, lowering.scope(), places=places)
-        return _set_each(frame, array, value, access)
-
+    fast = _set_each(frame, array, value, Access(False, lowering.scope(), places=places))
     if not value.conditions:
-        lowering.block.extend(filled(is_broadcast=False))
-    else:
-        fast, slow = filled(is_broadcast=False), filled(is_broadcast=True)
-        lowering.emit(ir.If(every(value.conditions), fast, slow))
+        lowering.block.extend(fast)
+        return ArrayOf(array)
+    slow: ir.Block = []
+    with lowering.writing(slow):
+        stretched = stretched_places(frame, places)
+        access = Access(True, lowering.scope(), places=places, stretched=stretched)
+        lowering.block.extend(_set_each(frame, array, value, access, is_rare=True))
+    lowering.emit(ir.If(every(value.conditions), fast, slow))
     return ArrayOf(array)
+
+
+def stored(frame: Frame, node: ast.AST, operand: Operand) -> ArrayOf:
+    """An array of the run as one in memory."""
+    operand = resolve(operand)
+    if isinstance(operand, ArrayOf):
+        return operand
+    return materialised(frame, node, expression_of(frame, operand))
 
 
 def _places(frame: Frame, arrays: Sequence[ir.ArrayRef]) -> dict[ir.ArrayRef, ir.ArrayRef]:
@@ -107,7 +135,14 @@ def _places(frame: Frame, arrays: Sequence[ir.ArrayRef]) -> dict[ir.ArrayRef, ir
     }
 
 
-def _set_each(frame: Frame, array: ir.ArrayRef, value: Elementwise, access: Access) -> ir.Block:
+def _set_each(
+    frame: Frame,
+    array: ir.ArrayRef,
+    value: Elementwise,
+    access: Access,
+    *,
+    is_rare: bool = False,
+) -> ir.Block:
     """The loops that set each element of an array to that of an expression."""
     element = array.type.element
     place = access.places.get(array, array)
@@ -119,26 +154,51 @@ def _set_each(frame: Frame, array: ir.ArrayRef, value: Elementwise, access: Acce
 
     block: ir.Block = []
     with frame.lowering.writing(block):
-        loop_nest(frame, place.extents, body, order=array.type.layout)
+        order = array.type.layout
+        loop_nest(frame, place.extents, body, order=order, is_free=True, is_rare=is_rare)
     return block
 
 
 def set_elements(frame: Frame, node: ast.AST, target: ir.ArrayRef, operand: Operand) -> None:
     """Set every element of an array to what an expression is there."""
     lowering = frame.lowering
+    target = with_small_extents(frame, target)
     value, conditions = fitted(frame, node, target, expression_of(frame, operand))
     risky = [array for array in dict.fromkeys(value.arrays) if may_overlap(frame, array, target)]
     places = _places(frame, (target, *value.arrays))
+    edges = [array for array in risky if _is_edge(array, target)]
+    since = ir.Local("since", WEAK_INT)
+    if edges:
+        lowering.emit(ir.Mark(since))
+        risky = [array for array in risky if array not in edges]
+        for array in edges:
+            edge = expression_of(frame, ArrayOf(array))
+            places[array] = materialised(frame, node, edge, "edge").array
     tests = [*conditions, *_disjoint(risky, target)]
     access = Access(False, lowering.scope(), target, places)
     fast = _set_each(frame, target, value, access)
     if not tests:
         lowering.block.extend(fast)
+        if edges:
+            lowering.emit(ir.Sweep(since))
         return
     slow: ir.Block = []
     with lowering.writing(slow):
-        _set_carefully(frame, node, target, value, risky, Access(places=places))
+        stretched = stretched_places(frame, places) if conditions else {}
+        access = Access(bool(conditions), places=places, stretched=stretched)
+        _set_carefully(frame, node, target, value, risky, access)
     lowering.emit(ir.If(every(tests), fast, slow))
+    if edges:
+        lowering.emit(ir.Sweep(since))
+
+
+def _is_edge(array: ir.ArrayRef, target: ir.ArrayRef) -> bool:
+    """Whether an array is a row, or a column, or the like, of the memory that is set: a copy of it
+    is small, and then it overlaps nothing."""
+    if _root(array).base != _root(target).base:
+        return False
+    is_long = [extent != ir.ONE and not is_one_at_most(extent) for extent in array.extents]
+    return sum(is_long) < target.type.ndim and not any(map(is_one_at_most, target.extents))
 
 
 def _disjoint(arrays: Sequence[ir.ArrayRef], target: ir.ArrayRef) -> list[ir.Expr]:
@@ -152,6 +212,19 @@ def _root(array: ir.ArrayRef) -> ir.ArrayRef:
     while array.part_of is not None:
         array = array.part_of[0]
     return array
+
+
+def emit_update(frame: Frame, node: ast.AST, update: ir.Update) -> None:
+    """Write an update in a parallel loop. Several steps that change a complex number are refused
+    if another iteration may reach it: the two parts are changed one after the other."""
+    if update.element.type.is_complex:
+        update.refusal = frame.source.error(
+            node,
+            "iterations of prange may change one complex number at the same time, and only += and "
+            f"-= of {update.element.type} work then",
+            "Use an element for each iteration, or two arrays of floats.",
+        )
+    frame.lowering.emit(update)
 
 
 def update_elements(
@@ -181,7 +254,7 @@ def update_elements(
             with lowering.writing(changed):
                 result = number(change(Value(ir.Get(old)), right))
                 result = cast(result, element.type)
-            lowering.emit(ir.Update(element, old, changed, result))
+            emit_update(frame, node, ir.Update(element, old, changed, result))
 
         block: ir.Block = []
         with lowering.writing(block):
@@ -221,7 +294,7 @@ def _set_carefully(
     """Set the elements where axes are stretched, or arrays overlap: if need be in a copy first."""
     lowering, keep = frame.lowering, frame.lowering.keep
     if not risky:
-        lowering.block.extend(_set_each(frame, target, value, access))
+        lowering.block.extend(_set_each(frame, target, value, access, is_rare=True))
         return
     place = access.places[target]
     harmless = [_is_harmless(access.places[array], place) for array in risky]
@@ -237,8 +310,9 @@ def _set_carefully(
         copy = new_array(frame, node, target.type.element, place.extents, "copy", is_checked=True)
         lowering.block.extend(all_at_once(settings(into, ArrayOf(copy))))
     lowering.emit(ir.If(is_direct, direct, through))
-    lowering.block.extend(_set_each(frame, into.array, value, access))
-    back = _set_each(frame, target, expression_of(frame, into), replace(access, is_broadcast=False))
+    lowering.block.extend(_set_each(frame, into.array, value, access, is_rare=True))
+    access = replace(access, is_broadcast=False)
+    back = _set_each(frame, target, expression_of(frame, into), access, is_rare=True)
     back.append(ir.Sweep(since))
     lowering.emit(ir.If(is_direct, [], back))
 
@@ -259,6 +333,8 @@ def fitted(
     stretched. Where it does not fit at run time, the launch ends with a ValueError."""
     keep = frame.lowering.keep
     ndim = target.type.ndim
+    if value.ndim <= ndim and is_stretched(value, target.extents):
+        value = expression_of(frame, materialised(frame, node, value))
     conditions = list(value.conditions)
     problems: list[ir.Expr] = []
     extra = value.extents[: max(0, value.ndim - ndim)]
@@ -268,12 +344,12 @@ def fitted(
         if extent in (length, ir.ONE):
             continue
         is_equal = keep(test("eq", extent, length))
-        conditions.append(is_equal)
+        conditions.append(keep(is_expected(length, extent)))
         problems.append(test("not", test("or", is_equal, test("eq", extent, ir.ONE))))
     if problems:
         shapes = (value.extents, target.extents)
         words = f"shape {shape_text(shapes[0])} does not fit into shape {shape_text(shapes[1])}"
-        text = f"an array of {words} in {source_text(node)}"
+        text = f"an array of {words} in {source_text(frame, node)}"
         values = [extent for each in shapes for extent in each]
         raise_if(frame, node, every(problems, "or"), "ValueError", text, values)
     if extra:

@@ -12,27 +12,30 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from whorl.errors import NotStatic, WhorlError
 from whorl.fast_dataclasses import replace
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir, language
-from whorl.kernels.function_source import source_tree
-from whorl.launch.bound_kernel import BoundKernel
+from whorl.kernels.function_source import Source, library_source, source_tree
+from whorl.launch.launched_kernel import BoundKernel
 from whorl.reads import CodeView
 from whorl.reads.evaluate import Evaluator
-from whorl.reads.operations import function_behind, is_callable_object
+from whorl.reads.library import own_name
 from whorl.reads.view import AbsentRead, View
+from whorl.reads.world import function_behind, is_callable_object
 
-from .annotated_types import parameter
+from .alternatives import instead_of_call, instead_of_making, is_numpys, why_not_followed
+from .annotated_types import declared_result, parameter
 from .array_expressions import is_array
-from .expressions import attribute_of, errors_at, expression, operands_of, parts, snapshot
+from .attributes import attribute_of
+from .expressions import errors_at, expression, operands_of, parts, snapshot
 from .frame import Frame, Jump, outliving, place_of
-from .functions import ARRAY_METHODS, GRAPH, METHODS, handler_of, known_function
+from .functions import ARRAY_METHODS, GRAPH, METHODS, NUMBER_METHODS, handler_of, known_function
 from .graphs import note_checkpoints
+from .iterables import ITERATORS, iteration
 from .joins import merge
 from .known_calls import Handler, KnownCall
+from .named_tuples import is_named_tuple, make_named_tuple
 from .operands import (
     ArrayOf,
     Closure,
@@ -45,10 +48,13 @@ from .operands import (
     ViewOperand,
     describe,
 )
+from .recursion import call_recursively
+from .run_values import is_scalar
 from .statements import block
 from .subroutines import outlined
+from .ufunc_methods import ufunc_method
 
-__all__ = ["arguments_of", "call", "run_body"]
+__all__ = ["arguments_of", "call", "follow", "run_body"]
 
 DEEPEST: Final = 60  # calls in calls
 _RESULT: Final = "return"  # no name that a program can have
@@ -81,6 +87,8 @@ def call(frame: Frame, node: ast.Call) -> Operand:
         )
     if isinstance(callee, Closure):
         return _follow_closure(frame, node, callee)
+    if own_name(function) in ITERATORS:
+        return iteration(frame, node, str(own_name(function)))
     if function is not None:
         handler = handler_of(function)
         if handler is not None:
@@ -185,87 +193,44 @@ def _static_name(operand: Operand) -> Any:
 
 
 def _method(owner: Operand, name: str) -> Handler | None:
-    """A method of an array or a vector; None if the owner is something else."""
+    """A method of an array, a vector, a number or a function of NumPy's; None for all else."""
     if isinstance(owner, Vec) and name in METHODS:
         return METHODS[name]
     if name in ARRAY_METHODS and (isinstance(owner, Vec) or is_array(owner)):
         return ARRAY_METHODS[name]
-    return None
+    if name in NUMBER_METHODS and is_scalar(owner):
+        return NUMBER_METHODS[name]
+    return ufunc_method(owner, name)
 
 
 # -- following --------------------------------------------------------------------------
 
 
-_WRITTEN_OUT: Final = "Write the items out, or use an array that is passed in."
-_INSTEAD_OF_MAKING: Final[dict[type, str]] = {
-    range: "Write it in the for statement: for i in range(...).",
-    reversed: "Count down: for i in range(n - 1, -1, -1).",
-    super: "Name the class whose method is meant: Base.method(self, ...).",
-    slice: "Write the slice where it is used: x[a:b].",
-    complex: "Use two floats.",
-    list: _WRITTEN_OUT,
-    tuple: _WRITTEN_OUT,
-    set: _WRITTEN_OUT,
-    frozenset: _WRITTEN_OUT,
-    dict: "Use arrays, or parameters of their own.",
-    map: "Write a loop.",
-    filter: "Write a loop.",
-    np.ndarray: "Make the array outside and pass it in.",
-    np.float16: "Use np.float32 or np.float64.",
-}
-
-
 def _follow_place(frame: Frame, node: ast.Call, callee: ViewOperand) -> Operand:
     value = callee.view.peek()
+    if is_named_tuple(value):
+        return make_named_tuple(frame, node, callee, *arguments_of(frame, node))
     if isinstance(value, type):
         frame.refuse(
             node,
             f"{value.__name__} objects are not made in a kernel",
-            _instead_of_making(node, value),
+            instead_of_making(node, value),
         )
     if not callable(value):
         frame.refuse(node, f"{describe(callee)} cannot be called")
     behind = function_behind(value)
-    if not isinstance(behind, types.FunctionType):
+    if not isinstance(behind, types.FunctionType) or is_numpys(behind):
         if is_callable_object(value):
             return _follow_place(frame, node, callee.then(callee.view.attr("__call__")))
         frame.refuse(
             node,
-            f"{ast.unparse(node.func)} has no Python source to follow",
-            _instead_of(node, value),
+            f"{ast.unparse(node.func)} {why_not_followed(value)}",
+            instead_of_call(node, value),
         )
     positional, named = arguments_of(frame, node)
     code = callee.view.code()
     positional, named = _unwrapped(frame, node, callee, behind, positional, named)
     return inline(frame, node, code, behind, positional, named)
-
-
-def _instead_of_making(node: ast.Call, cls: type) -> str:
-    """What to write in place of an object that would be made."""
-    if cls in _INSTEAD_OF_MAKING:
-        return _INSTEAD_OF_MAKING[cls]
-    if cls is str:
-        return f"If it is known at compile time: whorl.static({ast.unparse(node)})."
-    return "Make it outside and pass it in; tuples can be made and returned."
-
-
-def _instead_of(node: ast.Call, value: object) -> str:
-    """What to write in place of the call of something that cannot be followed."""
-    owner = getattr(value, "__self__", None)
-    if isinstance(owner, str | bytes):
-        return f"If it is known at compile time: whorl.static({ast.unparse(node)})."
-    if isinstance(owner, dict):
-        return "Read an item as d['name'], and loop over the keys; nothing in it can be changed."
-    if isinstance(owner, list | set):
-        return "Lists and sets are read in a kernel, never changed: write into an array."
-    if isinstance(owner, np.random.RandomState | np.random.Generator):
-        return "Draw the numbers outside, and pass them in as an array."
-    if isinstance(owner, np.ndarray) or (getattr(value, "__module__", "") or "") == "numpy":
-        return "Write a loop over the elements, or compute it outside and pass the result in."
-    wrapped = getattr(value, "__wrapped__", None)
-    if isinstance(wrapped, types.FunctionType):
-        return f"Call the function that is wrapped: {ast.unparse(node.func)}.__wrapped__(...)."
-    return "Write a Python function that does it, or compute it outside and pass the result in."
 
 
 def _unwrapped(
@@ -322,7 +287,13 @@ def _owner(frame: Frame, node: ast.Call, method: ViewOperand) -> Operand:
 
 def _follow_closure(frame: Frame, node: ast.Call, callee: Closure) -> Operand:
     positional, named = arguments_of(frame, node)
-    _check_depth(frame, node, callee.node)
+    _check_depth(frame, node)
+    if any(caller.source.tree is callee.node for caller in frame.callers):
+        frame.refuse(
+            node,
+            f"{ast.unparse(node.func)} calls itself, and is defined inside of the kernel",
+            "Define it outside, and pass what it uses as arguments.",
+        )
     outer = callee.scope
     assert isinstance(outer, Frame)
     source = replace(outer.source, tree=callee.node, called_from=(frame.line(node),))
@@ -344,15 +315,40 @@ def inline(
     """The body of a function, lowered in place."""
     if function.__code__.co_flags & (0x20 | 0x80 | 0x200):
         frame.refuse(node, f"{function.__qualname__} is a generator or coroutine")
-    source = source_tree(function, (frame.line(node), *frame.source.called_from))
-    _check_depth(frame, node, function)
+    if frame.source.caller is not None:  # of the library, and so is what it calls
+        source = library_source(function, frame.source, node)
+    else:
+        source = source_tree(function, (frame.line(node), *frame.source.called_from))
+    return follow(frame, node, code, source, positional, named, code)
+
+
+def follow(
+    frame: Frame,
+    node: ast.Call,
+    code: CodeView,
+    source: Source,
+    positional: list[Operand],
+    named: dict[str, Operand],
+    defaults: CodeView | Mapping[str, Operand],
+) -> Operand:
+    """The body of a function whose source is there, lowered in place."""
+    _check_depth(frame, node)
     inner = Frame(frame.lowering, code, source, {}, frame, None, (*frame.path, *place_of(node)))
-    names = _bound(frame, node, source.tree, positional, named, code)
+    names = _bound(frame, node, source.tree, positional, named, defaults)
     names = _annotated(inner, source.tree, names)
+    if any(caller.code.function is code.function for caller in frame.callers):
+        return call_recursively(
+            frame, node, names,
+            lambda names: Frame(frame.lowering, code, source, names, frame, None, (-1,)),
+            lambda inner: run_body(frame, node, inner),
+            declared_result(inner),
+        )  # fmt: skip
     result = outlined(frame, inner, names, lambda: run_body(frame, node, inner))
     if result is not None:
         return result
     inner = Frame(frame.lowering, code, source, names, frame, None, inner.path_of_call)
+    if frame.lowering.is_result(node):
+        inner.return_results()
     return run_body(frame, node, inner)
 
 
@@ -367,16 +363,8 @@ def _annotated(
     }
 
 
-def _check_depth(frame: Frame, node: ast.Call, identity: object) -> None:
-    callers = list(frame.callers)
-    for caller in callers:
-        if caller.code.function is identity or caller.source.tree is identity:
-            frame.refuse(
-                node,
-                f"{ast.unparse(node.func)} calls itself: recursion is not supported in a kernel",
-                "Write a loop, with an array as the stack if need be.",
-            )
-    if len(callers) > DEEPEST:
+def _check_depth(frame: Frame, node: ast.Call) -> None:
+    if len(list(frame.callers)) > DEEPEST:
         frame.refuse(node, f"more than {DEEPEST} calls inside of each other")
 
 
@@ -388,7 +376,7 @@ def run_body(frame: Frame, node: ast.AST, inner: Frame) -> Operand:
         return snapshot(inner, expression(inner, tree.body))
     written: ir.Block = []
     with lowering.writing(written):
-        has_ended = block(inner, tree.body)
+        has_ended = inner.has_ended = block(inner, tree.body)
     frame.at(frame.statement)
     if not inner.returns:
         lowering.block.extend(written)

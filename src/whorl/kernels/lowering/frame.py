@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 
 from whorl.fast_dataclasses import dataclass, field
 from whorl.kernels import ir
-from whorl.kernels.function_source import Source, bound_names, free_names
+from whorl.kernels.function_source import Source, bound_names, free_names, returned_names
 from whorl.kernels.ir_walk import every_part
 from whorl.kernels.types import Scalar
 from whorl.reads import CodeView, Inputs
@@ -23,10 +23,12 @@ from .operands import (
     DefiningScope,
     Elementwise,
     Items,
+    Known,
     Named,
     Operand,
     Slots,
     Unset,
+    Value,
     ViewOperand,
 )
 
@@ -37,12 +39,18 @@ __all__ = [
     "Loop",
     "Lowering",
     "Syntax",
+    "UnknownResult",
+    "flag_of",
     "outliving",
     "place_of",
 ]
 
 
 _SMALL: Final = 24  # expressions in an expression
+
+
+class UnknownResult(Exception):
+    """What a recursive call returns is not known yet: what comes after it is left out."""
 
 
 @dataclass(slots=True)
@@ -102,6 +110,7 @@ class Syntax:
     statements: Mapping[type[ast.stmt], Callable[[Frame, Any], bool]]
     stored: Callable[[Frame, ast.AST, Elementwise], ir.ArrayRef]  # an expression, in memory
     product: Callable[[Frame, ast.AST, Operand, Operand], Operand]  # of matrices
+    library: Callable[[Any, Callable[..., Any]], Operand]  # a call of a function in `library/`
 
 
 class Lowering:
@@ -122,9 +131,13 @@ class Lowering:
         self.changed: dict[ir.Local, set[str]] = {}  # vectors changed in place, in which loops
         self.guesses: dict[tuple[int, ...], dict[str, object]] = {}  # of loops, from the last try
         self.subroutines: dict[Any, Any] = {}  # by function and how it is called
-        self.result_node: ast.AST | None = None  # a call that makes an array to be returned
+        self._result_nodes: tuple[ast.AST, ...] = ()
         self.results: dict[ir.Local, ir.Allocate] = {}  # variables with the memory of new ndarrays
         self.allocated: set[ir.Local] = set()  # variables that nothing but an allocation sets
+        self.used_iterators: dict[Any, tuple[int, int]] = {}  # and where
+        self.recursions: dict[Any, Any] = {}  # functions that call themselves, by how
+        self.stack_bases: list[tuple[ir.Local, int]] = []  # where the stack was, in which loops
+        self.used_once: dict[ast.AST, frozenset[str]] = {}  # names of functions
         self.silent: dict[str, None] = {}  # lines of prints that print nothing
         self._labels = 0
         self._scopes = 0
@@ -141,6 +154,21 @@ class Lowering:
             yield block
         finally:
             self.block = before
+
+    @contextmanager
+    def evaluating(self, node: ast.expr, *, is_returned: bool) -> Iterator[None]:
+        """Evaluate an expression, or the items of a tuple, that the kernel returns, or does not."""
+        before = self._result_nodes
+        items = node.elts if isinstance(node, ast.Tuple) else [node]
+        self._result_nodes = tuple(items) if is_returned else ()
+        try:
+            yield
+        finally:
+            self._result_nodes = before
+
+    def is_result(self, node: ast.AST) -> bool:
+        """Whether what a node makes will be returned by the kernel."""
+        return any(each is node for each in self._result_nodes)
 
     def keep(self, expr: ir.Expr, name: str = "t") -> ir.Expr:
         """An expression that can be used later, and more than once."""
@@ -203,8 +231,10 @@ class Frame(DefiningScope):
         self.loops: list[Loop] = []
         self.returns: list[Jump] = []
         self.leave = lowering.label("return")
+        self.has_ended = False  # whether control never comes to the end of its body
         self.statement: ast.AST = source.tree
         self.bound = bound_names(source.tree)
+        self.is_result = False  # whether the kernel returns what this function returns
         self.returned: frozenset[str] = frozenset()  # names that the kernel itself returns
         self.reduced: frozenset[str] = frozenset()  # names that a prange is adding up
 
@@ -229,6 +259,8 @@ class Frame(DefiningScope):
             operand = frame.names.get(name)
             if isinstance(operand, Unset):
                 self.refuse(node, f"{name!r} {operand.reason}", operand.remedy)
+            if flag_of(name) in frame.names:
+                self._check_set(node, frame.names[flag_of(name)])
             if operand is not None:
                 if frame is not self and name in frame.reduced:
                     self.refuse(
@@ -247,6 +279,19 @@ class Frame(DefiningScope):
                 self.refuse(node, f"the name {name!r} is not defined")
             self.refuse(node, f"the lazy import of {name!r} fails: {type(error).__name__}: {error}")
 
+    def _check_set(self, node: ast.Name, flag: Operand) -> None:
+        """Raise what Python raises, if the loop that sets a name has had no iteration."""
+        match flag:
+            case Known(True):
+                return
+            case Known():
+                self.refuse(node, f"{node.id!r} has no value here", "Give it a value before.")
+            case Value(expr):
+                what = f"cannot access local variable '{node.id}'"
+                what += " where it is not associated with a value"
+                site = self.lowering.site("UnboundLocalError", what, self.line(node))
+                self.lowering.emit(ir.If(expr, [], [ir.Raise(site, ())]))
+
     def captured(self, node: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
         """What a function that is defined here uses of the names here and around."""
         visible: dict[str, Operand] = {}
@@ -257,6 +302,10 @@ class Frame(DefiningScope):
     def place(self, view: View) -> ViewOperand:
         """An operand for something in the world."""
         return ViewOperand(view, self.lowering.slots)
+
+    def return_results(self) -> None:
+        """From here on, what this function returns is what the kernel returns."""
+        self.is_result, self.returned = True, returned_names(self.source.tree)
 
     def leave_checkpoint(self, depth: int) -> None:
         """Before a jump to where so many loops are around: end the checkpoint if that is outside.
@@ -286,6 +335,11 @@ class Frame(DefiningScope):
         """From here on, reads are for this node's line."""
         self.statement = node
         self.lowering.inputs.asking(self.source.line(node))
+
+
+def flag_of(name: str) -> str:
+    """The name, which no program can have, of whether a variable has a value yet."""
+    return f"{name} is set"
 
 
 def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:

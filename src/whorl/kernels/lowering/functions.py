@@ -6,10 +6,11 @@ numbers are in `scalar_calls`.
 
 from __future__ import annotations
 
+import inspect
 import operator
 import types
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from whorl.errors import UnsupportedRead
 from whorl.fast_dataclasses import replace
 from whorl.kernels import graph_names as graph
 from whorl.kernels import ir, language
+from whorl.kernels.library import LIBRARY, LibraryFunction, number_functions
 from whorl.kernels.types import (
     F64,
     WEAK_BOOL,
@@ -25,23 +27,29 @@ from whorl.kernels.types import (
     WEAK_INT,
     Scalar,
     is_scalar_value,
-    promote,
     scalar_of_dtype,
 )
-from whorl.reads import implicit_calls as implicit
 from whorl.reads.library import own_name
+from whorl.reads.static_functions import checked_classes
 from whorl.signals import pass_on
 
 from . import vectors
 from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
-from .array_expressions import expression_of, is_array
+from .array_creation import ARRAY_CREATION, CREATION_METHODS, element_type
+from .array_expressions import as_vector, expression_of, is_array
+from .array_shapes import SHAPE_METHODS, SHAPES
+from .blas_calls import ROUTINE_CALLS
+from .complex_calls import COMPLEX_CALLS
+from .element_scans import sum_in_order
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
-from .made_arrays import MADE_ARRAYS, SHAPE_METHODS, element_type
+from .matrix_products import PRODUCT_METHODS, PRODUCTS
+from .number_calls import NUMBER_CALLS, NUMBER_METHODS
 from .operands import (
     ArrayOf,
     Elementwise,
     Items,
+    Iteration,
     Known,
     Operand,
     Value,
@@ -50,20 +58,35 @@ from .operands import (
     describe,
     kind_of,
 )
-from .reductions import REDUCTION_METHODS, REDUCTIONS, sum_in_order
-from .run_values import is_scalar, resolve
-from .scalar_calls import SCALAR_CALLS
+from .reduction_calls import REDUCTION_METHODS, REDUCTIONS
+from .requirements import REQUIREMENTS
+from .run_values import resolve
+from .scalar_calls import SCALAR_CALLS, of_elements
 from .subscripts import check_writeable, element_of, spread
+from .type_queries import TYPE_QUERIES, TYPE_QUERY_CLASSES
 
-__all__ = ["ARRAY_METHODS", "GRAPH", "METHODS", "handler_of", "known_function"]
+__all__ = [
+    "ARRAY_METHODS",
+    "FUNCTIONS",
+    "GRAPH",
+    "METHODS",
+    "NUMBER_METHODS",
+    "handler_of",
+    "known_function",
+]
 
 GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
-_LOOPS: Final = ("builtins.range", "builtins.enumerate", "builtins.zip", "whorl.prange")
+LOOPS: Final = (
+    "builtins.range", "builtins.enumerate", "builtins.zip", "builtins.reversed", "whorl.prange",
+)  # fmt: skip
+_LOOP_CLASSES: Final = (np.ndindex, np.ndenumerate)
 
 
 def handler_of(function: Any) -> Handler | None:
     """What handles the calls of a function that the compiler knows by itself; None for others."""
-    return _FUNCTIONS.get(own_name(function) or "") or _casts(function)
+    if isinstance(function, type) and function in TYPE_QUERY_CLASSES:
+        return TYPE_QUERY_CLASSES[function]
+    return FUNCTIONS.get(own_name(function) or "") or _casts(function)
 
 
 def known_function(callee: Operand) -> Any:
@@ -84,9 +107,9 @@ def known_function(callee: Operand) -> Any:
 
 
 def _is_known(value: Any) -> bool:
-    if handler_of(value) is not None or own_name(value) in _LOOPS:
+    if handler_of(value) is not None or own_name(value) in LOOPS:
         return True
-    return value is language.static or any(value is each for each in GRAPH)
+    return value is language.static or any(value is each for each in (*GRAPH, *_LOOP_CLASSES))
 
 
 # -- conversions ------------------------------------------------------------------------
@@ -117,6 +140,8 @@ def _convert(to: Scalar, call: KnownCall) -> Operand:
         except Exception as error:
             pass_on(error)
             call.refuse(f"this raises {type(error).__name__}: {error}")
+    if isinstance(operand, Known) and isinstance(operand.value, str) and to in _PYTHON:
+        return Known(_PYTHON[to](operand.value))  # float("inf")
     if isinstance(operand, Known) and to == WEAK_BOOL:
         return Known(bool(operand.value))
     expr = call.number(operand)
@@ -134,6 +159,9 @@ _PYTHON: Final[dict[Scalar, type]] = {WEAK_INT: int, WEAK_FLOAT: float, WEAK_BOO
 def _least(name: str, call: KnownCall) -> Operand:
     if call.named:
         call.refuse("min and max take no keywords in a kernel")
+    if len(call.args) == 1 and (is_array(call.args[0]) or isinstance(call.args[0], Iteration)):
+        function = number_functions.least if name == "lt" else number_functions.greatest
+        return call.frame.lowering.syntax.library(call, function)
     items = [resolve(a) for a in (call.parts(call.args[0]) if len(call.args) == 1 else call.args)]
     if not items:
         call.refuse("min and max of nothing")
@@ -161,7 +189,7 @@ def _len(call: KnownCall) -> Operand:
     match operand:
         case ArrayOf(array) if array.type.ndim:
             return Value(array.extents[0])
-        case Elementwise(extents=extents) if extents:
+        case Elementwise(extents=extents) | Iteration(extents=extents) if extents:
             return Value(extents[0])
         case Items(items):
             return Known(len(items))
@@ -178,7 +206,7 @@ def _sum(call: KnownCall) -> Operand:
     operands = call.positional(1, 2)
     total = call.number(operands[1]) if len(operands) > 1 else constant(0, WEAK_INT)
     operand = resolve(operands[0])
-    if is_array(operand):
+    if is_array(operand) or isinstance(operand, Iteration):
         return sum_in_order(call, operand, total)
     for item in call.parts(operand):
         total = binary("add", total, call.number(item))
@@ -195,7 +223,7 @@ def _divmod(call: KnownCall) -> Operand:
 def _isinstance(call: KnownCall) -> Operand:
     operand, classes = call.positional(2)
     try:
-        wanted = implicit.classes(call.known_value(classes))
+        wanted = checked_classes(call.known_value(classes))
     except TypeError as error:
         call.refuse(str(error))
     match operand:
@@ -276,6 +304,16 @@ def _print(call: KnownCall) -> Operand:
     return Known(None)
 
 
+def _slice(call: KnownCall) -> Operand:
+    parts = [resolve(part) for part in call.positional(1, 2, 3)]
+    if not all(isinstance(part, Known) for part in parts):
+        call.refuse(
+            "the bounds of a slice object are known at compile time",
+            "Write the slice where it is used: x[a:b].",
+        )
+    return Known(slice(*(part.value for part in parts if isinstance(part, Known))))
+
+
 # -- vectors ----------------------------------------------------------------------------
 
 
@@ -284,25 +322,6 @@ def _vec(call: KnownCall) -> Operand:
     if call.named:
         call.refuse(f"whorl.vec has no parameter {next(iter(call.named))!r}")
     return vectors.vector_of(call.frame, [resolve(arg) for arg in call.args], element)
-
-
-def _array(call: KnownCall) -> Operand:
-    if len(call.args) == 2:
-        call.named.setdefault("dtype", call.args.pop())
-    if len(call.args) != 1:
-        call.refuse(f"{call.function} takes the components, and a dtype")
-    (operand,) = call.args
-    if is_array(operand):
-        dtype = call.named.get("dtype")
-        if dtype is None:
-            return expression_of(call.frame, operand)
-        return SHAPE_METHODS["astype"](replace(call, args=[operand, dtype], named={}))
-    items = [resolve(item) for item in call.parts(resolve(operand))]
-    if "dtype" not in call.named and all(is_scalar(item) for item in items):
-        # Unlike whorl.vec, NumPy counts Python's numbers as strong here.
-        types = [scalar_type(call.number(item)).strong for item in items]
-        call.named["dtype"] = Known(reduce(promote, types).dtype)
-    return _vec(replace(call, args=items))
 
 
 def _zeros(call: KnownCall) -> Operand:
@@ -332,19 +351,30 @@ def _of_vectors(
         is_small = len(call.args) == count and all(isinstance(arg, Vec) for arg in call.args)
         if of_arrays is not None and (call.named or not is_small):
             return of_arrays(call)
-        args = call.positional(count)
-        for arg in args:
-            if not isinstance(arg, Vec):
+        args = [as_vector(call.frame, resolve(arg)) for arg in call.positional(count)]
+        for arg, small in zip(call.args, args, strict=True):
+            if small is None:
                 call.refuse(
                     f"{call.function} is for small vectors, not for {describe(arg)}",
                     "Make one with whorl.vec(...), or write a loop.",
                 )
-        return make(call.frame, *args)
+        result = make(call.frame, *args)
+        if any(isinstance(arg, Vec) for arg in call.args) or not isinstance(result, Vec):
+            return result
+        return expression_of(call.frame, result)
 
     return handle
 
 
 # -- atomics ----------------------------------------------------------------------------
+
+
+def _distinct(call: KnownCall) -> Operand:
+    (index,) = call.decided(1)
+    expr = call.number(index)
+    if scalar_type(expr).kind not in "iu":
+        call.refuse(f"an index is an integer, not {describe(index)}")
+    return Value(ir.Op("distinct", WEAK_INT, (cast(expr, WEAK_INT),)))
 
 
 def _atomic(name: str, call: KnownCall) -> Operand:
@@ -364,17 +394,65 @@ def _atomic(name: str, call: KnownCall) -> Operand:
     value = cast(call.number(given["value"]), type)
     if type.kind == "b":
         call.refuse("atomics are for numbers, not for bools")
+    if type.is_complex and name != "add":
+        call.refuse("complex numbers have no order", "Use x.real or x.imag.")
     old = ir.Local("old", type)
     call.frame.lowering.emit(ir.Atomic(name, element, value, old))
     return Value(ir.Get(old))
 
 
+# -- the library ------------------------------------------------------------------------
+
+
+def _of_library(row: LibraryFunction) -> Handler:
+    """A function of the library: its body is followed, for the whole arrays or for each element."""
+    function = row.function
+    if not row.is_elementwise:
+        return lambda call: call.frame.lowering.syntax.library(call, function)
+
+    def handle(call: KnownCall) -> Operand:
+        parameters = inspect.signature(function).parameters
+        names = list(parameters)
+        defaults = sum(each.default is not each.empty for each in parameters.values())
+        out = call.named.get("out")
+        rest = {name: operand for name, operand in call.named.items() if name != "out"}
+        given = replace(call, named=rest).bound(*names, required=len(names) - defaults)
+        operands = {name: operand for name, operand in given.items() if operand is not None}
+        mapped = [n for n in operands if n in names[:1] or not isinstance(operands[n], Known)]
+
+        def make(*exprs: ir.Expr) -> ir.Expr:
+            values = operands | {n: Value(e) for n, e in zip(mapped, exprs, strict=True)}
+            one = replace(call, args=[], named=values)
+            return call.number(call.frame.lowering.syntax.library(one, function))
+
+        every = [operands[name] for name in mapped]
+        named = {} if out is None else {"out": out}
+        return of_elements(len(every), make)(replace(call, args=every, named=named))
+
+    return handle
+
+
+def _where(call: KnownCall) -> Operand:
+    """`np.where(test)` is `np.nonzero(test)`."""
+    is_alone = len(call.args) == 1 and not call.named
+    return (_LIBRARY["numpy.nonzero"] if is_alone else SCALAR_CALLS["numpy.where"])(call)
+
+
 # -- the tables -------------------------------------------------------------------------
 
-_FUNCTIONS: Final[dict[str, Handler]] = {
+_LIBRARY: Final = {name: _of_library(row) for row in LIBRARY for name in row.names}
+FUNCTIONS: Final[dict[str, Handler]] = {
+    **_LIBRARY,
+    **REQUIREMENTS,
+    **ROUTINE_CALLS,
+    **TYPE_QUERIES,
     **SCALAR_CALLS,
-    **MADE_ARRAYS,
+    **NUMBER_CALLS,
+    **COMPLEX_CALLS,
+    **ARRAY_CREATION,
+    **SHAPES,
     **REDUCTIONS,
+    **PRODUCTS,
     "builtins.min": partial(_least, "lt"),
     "builtins.max": partial(_least, "gt"),
     "builtins.len": _len,
@@ -386,15 +464,17 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "builtins.hasattr": _hasattr,
     "builtins.getattr": _getattr,
     "builtins.print": _print,
+    "builtins.slice": _slice,
+    "numpy.where": _where,
     "whorl.vec": _vec,
     "whorl.zeros": _zeros,
-    "numpy.array": _array,
     "whorl.dot": _of_vectors(2, vectors.dot),
     "whorl.cross": _of_vectors(2, vectors.cross),
     "whorl.norm": _of_vectors(1, vectors.norm),
-    "numpy.dot": _of_vectors(2, vectors.dot, REDUCTIONS["numpy.dot"]),
-    "numpy.cross": _of_vectors(2, vectors.cross),
-    "numpy.linalg.norm": _of_vectors(1, vectors.norm, REDUCTIONS["numpy.linalg.norm"]),
+    "numpy.dot": _of_vectors(2, vectors.dot, PRODUCTS["numpy.dot"]),
+    "numpy.cross": _of_vectors(2, vectors.cross, _LIBRARY["numpy.cross"]),
+    "numpy.linalg.norm": _of_vectors(1, vectors.norm, _LIBRARY["numpy.linalg.norm"]),
+    "whorl.distinct": _distinct,
     "whorl.atomic_add": partial(_atomic, "add"),
     "whorl.atomic_min": partial(_atomic, "min"),
     "whorl.atomic_max": partial(_atomic, "max"),
@@ -402,13 +482,17 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
 """By the name that a function has of its own: a program can bind it to any other."""
 METHODS: Final[dict[str, Handler]] = {
     "copy": _of_vectors(1, vectors.copy_of),
-    "dot": _of_vectors(2, vectors.dot, REDUCTION_METHODS["dot"]),
+    "dot": _of_vectors(2, vectors.dot, PRODUCT_METHODS["dot"]),
     "sum": _of_vectors(1, vectors.total, REDUCTION_METHODS["sum"]),
 }
 """Methods of small vectors, before those of arrays."""
 ARRAY_METHODS: Final[dict[str, Handler]] = {
+    **{row.method: _of_library(row) for row in LIBRARY if row.method},
+    **CREATION_METHODS,
     **SHAPE_METHODS,
     **REDUCTION_METHODS,
-    "clip": SCALAR_CALLS["numpy.clip"],
+    **PRODUCT_METHODS,
+    "conj": SCALAR_CALLS["numpy.conjugate"],
+    "conjugate": SCALAR_CALLS["numpy.conjugate"],
 }
 """Methods of arrays; the array is the first argument."""

@@ -14,7 +14,7 @@ from whorl.kernels.function_source import assigned_names
 from whorl.kernels.ir_walk import every_expression, every_part, statements_in
 from whorl.kernels.types import WEAK_INT, Scalar
 from whorl.reads import Step
-from whorl.reads.item import NoKey, key_code
+from whorl.reads.trace import NoKey, key_code
 from whorl.reads.view import View
 
 from .arithmetic import compare

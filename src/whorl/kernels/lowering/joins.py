@@ -7,8 +7,10 @@ a tuple of these; or the very operand, if it is the same in every branch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from itertools import product
+from math import prod
+from typing import Any, Final, TypeAlias
 
 from whorl.fast_dataclasses import dataclass, replace
 from whorl.kernels import ir
@@ -25,12 +27,13 @@ from whorl.kernels.types import (
     scalar_of_value,
 )
 
-from .arithmetic import cast, fits
+from .arithmetic import binary, cast, fits
 from .frame import Frame, Jump
 from .operands import (
     ArrayOf,
     Closure,
     Items,
+    Iteration,
     Known,
     Operand,
     Unset,
@@ -40,24 +43,30 @@ from .operands import (
     same,
 )
 from .run_values import is_scalar, number, resolve
-from .sharing import copied
+from .sharing import copied, is_sole_owner
 
 __all__ = [
     "Apart",
     "Itself",
     "OneArray",
     "OneScalar",
+    "OneSmallArray",
     "Pairs",
+    "Several",
     "Template",
     "all_at_once",
+    "allocation",
     "components",
     "join",
     "merge",
     "new_variable",
     "settings",
+    "small_array",
     "template_of",
     "whole",
 ]
+
+_SMALL: Final = 16  # elements of an array that are copied one by one
 
 
 class Apart(Exception):
@@ -85,6 +94,15 @@ class OneArray:
 
     type: ArrayType
     is_owned: bool = False  # whether its memory may have been allocated in the kernel
+    extents: tuple[int | None, ...] = ()  # those that are the same in all branches, known now
+
+
+@dataclass(frozen=True, slots=True)
+class OneSmallArray:
+    """A small array of known shape that no other name stands for: its elements are copied."""
+
+    element: Scalar
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +118,12 @@ class Several:
 
     items: tuple[Template, ...]
     is_list: bool
+    cls: Any = None  # of named tuples
+
+
+@dataclass(frozen=True, slots=True)
+class OneRange:
+    """A range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +133,8 @@ class Itself:
     operand: Operand
 
 
-Template: TypeAlias = OneScalar | OneArray | OneVector | Several | Itself
-Pairs: TypeAlias = list[tuple[ir.Local | ir.Component, ir.Expr]]
+Template: TypeAlias = OneScalar | OneArray | OneSmallArray | OneVector | OneRange | Several | Itself
+Pairs: TypeAlias = list[tuple[ir.Local | ir.Component | ir.Element, ir.Expr]]
 """What to set to what, all at once."""
 
 
@@ -125,12 +149,19 @@ def template_of(operand: Operand) -> Template:
             assert isinstance(type, Scalar)
             return OneScalar(type)
         case ArrayOf(array):
-            return OneArray(array.type, array.owner is not None)
+            extents = tuple(_known_extent(extent) for extent in array.extents)
+            return OneArray(array.type, array.owner is not None, extents)
         case Vec():
             return OneVector(VectorType(operand.element, operand.shape))
+        case Iteration(bounds=bounds) if bounds is not None:
+            return OneRange()
         case Items(items):
-            return Several(tuple(map(template_of, items)), operand.is_list)
+            return Several(tuple(map(template_of, items)), operand.is_list, operand.cls)
     return Itself(operand)
+
+
+def _known_extent(extent: ir.Expr) -> int | None:
+    return int(extent.value) if isinstance(extent, ir.Const) else None
 
 
 def join(operands: Sequence[Operand]) -> Template:
@@ -165,11 +196,17 @@ def _together(left: Template, right: Template) -> Template:
         case OneArray(a), OneArray(b) if (a.element, a.ndim) == (b.element, b.ndim):
             layout = a.layout if a.layout == b.layout else "strided"
             type = replace(a, layout=layout, writeable=a.writeable and b.writeable)
-            return OneArray(type, left.is_owned or right.is_owned)
+            pairs = zip(left.extents, right.extents, strict=True)
+            extents = tuple(one if one == other else None for one, other in pairs)
+            return OneArray(type, left.is_owned or right.is_owned, extents)
         case OneVector(a), OneVector(b) if a.shape == b.shape:
             return OneVector(VectorType(promote(a.element, b.element), a.shape))
-        case Several(a, is_list), Several(b, other) if len(a) == len(b) and is_list is other:
-            return Several(tuple(map(_together, a, b)), is_list)
+        case Several(a, is_list, cls), Several(b, other, other_cls) if (
+            len(a) == len(b) and is_list is other and cls is other_cls
+        ):
+            return Several(tuple(map(_together, a, b)), is_list, cls)
+        case OneRange(), OneRange():
+            return left
         case Itself(a), Itself(b) if same(a, b):
             return left
         case Itself(Closure() as a), Itself(Closure() as b) if a.node is b.node:
@@ -202,6 +239,10 @@ def _words(template: Template) -> str:
             return f"[{inside}]" if is_list else f"({inside})"
         case OneArray(type):
             return f"an array {type}"
+        case OneRange():
+            return "a range"
+        case OneSmallArray(element, shape):
+            return f"an array {VectorType(element, shape)}"
         case OneScalar(type) | OneVector(type):
             return str(type)
 
@@ -215,16 +256,41 @@ def new_variable(template: Template, name: str) -> Operand:
             return Value(ir.Get(ir.Local(name, type)))
         case OneVector(type):
             return whole(ir.Local(name, type))
+        case OneRange():
+            return range_of(*(ir.Get(ir.Local(f"{name}.{i}", WEAK_INT)) for i in range(3)))
         case Several(items, is_list):
             parts = (new_variable(item, f"{name}.{i}") for i, item in enumerate(items))
-            return Items(tuple(parts), is_list)
+            return Items(tuple(parts), is_list, template.cls)
         case OneArray(type):
-            extents = tuple(ir.Get(ir.Local(f"{name}.n{i}", WEAK_INT)) for i in range(type.ndim))
+            known_extents = template.extents or (None,) * type.ndim
+            extents: tuple[ir.Expr, ...] = tuple(
+                ir.Get(ir.Local(f"{name}.n{i}", WEAK_INT))
+                if extent is None
+                else ir.Const(WEAK_INT, extent)
+                for i, extent in enumerate(known_extents)
+            )
             strides = tuple(ir.Get(ir.Local(f"{name}.s{i}", WEAK_INT)) for i in range(type.ndim))
             base = ir.Get(ir.Local(f"{name}.at", POINTER))
             known = strides if type.has_strides else None
             owner = ir.Get(ir.Local(f"{name}.owner", POINTER)) if template.is_owned else None
             return ArrayOf(ir.ArrayRef(type, base, extents, known, name, owner=owner))
+        case OneSmallArray(element, shape):
+            place = ir.Get(ir.Local(name, POINTER))
+            sizes = tuple(ir.Const(WEAK_INT, extent) for extent in shape)
+            array_type = ArrayType(element, len(shape), "C", writeable=True)
+            return ArrayOf(ir.ArrayRef(array_type, place, sizes, None, name, owner=place))
+
+
+def range_of(start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Iteration:
+    """A range by its bounds."""
+    span = binary("sub", start, stop)  # rounded up
+    length = ir.Op("neg", WEAK_INT, (binary("floordiv", span, step),))
+    extent = ir.Op("max", WEAK_INT, (length, ir.ZERO))
+
+    def item(counts: tuple[ir.Expr, ...]) -> Operand:
+        return Value(binary("add", start, binary("mul", counts[0], step)))
+
+    return Iteration("a range", (extent,), item, (start, stop, step))
 
 
 def whole(local: ir.Local) -> Vec:
@@ -254,11 +320,16 @@ def settings(variable: Operand, operand: Operand) -> Pairs:
                 for part, item in zip(variables, items, strict=True)
                 for pair in settings(part, item)
             ]
+        case Iteration(bounds=into), Iteration(bounds=given) if into and given:
+            bounds = zip(into, given, strict=True)
+            return [(place.local, expr) for place, expr in bounds if isinstance(place, ir.Get)]
         case Vec(), Vec():
             return [
                 (target, cast(source, variable.element))
                 for target, source in zip(components(variable), components(operand), strict=True)
             ]
+        case ArrayOf(into), ArrayOf(array) if into.base == into.owner:  # of a `OneSmallArray`
+            return list(zip(_elements(into), _elements(array), strict=True))
         case ArrayOf(into), ArrayOf(array):
             pairs = list(zip((into.base, *into.extents), (array.base, *array.extents), strict=True))
             if into.strides is not None:
@@ -267,6 +338,44 @@ def settings(variable: Operand, operand: Operand) -> Pairs:
                 pairs.append((into.owner, array.owner or ir.NULL))
             return [(place.local, expr) for place, expr in pairs if isinstance(place, ir.Get)]
     raise Apart(f"cannot be {describe(operand)}")
+
+
+def _elements(array: ir.ArrayRef) -> list[ir.Element]:
+    """The elements of an array of known shape, in order."""
+    shape = [int(extent.value) for extent in array.extents if isinstance(extent, ir.Const)]
+    places = (tuple(ir.Const(WEAK_INT, i) for i in place) for place in product(*map(range, shape)))
+    return [ir.Element(array, place, (True,) * len(place)) for place in places]
+
+
+def small_array(
+    frame: Frame, template: Template, branches: Sequence[tuple[Operand, Iterable[Operand]]]
+) -> Template:
+    """The template of an array whose elements are copied, if that is the same to the program.
+
+    It is where the array has no other name in any branch: each of them is an operand and the others
+    that are visible there. LLVM keeps the elements of such an array in registers.
+    """
+    if not isinstance(template, OneArray) or not template.is_owned or not template.type.writeable:
+        return template
+    shape = tuple(extent for extent in template.extents if extent is not None)
+    if len(shape) != template.type.ndim or not 0 < prod(shape) <= _SMALL:
+        return template
+    if not all(is_sole_owner(frame, operand, others) for operand, others in branches):
+        return template
+    return OneSmallArray(template.type.element, shape)
+
+
+def allocation(frame: Frame, variable: Operand) -> list[ir.Stmt]:
+    """The statement that allocates the memory of a variable for a small array."""
+    if not isinstance(variable, ArrayOf) or not isinstance(variable.array.base, ir.Get):
+        return []
+    lowering, array, local = frame.lowering, variable.array, variable.array.base.local
+    lowering.allocated.add(local)
+    size = prod(int(each.value) for each in array.extents if isinstance(each, ir.Const))
+    line = frame.line(frame.statement)
+    site = lowering.site("MemoryError", "no memory for a small array", line)
+    bytes_ = ir.Const(WEAK_INT, size * array.type.element.bits // 8)
+    return [ir.Allocate(local, bytes_, site)]
 
 
 def components(vec: Vec) -> list[ir.Component]:
@@ -279,7 +388,11 @@ def components(vec: Vec) -> list[ir.Component]:
 
 def all_at_once(pairs: Pairs) -> list[ir.Stmt]:
     """Statements that set variables as if at one moment: what is both read and set is kept."""
-    targets = {target.local if isinstance(target, ir.Component) else target for target, _ in pairs}
+    targets = {
+        target if isinstance(target, ir.Local) else target.local
+        for target, _ in pairs
+        if not isinstance(target, ir.Element)
+    }
     first: list[ir.Stmt] = []
     then: list[ir.Stmt] = []
     for target, expr in pairs:
@@ -289,6 +402,8 @@ def all_at_once(pairs: Pairs) -> list[ir.Stmt]:
             expr = ir.Get(before)
         if isinstance(target, ir.Component):
             then.append(ir.SetComponent(target, expr))
+        elif isinstance(target, ir.Element):
+            then.append(ir.SetElement(target, expr))
         else:
             then.append(ir.Set(target, expr))
     return first + then
@@ -325,7 +440,15 @@ def merge(
     pairs: list[Any] = [[] for _ in jumps]
     for name in dict.fromkeys(changed):
         operands = [jump.names.get(name) for jump in jumps]
-        names[name] = _merged(name, operands, pairs)
+        template = _merged_template(frame, name, operands, jumps, around or {})
+        names[name] = new_variable(template, name)
+        if not isinstance(names[name], Unset):
+            if isinstance(template, OneSmallArray):
+                for jump in jumps:
+                    jump.set(*allocation(frame, names[name]))
+            for each, operand in zip(pairs, operands, strict=True):
+                assert operand is not None
+                each.extend(settings(names[name], operand))
         if isinstance(names[name], Vec | Items):
             for jump in jumps:
                 others = [each for other, each in jump.names.items() if other != name]
@@ -336,18 +459,26 @@ def merge(
     return names
 
 
-def _merged(name: str, operands: list[Operand | None], pairs: list[Any]) -> Operand:
+def _merged_template(
+    frame: Frame,
+    name: str,
+    operands: list[Operand | None],
+    jumps: list[Jump],
+    around: dict[str, Operand],
+) -> Template:
     there = [operand for operand in operands if operand is not None]
     for operand in there:
         if isinstance(operand, Unset):
-            return operand
+            return Itself(operand)
     if len(there) < len(operands):
-        return Unset("has a value in some branches, but not in all")
+        reason = "has a value in some branches, but not in all"
+        return Itself(Unset(reason, values=tuple(there)))
     try:
         template = join(there)
     except Apart as error:
-        return Unset(str(error), error.remedy)
-    variable = new_variable(template, name)
-    for each, operand in zip(pairs, there, strict=True):
-        each.extend(settings(variable, operand))
-    return variable
+        return Itself(Unset(str(error), error.remedy))
+    branches = []
+    for operand, jump in zip(there, jumps, strict=True):
+        others = [each for other, each in jump.names.items() if other != name]
+        branches.append((operand, [*others, *around.values()]))
+    return small_array(frame, template, branches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from whorl.fast_dataclasses import dataclass
@@ -14,7 +14,7 @@ from .frame import Frame
 from .operands import Items, Known, Operand, ViewOperand, describe
 from .run_values import resolve
 
-__all__ = ["Handler", "KnownCall"]
+__all__ = ["Given", "Handler", "KnownCall", "KnownFunction"]
 
 
 @dataclass(slots=True)
@@ -99,3 +99,23 @@ class KnownCall:
 
 
 Handler: TypeAlias = Callable[[KnownCall], Operand]
+Given: TypeAlias = Mapping[str, Operand | None]
+"""Arguments by the names of parameters; None for those not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFunction:
+    """A function with named parameters: what handles its calls, and what the manual says of it."""
+
+    handle: Callable[[KnownCall, Given], Operand]
+    parameters: str
+    """As Python writes them: `a, axis=None`."""
+    limits: str = ""
+    """What it cannot do that NumPy's can, in words."""
+
+    def __call__(self, call: KnownCall) -> Operand:
+        """Handle a call."""
+        parameters = self.parameters.split(", ")
+        names = [parameter.partition("=")[0] for parameter in parameters]
+        required = sum("=" not in parameter for parameter in parameters)
+        return self.handle(call, call.bound(*names, required=required))

@@ -8,7 +8,7 @@ A loop over things that are known at compile time is unrolled.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from whorl.fast_dataclasses import dataclass, field
@@ -19,29 +19,31 @@ from whorl.kernels.ir_walk import allocates
 from whorl.kernels.types import WEAK_BOOL, WEAK_INT
 from whorl.reads.library import own_name
 
-from .arithmetic import cast, compare, scalar_type, truth
-from .array_memory import owners_in
-from .expressions import condition, expression, number_at, operands_of, parts, resolved, snapshot
-from .frame import Frame, Jump, Loop, place_of
+from .arithmetic import constant, truth
+from .expressions import condition, expression
+from .frame import Frame, Jump, Loop, flag_of, place_of
 from .functions import known_function
 from .graphs import flag_at, loops_around
+from .iterables import iterable, range_bounds
 from .joins import (
     Apart,
     Itself,
     OneScalar,
+    OneSmallArray,
     Template,
     all_at_once,
+    allocation,
     merge,
     new_variable,
     settings,
+    small_array,
     template_of,
 )
 from .joins import join as join_operands
-from .operands import ArrayOf, Items, Known, Operand, Unset, Value, describe
+from .operands import ArrayOf, Known, Operand, Unset, Value
 from .run_values import is_scalar, resolve
-from .sharing import copied, vectors_in
+from .sharing import copied, owners_in, vectors_in
 from .statements import assign, block
-from .subscripts import array_part, fail_unless
 
 __all__ = ["count_up", "for_loop", "while_loop"]
 
@@ -60,130 +62,46 @@ class LoopBody:
 def for_loop(frame: Frame, node: ast.For) -> bool:
     """`for target in iterable`."""
     if isinstance(node.iter, ast.Call):
-        function = known_function(expression(frame, node.iter.func))
-        name = own_name(function)
+        name = own_name(known_function(expression(frame, node.iter.func)))
         if name in ("builtins.range", "whorl.prange"):
-            return _counted(frame, node, is_parallel=name == "whorl.prange")
-        if name == "builtins.enumerate":
-            return _enumerated(frame, node)
-        if name == "builtins.zip" and node.iter.args and not node.iter.keywords:
-            return _zipped(frame, node)
-    operand = snapshot(frame, resolved(frame, node.iter))
-    if isinstance(operand, ArrayOf):
-        return _over_arrays(frame, node, [operand], lambda items, count: items[0])
-    return _unrolled(frame, node, parts(frame, node.iter, operand))
+            bounds = range_bounds(frame, node.iter)
+            if name == "whorl.prange" and frame.lowering.parallel_depth == 0:
+                return _parallel(frame, node, bounds)
+            return count_up(frame, node, [bounds], lambda counts: Value(counts[0]))
+    source = iterable(frame, node.iter)
+    if isinstance(source, list):
+        return _unrolled(frame, node, source)
+    if not source.extents:  # the one element of an array without dimensions
+        return _unrolled(frame, node, [source.item(())])
+    bounds_of_all = [(ir.ZERO, extent, ir.ONE) for extent in source.extents]
+    return count_up(frame, node, bounds_of_all, source.item)
 
 
 # -- counted loops ----------------------------------------------------------------------
 
 
-def _range(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
-    if call.keywords or not 1 <= len(call.args) <= 3:
-        frame.refuse(call, "range takes one to three ints")
-    exprs = []
-    for argument, operand in zip(call.args, operands_of(frame, call.args), strict=True):
-        if not is_scalar(operand) or scalar_type(number_at(frame, argument, operand)).is_float:
-            frame.refuse(argument, "range takes ints", "Convert it with int(...).")
-        exprs.append(frame.lowering.keep(cast(number_at(frame, argument, operand), WEAK_INT)))
-    if len(exprs) == 1:
-        return ir.ZERO, exprs[0], ir.ONE
-    start, stop = exprs[:2]
-    step = exprs[2] if len(exprs) == 3 else ir.ONE
-    if isinstance(step, ir.Const) and step.value == 0:
-        frame.refuse(call, "the step of a range is not zero")
-    if not isinstance(step, ir.Const):
-        site = frame.check(call, "ValueError", "the step of a range is zero")
-        fail_unless(frame, compare("ne", step, ir.ZERO), site)
-    return start, stop, step
-
-
-def _counted(frame: Frame, node: ast.For, *, is_parallel: bool) -> bool:
-    assert isinstance(node.iter, ast.Call)
-    bounds = _range(frame, node.iter)
-    if is_parallel and frame.lowering.parallel_depth == 0:
-        return _parallel(frame, node, bounds)
-    return count_up(frame, node, bounds, Value)
-
-
 def count_up(
     frame: Frame,
     node: ast.For,
-    bounds: tuple[ir.Expr, ir.Expr, ir.Expr],
-    item: Callable[[ir.Expr], Operand],
+    bounds: Sequence[tuple[ir.Expr, ir.Expr, ir.Expr]],
+    item: Callable[[tuple[ir.Expr, ...]], Operand],
 ) -> bool:
-    """A loop over numbers; `item` is what each becomes for the body."""
-    label = frame.lowering.label("for")
+    """Loops over numbers, each inside of the one before; `item` is what they are for the body."""
+    labels = [frame.lowering.label("for") for _ in bounds]
     name = node.target.id if isinstance(node.target, ast.Name) else "i"
-    count = ir.Local(name, WEAK_INT)
+    counts = [ir.Local(name, WEAK_INT) for _ in bounds]
 
     def body(loop: Loop) -> bool:
-        assign(frame, node.target, item(ir.Get(count)))
+        assign(frame, node.target, item(tuple(map(ir.Get, counts))))
         return block(frame, node.body)
 
     assigned = assigned_names([node.target, *node.body])
-    lowered = _stable(frame, node, assigned, label, body)
-    frame.lowering.emit(ir.For(label, count, *bounds, lowered.body))
+    lowered = _stable(frame, node, assigned, labels[-1], body)
+    nest = lowered.body
+    for label, count, each in reversed(list(zip(labels, counts, bounds, strict=True))):
+        nest = [ir.For(label, count, *each, nest)]
+    frame.lowering.block.extend(nest)
     return _after(frame, lowered, node.orelse)
-
-
-def _over_arrays(
-    frame: Frame,
-    node: ast.For,
-    operands: list[Operand],
-    item: Callable[[list[Operand], ir.Expr], Operand],
-) -> bool:
-    """A loop over the first axes of arrays."""
-    stop: ir.Expr | None = None
-    for operand in operands:
-        if not isinstance(operand, ArrayOf) or operand.array.type.ndim == 0:
-            frame.refuse(node.iter, "only arrays can be looped over here")
-        extent = operand.array.extents[0]
-        stop = extent if stop is None else ir.Op("min", WEAK_INT, (stop, extent))
-    assert stop is not None
-
-    def made(count: ir.Expr) -> Operand:
-        items: list[Operand] = []
-        for operand in operands:
-            assert isinstance(operand, ArrayOf)
-            part = array_part(frame, node, operand.array, [Value(count)])
-            items.append(snapshot(frame, part))
-        return item(items, count)
-
-    return count_up(frame, node, (ir.ZERO, frame.lowering.keep(stop), ir.ONE), made)
-
-
-def _enumerated(frame: Frame, node: ast.For) -> bool:
-    assert isinstance(node.iter, ast.Call)
-    starts = [keyword.value for keyword in node.iter.keywords if keyword.arg == "start"]
-    nodes = [*node.iter.args, *starts]
-    if len(nodes) not in (1, 2) or len(starts) != len(node.iter.keywords) or not node.iter.args:
-        frame.refuse(node.iter, "enumerate takes what is counted, and where to start")
-    operands = [snapshot(frame, resolve(operand)) for operand in operands_of(frame, nodes)]
-    begin = operands[1] if len(operands) > 1 else Known(0)
-    if not is_scalar(begin) or not scalar_type(number_at(frame, nodes[-1], begin)).is_integer:
-        frame.refuse(nodes[-1], f"enumerate starts with an int, not {describe(begin)}")
-    if isinstance(operands[0], ArrayOf):
-        first = cast(number_at(frame, node.iter, begin), WEAK_INT)
-
-        def pair(items: list[Operand], count: ir.Expr) -> Operand:
-            number = ir.Op("add", WEAK_INT, (count, first))
-            return Items((Value(frame.lowering.keep(number)), items[0]))
-
-        return _over_arrays(frame, node, operands[:1], pair)
-    if not isinstance(begin, Known):
-        frame.refuse(node.iter, "enumerate begins with an int that is known at compile time")
-    items = parts(frame, node.iter, operands[0])
-    pairs = [Items((Known(begin.value + i), item)) for i, item in enumerate(items)]
-    return _unrolled(frame, node, list(pairs))
-
-
-def _zipped(frame: Frame, node: ast.For) -> bool:
-    assert isinstance(node.iter, ast.Call)
-    operands = [snapshot(frame, resolve(each)) for each in operands_of(frame, node.iter.args)]
-    if any(isinstance(operand, ArrayOf) for operand in operands):
-        return _over_arrays(frame, node, operands, lambda items, count: Items(tuple(items)))
-    columns = [parts(frame, node.iter, operand) for operand in operands]
-    return _unrolled(frame, node, [Items(row) for row in zip(*columns, strict=False)])
 
 
 # -- until the types are stable ---------------------------------------------------------
@@ -204,13 +122,18 @@ def _stable(
     key = (*frame.path, *place_of(node))
     known = lowering.guesses.setdefault(key, {})
     templates: dict[str, Template] = {}
+    assigned |= {flag_of(name) for name in assigned if flag_of(name) in before}
+    used_after = set() if kind == "prange" else _used_outside(frame, node, assigned - before.keys())
     for name in sorted(assigned & before.keys()):
         templates[name] = _first_template(before[name], known.get(name))
     returns = len(frame.returns)
+    shared: set[str] = set()  # arrays that have turned out to have another name
     while True:
         del frame.returns[returns:]  # of the try before
         heads = {name: new_variable(template, name) for name, template in templates.items()}
         frame.names = {**before, **heads}
+        small = [head for name, head in heads.items() if _is_small(templates[name])]
+        allocations = [each for head in small for each in allocation(frame, head)]
         _note_copies(frame, heads, before)
         leave = lowering.label("leave")
         loop = Loop(leave, label, is_parallel=kind == "prange", kind=kind)
@@ -224,14 +147,26 @@ def _stable(
             name: _widened(template, before[name], [jump.names[name] for jump in backs])
             for name, template in templates.items()
         }
+        for name, template in templates.items():
+            if name not in shared:
+                wider[name] = _small(frame, name, wider[name], heads, [Jump([], before), *backs])
+                if isinstance(template, OneSmallArray) and wider[name] != template:
+                    shared.add(name)
+                    wider[name] = _widened(template, before[name], [])
         if wider == templates:
-            break
+            first = _first_values(used_after - before.keys(), [*backs, *loop.breaks])
+            if not first:
+                break
+            before = {**before, **first}
+            assigned |= first.keys()
+            wider |= {name: _first_template(operand, None) for name, operand in first.items()}
         templates = wider
     known.update(templates)
     ends_iteration: list[ir.Stmt] = []
     if allocates(written) or allocates(test()):
         since = ir.Local("since", WEAK_INT)
-        ends_iteration.append(ir.Sweep(since, tuple(owners_in(heads.values()))))
+        carried = [head for name, head in heads.items() if not _is_small(templates[name])]
+        ends_iteration.append(ir.Sweep(since, tuple(owners_in(carried))))
         if kind == "prange":  # each iteration has its own
             written.insert(0, ir.Mark(since))
         else:
@@ -241,6 +176,7 @@ def _stable(
         jump.set(*all_at_once(pairs), *ends_iteration)
         ends = {name: jump.names[name] for name in before}
         _note_copies(frame, heads, ends, loop.leave)
+    lowering.block.extend(allocations)
     begin = [pair for name, head in heads.items() for pair in _settings(head, before[name])]
     for statement in all_at_once(begin):
         lowering.emit(statement)
@@ -248,6 +184,59 @@ def _stable(
     for name in assigned - before.keys():
         after[name] = Unset("has a value only if the loop before has an iteration")
     return LoopBody(written, loop, heads, backs, after=after)
+
+
+def _used_outside(frame: Frame, loop: ast.stmt, names: set[str]) -> set[str]:
+    """Which names that a loop gives their first values are read outside of it."""
+    inside = {id(each) for each in ast.walk(loop)}
+    return {
+        each.id
+        for each in ast.walk(frame.source.tree)
+        if isinstance(each, ast.Name) and each.id in names and id(each) not in inside
+        and isinstance(each.ctx, ast.Load)
+    }  # fmt: skip
+
+
+def _values(operand: Operand) -> tuple[Operand, ...]:
+    return operand.values if isinstance(operand, Unset) else (operand,)
+
+
+def _first_values(names: set[str], jumps: list[Jump]) -> dict[str, Operand]:
+    """Values before a loop for numbers that it sets and that are used after it: zeros, and that
+    they are not set."""
+    values: dict[str, Operand] = {}
+    for name in sorted(names):
+        found = [
+            operand for jump in jumps if name in jump.names for operand in _values(jump.names[name])
+        ]
+        if not found or not all(is_scalar(operand) for operand in found):
+            continue
+        template = join_operands(found)
+        if isinstance(template, Itself):
+            template = template_of(template.operand)
+        if isinstance(template, OneScalar):
+            values[name] = Value(constant(0, template.type))
+            values[flag_of(name)] = Known(False)
+    return values
+
+
+def _is_small(template: Template) -> bool:
+    return isinstance(template, OneSmallArray)
+
+
+def _small(
+    frame: Frame, name: str, template: Template, heads: dict[str, Operand], jumps: list[Jump]
+) -> Template:
+    """The template of a small array that a loop carries on, if no other name that lives on from
+    iteration to iteration stands for it."""
+    branches = []
+    own = list(owners_in([heads[name]]))
+    for jump in jumps:
+        others = [jump.names[other] for other in heads if other != name]
+        if any(owner in own for owner in owners_in(others)):
+            return template
+        branches.append((jump.names[name], others))
+    return small_array(frame, template, branches)
 
 
 def _note_copies(

@@ -5,8 +5,10 @@ ViewOperand a view of something in the world that is not read yet
 Value       a number of the run
 ArrayOf     an array of the run, in memory
 Elementwise an array of the run that is nowhere: what its elements are
+Deferred    such an array under a name
 Vec         a small vector that lives in the kernel
 Items       a tuple or list of operands
+Iteration   a range, a zip or a list, of so many items as only the run knows
 Closure     a function that is defined in the kernel
 Unset       a name that has no value, or no single one, and why
 """
@@ -17,7 +19,7 @@ import ast
 import types
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint import fingerprint
@@ -27,11 +29,14 @@ from whorl.reads import Path
 from whorl.reads.view import View
 
 __all__ = [
+    "LIST",
     "Access",
     "ArrayOf",
     "Closure",
+    "Deferred",
     "Elementwise",
     "Items",
+    "Iteration",
     "Known",
     "Operand",
     "Slots",
@@ -47,6 +52,10 @@ __all__ = [
 
 class Slots(dict[Path, ir.Slot]):
     """The places in the launch record, by where in the world their values are found."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrays: dict[ir.Slot, View] = {}  # what is in the places of arrays
 
     def at(self, path: Path, type: Scalar | ArrayType) -> ir.Slot:
         """The place for what is at a path: a new one, if there is none."""
@@ -118,6 +127,8 @@ class Access:
     target: ir.ArrayRef | None = None
     places: Mapping[ir.ArrayRef, ir.ArrayRef] = MappingProxyType({})
     """Arrays with their address and strides worked out before the loop."""
+    stretched: Mapping[ir.ArrayRef, ir.ArrayRef] = MappingProxyType({})
+    """The same with a stride of 0 along axes of length 1: each index leads to the one element."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,11 +142,26 @@ class Elementwise:
     arrays: tuple[ir.ArrayRef, ...] = ()  # that it reads
     vectors: tuple[ir.Local, ...] = ()
     conditions: tuple[ir.Expr, ...] = ()  # that no axis of length 1 is stretched, tests of the run
+    is_plain: bool = False  # whether its elements are those of an array in memory
+    is_costly: bool = False  # whether an element is worth more than storing it
 
     @property
     def ndim(self) -> int:
         """How many dimensions it has."""
         return len(self.extents)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deferred:
+    """An expression over arrays under a name that is used once: stored if need be, where the name
+    got it."""
+
+    value: Elementwise
+    name: str
+    node: ast.AST  # the statement that gave it the name
+    around: ir.Block  # where that statement is
+    place: ir.Block  # in it, for what stores the expression
+    arrays: list[ArrayOf]  # the array that it was stored in, if it was
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +185,33 @@ class Vec:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple, or a list display, of operands."""
+    """A tuple, or a list display, of operands; of a named tuple with its class."""
 
     items: tuple[Operand, ...]
     is_list: bool = False
+    cls: Any = None
 
     def with_items(self, items: Iterable[Operand]) -> Items:
         """Others in their place."""
-        return Items(tuple(items), self.is_list)
+        return Items(tuple(items), self.is_list, self.cls)
+
+
+LIST: Final = "a list whose length only the run knows"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Iteration:
+    """Something to iterate over whose length only the run knows: a range, a zip, a list.
+
+    `item` is what the counts of its loops lead to.
+    """
+
+    words: str
+    extents: tuple[ir.Expr, ...]
+    item: Callable[[tuple[ir.Expr, ...]], Operand]
+    bounds: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None  # of a range
+    is_list: bool = False
+    place: object = None  # of an iterator: the function and the loops that it was made in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,6 +234,7 @@ class Unset:
 
     reason: str
     remedy: str = "Give it a value before."
+    values: tuple[Operand, ...] = ()  # in the branches where it has one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,7 +245,18 @@ class Named:
 
 
 Operand: TypeAlias = (
-    Known | ViewOperand | Value | ArrayOf | Elementwise | Vec | Items | Named | Closure | Unset
+    Known
+    | ViewOperand
+    | Value
+    | ArrayOf
+    | Elementwise
+    | Deferred
+    | Vec
+    | Items
+    | Iteration
+    | Named
+    | Closure
+    | Unset
 )
 
 
@@ -222,7 +279,7 @@ def _same(left: Operand, right: Operand, around: frozenset[ast.AST]) -> bool:
         case Items(a, is_list), Items(b, other):
             pairs = zip(a, b, strict=False)
             are_same = len(a) == len(b) and all(_same(*pair, around) for pair in pairs)
-            return is_list is other and are_same
+            return is_list is other and left.cls is right.cls and are_same
         case ArrayOf(a), ArrayOf(b):
             return bool(a == b)
         case Closure(a), Closure(b):
@@ -255,7 +312,7 @@ def describe(operand: Operand) -> str:
     match operand:
         case Known(value):
             name = type(value).__name__
-            if isinstance(value, bool | int | float | str):
+            if isinstance(value, bool | int | float | complex | str):
                 return f"{name} ({value!r})"
             return "None" if value is None else name
         case ViewOperand(view):
@@ -264,6 +321,8 @@ def describe(operand: Operand) -> str:
             return str(operand.type)
         case ArrayOf(array):
             return f"an array {array.type}" + (f" ({array.path})" if array.path else "")
+        case Deferred(value):
+            return describe(value)
         case Elementwise():
             return f"an array {operand.element}[{', '.join(':' * operand.ndim)}]"
         case Vec():
@@ -271,6 +330,8 @@ def describe(operand: Operand) -> str:
         case Items(items):
             inside = ", ".join(map(describe, items))
             return f"[{inside}]" if operand.is_list else f"({inside})"
+        case Iteration(words):
+            return words
         case Named(items):
             return f"arguments by name ({', '.join(items) or 'none'})"
         case Closure(node):

@@ -19,16 +19,23 @@ from whorl.reads import Inputs, Path
 from .annotated_types import parameter
 from .arithmetic import NotPossible, cast, scalar_type
 from .array_expressions import expression_of
-from .array_memory import return_array
+from .array_memory import is_in_kernel, return_array
 from .array_statements import materialised
+from .attributes import ATTRIBUTES
+from .comparisons import CHAINS
+from .comprehensions import COMPREHENSIONS
+from .conditionals import CONDITIONALS
+from .exceptions import EXCEPTIONS
 from .expressions import EXPRESSIONS
 from .followed_calls import call
 from .frame import Frame, Jump, Lowering, Syntax
 from .graphs import note_checkpoints, with_statement
 from .joins import merge
+from .library_calls import library_call
 from .loops import for_loop, while_loop
-from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec, describe
-from .reductions import matrix_product
+from .matrix_products import matrix_product
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value, Vec, ViewOperand, describe
+from .operators import OPERATIONS
 from .run_values import is_scalar, number, resolve
 from .statements import STATEMENTS, assignment_expression, block
 
@@ -39,10 +46,26 @@ _ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 SYNTAX: Final = Syntax(
-    {**EXPRESSIONS, ast.Call: call, ast.NamedExpr: assignment_expression},
-    {**STATEMENTS, ast.For: for_loop, ast.While: while_loop, ast.With: with_statement},
+    {
+        **EXPRESSIONS,
+        **ATTRIBUTES,
+        **OPERATIONS,
+        **CHAINS,
+        **CONDITIONALS,
+        ast.Call: call,
+        ast.NamedExpr: assignment_expression,
+        **COMPREHENSIONS,
+    },
+    {
+        **STATEMENTS,
+        **EXCEPTIONS,
+        ast.For: for_loop,
+        ast.While: while_loop,
+        ast.With: with_statement,
+    },
     lambda frame, node, value: materialised(frame, node, value).array,
     matrix_product,
+    library_call,
 )
 
 
@@ -72,15 +95,16 @@ def _coroutine(function: types.FunctionType) -> KernelError:
     )
 
 
-def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
+def lower(inputs: Inputs, *, debug: bool = False, parallel: bool = False) -> Lowered:
     """Lower the function that is compiled."""
     code = inputs.function()
     if code.function.__code__.co_flags & _ASYNC:
         raise _coroutine(code.function)
     source = source_tree(code.function)
     lowering = Lowering(inputs, SYNTAX, code.function.__name__, debug=debug)
+    lowering.function.parallel = parallel
     frame = Frame(lowering, code, source, {})
-    frame.returned = _returned_names(source.tree)
+    frame.return_results()
     frame.at(source.tree)
     tree = source.tree
     if isinstance(tree, ast.Lambda):
@@ -103,16 +127,6 @@ def lower(inputs: Inputs, *, debug: bool = False) -> Lowered:
         log.warning("%s prints nothing without debug (debug=True, or WHORL_DEBUG=1)", line)
     lowering.function.slots.extend(lowering.slots.values())
     return Lowered(lowering.function, tuple(lowering.slots))
-
-
-def _returned_names(tree: ast.AST) -> frozenset[str]:
-    """The names that a function returns, alone or in a tuple."""
-    names: set[str] = set()
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Return) and each.value is not None:
-            parts = each.value.elts if isinstance(each.value, ast.Tuple) else [each.value]
-            names.update(part.id for part in parts if isinstance(part, ast.Name))
-    return frozenset(names)
 
 
 def _body(frame: Frame, tree: ast.FunctionDef) -> None:
@@ -150,11 +164,19 @@ def _result(frame: Frame, at: ast.AST, operand: Operand) -> ir.Result:
     match operand:
         case Known(None):
             return None
-        case Items(items):
-            return tuple(_result(frame, at, resolve(item)) for item in items)
+        case Items(items, cls=cls):
+            parts = tuple(_result(frame, at, resolve(item)) for item in items)
+            if cls is None:
+                return parts
+            return ir.NamedResult.of(parts, cls.__module__, cls.__qualname__)
         case Known(value) if isinstance(value, tuple | list):
             return tuple(_result(frame, at, Known(item)) for item in value)
+        case ViewOperand(view) if type(view.peek()) is tuple:
+            places = (frame.place(view.item(i)) for i in range(view.len()))
+            return tuple(_result(frame, at, resolve(place)) for place in places)
         case ArrayOf(array) if array.type.ndim:
+            if is_in_kernel(frame, array):
+                operand = materialised(frame, at, expression_of(frame, operand), is_result=True)
             return return_array(frame, operand)
         case Vec():
             value = expression_of(frame, operand)

@@ -18,6 +18,7 @@ from whorl.errors import UnsupportedRead
 from whorl.kernels import ir
 from whorl.kernels.types import (
     WEAK_BOOL,
+    WEAK_COMPLEX,
     WEAK_FLOAT,
     WEAK_INT,
     ArrayType,
@@ -25,7 +26,7 @@ from whorl.kernels.types import (
     scalar_of_dtype,
     scalar_of_value,
 )
-from whorl.reads.implicit_calls import CONVERTED, OPERATED, checked
+from whorl.reads.static_functions import CONVERTED, OPERATED, checked
 from whorl.reads.view import View
 
 from .arithmetic import constant
@@ -40,7 +41,9 @@ __all__ = [
     "resolve",
 ]
 
-_PYTHON: Final = {"int": WEAK_INT, "float": WEAK_FLOAT, "bool": WEAK_BOOL}
+_PYTHON: Final = {
+    "int": WEAK_INT, "float": WEAK_FLOAT, "bool": WEAK_BOOL, "complex": WEAK_COMPLEX,
+}  # fmt: skip
 
 
 class Undecided(Exception):
@@ -61,7 +64,7 @@ def decide(place: ViewOperand) -> Operand:
         return Known(_value(view))
     if isinstance(value, str | bytes | enum.Enum | np.dtype) or value is Ellipsis:
         return Known(_value(view))
-    if type(value) in (bool, int, float):
+    if type(value) in (bool, int, float, complex):
         (name,) = view.type()
         return Value(ir.SlotUse(place.slots.at(view.path, _PYTHON[name])))
     if isinstance(value, np.generic):
@@ -119,15 +122,15 @@ def _array(place: ViewOperand) -> ir.ArrayRef:
     if element is None or layout == "unaligned":
         dtype = view.peek().dtype
         kind_of_array = "an unaligned array" if element else f"an array of {dtype}"
-        instead = "pass x.real and x.imag" if dtype.kind == "c" else "convert it outside"
         raise Undecided(
             f"{view.path} is {kind_of_array}",
-            "Arrays of a kernel hold bool, int8 to int64, uint8 to uint64, float32 or float64, "
-            f"in native byte order; {instead}"
-            + (", for instance with x.astype(np.float64)." if dtype.kind != "c" else "."),
+            "Arrays of a kernel hold bool, int8 to int64, uint8 to uint64, float32, float64, "
+            "complex64 or complex128, in native byte order; convert it outside, for instance with "
+            f"x.astype(np.{'complex128' if dtype.kind == 'c' else 'float64'}).",
         )
     kind = ArrayType(element, ndim, "C" if ndim == 0 else layout, access == "rw")
     slot = place.slots.at(view.path, kind)
+    place.slots.arrays[slot] = view
     extents = tuple(ir.Extent(slot, axis) for axis in range(ndim))
     strides = tuple(ir.Stride(slot, axis) for axis in range(ndim))
     known = strides if kind.has_strides else None

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.types import (
     BOOL,
@@ -42,19 +43,27 @@ from .arithmetic import (
     truth,
     unary,
 )
-from .array_expressions import array_power, elementwise, is_array
+from .array_expressions import array_power, array_product, elementwise, is_array
 from .array_statements import set_elements
+from .complex_functions import (
+    complex_extreme,
+    complex_function,
+    complex_reciprocal,
+    complex_sign,
+    complex_test,
+    conjugate,
+)
 from .known_calls import Handler, KnownCall
 from .operands import ArrayOf, Elementwise, Operand, Value, Vec, describe
 from .run_values import is_scalar, resolve
 from .subscripts import check_writeable
 
-__all__ = ["SCALAR_CALLS"]
+__all__ = ["SCALAR_CALLS", "of_elements", "of_numbers"]
 
 Make: TypeAlias = Callable[..., ir.Expr]
 
 
-def _of_numbers(count: int, make: Make) -> Handler:
+def of_numbers(count: int, make: Make) -> Handler:
     """A function of numbers; it is applied to vectors component by component."""
 
     def handle(call: KnownCall) -> Operand:
@@ -79,11 +88,11 @@ def _of_vectors_or_numbers(call: KnownCall, make: Make, args: list[Operand]) -> 
         call.refuse(error.reason, error.remedy)
 
 
-def _of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handler:
+def of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handler:
     """A function of numbers that is applied to arrays element by element, as NumPy's are."""
 
     def handle(call: KnownCall) -> Operand:
-        out = call.named.pop("out", None)
+        call, out = _without_out(call, count)
         args = call.decided(count)
         if any(map(is_array, args)) or out is not None:
             result: Operand
@@ -95,6 +104,19 @@ def _of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handl
         return _of_vectors_or_numbers(call, make, args)
 
     return handle
+
+
+def _without_out(call: KnownCall, count: int) -> tuple[KnownCall, Operand | None]:
+    """The call without the array that takes the result, and that array, by name or by place."""
+    named = dict(call.named)
+    out = named.pop("out", None)
+    args = list(call.args)
+    if out is None and len(args) == count + 1 and isinstance(resolve(args[-1]), ArrayOf):
+        out = args.pop()
+    for name in named:
+        what = f"{call.function} has no parameter {name!r} in a kernel"
+        call.refuse(what, "There are those by place, and out.")
+    return replace(call, args=args, named=named), out
 
 
 def _set_out(call: KnownCall, value: Elementwise, out: Operand) -> Operand:
@@ -113,11 +135,13 @@ def _set_out(call: KnownCall, value: Elementwise, out: Operand) -> Operand:
 
 
 def _math(name: str, *exprs: ir.Expr) -> ir.Expr:
-    return ir.Op(name, WEAK_FLOAT, tuple(cast(expr, WEAK_FLOAT) for expr in exprs))
+    return ir.Op(name, WEAK_FLOAT, tuple(cast(as_float(expr), WEAK_FLOAT) for expr in exprs))
 
 
 def _ufunc(name: str, *exprs: ir.Expr) -> ir.Expr:
     together = reduce(promote, map(scalar_type, exprs)).strong
+    if together.is_complex:
+        return complex_function(name, together, *exprs)
     if not together.is_float:
         # NumPy makes float16 of bools and 8-bit integers, which no kernel has.
         together = F32 if together.bits == 16 else F64
@@ -127,23 +151,27 @@ def _ufunc(name: str, *exprs: ir.Expr) -> ir.Expr:
 def _to_whole(name: str, expr: ir.Expr) -> ir.Expr:
     """Whole numbers of floats, as floats; integers and bools are whole already."""
     type = scalar_type(expr).strong
+    if type.is_complex:
+        return complex_function(name, type, expr)
     expr = cast(expr, type)
     return ir.Op(name, type, (expr,)) if type.is_float else expr
 
 
 def _math_to_int(name: str, expr: ir.Expr) -> ir.Expr:
-    if not scalar_type(expr).is_float:
+    if not scalar_type(expr).is_inexact:
         return cast(expr, WEAK_INT)
     return cast(_math(name, expr), WEAK_INT)
 
 
 def _test(name: str, result: Scalar, expr: ir.Expr) -> ir.Expr:
+    if scalar_type(expr).is_complex:
+        return complex_test(name, result, expr)
     return ir.Op(name, result, (as_float(expr),))
 
 
 def _scaled(factor: float) -> Handler:
     number = ir.Const(WEAK_FLOAT, factor)
-    return _of_numbers(1, lambda expr: binary("mul", cast(expr, WEAK_FLOAT), number))
+    return of_numbers(1, lambda expr: binary("mul", cast(expr, WEAK_FLOAT), number))
 
 
 # -- functions of several operations ----------------------------------------------------
@@ -167,18 +195,20 @@ def _abs(expr: ir.Expr) -> ir.Expr:
     type = scalar_type(expr)
     if type.kind == "b" and type.weak:
         return cast(expr, WEAK_INT)
-    return expr if type.kind in "bu" else ir.Op("abs", type, (expr,))
+    return expr if type.kind in "bu" else ir.Op("abs", type.part, (expr,))
 
 
-def _square(expr: ir.Expr) -> ir.Expr:
+def _square(product: Make, expr: ir.Expr) -> ir.Expr:
     type = scalar_type(expr).strong
     expr = cast(expr, I8 if type.kind == "b" else type)
-    return binary("mul", expr, expr)
+    return product(expr, expr)
 
 
 def _sign(expr: ir.Expr) -> ir.Expr:
     type = scalar_type(expr).strong
     expr = cast(expr, type)
+    if type.is_complex:
+        return complex_sign(expr)
     zero, one = constant(0, type), constant(1, type)
     below = constant(-1, type) if type.kind != "u" else zero
     rest = ir.Op("select", type, (ir.Op("eq", BOOL, (expr, zero)), zero, expr))  # NaN stays
@@ -186,18 +216,20 @@ def _sign(expr: ir.Expr) -> ir.Expr:
     return ir.Op("select", type, (ir.Op("lt", BOOL, (expr, zero)), below, above))
 
 
+def _conjugate(expr: ir.Expr) -> ir.Expr:
+    return conjugate(cast(expr, scalar_type(expr).strong))
+
+
 def _select(test: ir.Expr, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     together = promote(scalar_type(left), scalar_type(right)).strong
     return ir.Op("select", together, (truth(test), cast(left, together), cast(right, together)))
 
 
-def _clip(expr: ir.Expr, low: ir.Expr, high: ir.Expr) -> ir.Expr:
-    return _extreme("min", _extreme("max", expr, low), high)
-
-
 def _extreme(name: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     """NumPy's minimum and maximum: NaN wins."""
     together = promote(scalar_type(left), scalar_type(right)).strong
+    if together.is_complex:
+        return complex_extreme(name, cast(left, together), cast(right, together))
     op = f"f{name}" if together.is_float else name
     if together.kind == "b":
         op, together = {"min": "and", "max": "or"}[name], BOOL
@@ -206,12 +238,13 @@ def _extreme(name: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 
 def _power(call: KnownCall) -> Operand:
     site = call.frame.check(call.node, "ValueError", NEGATIVE_POWER)
-    return _of_elements(2, lambda left, right: power(left, right, site), array_power)(call)
+    return of_elements(2, lambda left, right: power(left, right, site), array_power)(call)
 
 
 def _strong(name: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     """An operator as a function of NumPy's: its result is one of NumPy's numbers."""
-    result = binary(name, left, right)
+    make = array_product if name == "mul_arrays" else partial(binary, name)
+    result = make(left, right)
     return cast(result, scalar_type(result).strong)
 
 
@@ -234,8 +267,10 @@ def _logical_not(expr: ir.Expr) -> ir.Expr:
 
 def _reciprocal(expr: ir.Expr) -> ir.Expr:
     type = scalar_type(expr).strong
-    if not type.is_float:
+    if not type.is_inexact:
         raise NotPossible("the reciprocal of an integer is 0, 1 or -1", "Write 1 / x.")
+    if type.is_complex:
+        return complex_reciprocal(cast(expr, type))
     return binary("div", constant(1, type), cast(expr, type))
 
 
@@ -247,7 +282,7 @@ def _scaled_elements(factor: float) -> Handler:
         type = type if type.is_float else F64
         return binary("mul", cast(expr, type), constant(factor, type))
 
-    return _of_elements(1, make)
+    return of_elements(1, make)
 
 
 # -- the table --------------------------------------------------------------------------
@@ -255,16 +290,16 @@ def _scaled_elements(factor: float) -> Handler:
 
 def _of_numpy(row: ScalarFunction) -> Handler:
     make = _to_whole if row.is_whole else _ufunc
-    return _of_elements(row.arguments, partial(make, row.operation))
+    return of_elements(row.arguments, partial(make, row.operation))
 
 
 def _of_math(row: ScalarFunction) -> Handler:
     make = _math_to_int if row.is_whole else _math
-    return _of_numbers(row.arguments, partial(make, row.operation))
+    return of_numbers(row.arguments, partial(make, row.operation))
 
 
 _OPERATOR_FUNCTIONS: Final = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+    "add": "add", "subtract": "sub", "divide": "div", "true_divide": "div",
     "floor_divide": "floordiv", "remainder": "mod", "mod": "mod", "left_shift": "shl",
     "right_shift": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
 }  # fmt: skip
@@ -277,46 +312,49 @@ SCALAR_CALLS: Final[dict[str, Handler]] = {
     **{f"numpy.{row.numpy}": _of_numpy(row) for row in SCALAR_FUNCTIONS if row.numpy},
     **{f"math.{row.math}": _of_math(row) for row in SCALAR_FUNCTIONS if row.math},
     **{
-        f"numpy.{name}": _of_elements(2, partial(_strong, operation))
+        f"numpy.{name}": of_elements(2, partial(_strong, operation))
         for name, operation in _OPERATOR_FUNCTIONS.items()
     },
+    "numpy.multiply": of_elements(2, partial(_strong, "mul"), partial(_strong, "mul_arrays")),
     **{
-        f"numpy.{name}": _of_elements(2, partial(_strong_comparison, operation))
+        f"numpy.{name}": of_elements(2, partial(_strong_comparison, operation))
         for name, operation in _COMPARISON_FUNCTIONS.items()
     },
-    "math.fabs": _of_numbers(1, partial(_math, "abs")),
-    "math.isnan": _of_numbers(1, partial(_test, "isnan", WEAK_BOOL)),
-    "math.isinf": _of_numbers(1, partial(_test, "isinf", WEAK_BOOL)),
-    "math.isfinite": _of_numbers(1, partial(_test, "isfinite", WEAK_BOOL)),
+    "math.fabs": of_numbers(1, partial(_math, "abs")),
+    "math.isnan": of_numbers(1, partial(_test, "isnan", WEAK_BOOL)),
+    "math.isinf": of_numbers(1, partial(_test, "isinf", WEAK_BOOL)),
+    "math.isfinite": of_numbers(1, partial(_test, "isfinite", WEAK_BOOL)),
     "math.radians": _scaled(0.017453292519943295),
     "math.degrees": _scaled(57.29577951308232),
     "numpy.radians": _scaled_elements(0.017453292519943295),
     "numpy.deg2rad": _scaled_elements(0.017453292519943295),
     "numpy.degrees": _scaled_elements(57.29577951308232),
     "numpy.rad2deg": _scaled_elements(57.29577951308232),
-    "numpy.fabs": _of_elements(1, partial(_ufunc, "abs")),
-    "numpy.fmod": _of_elements(2, _fmod),
-    "numpy.isnan": _of_elements(1, partial(_test, "isnan", BOOL)),
-    "numpy.isinf": _of_elements(1, partial(_test, "isinf", BOOL)),
-    "numpy.isfinite": _of_elements(1, partial(_test, "isfinite", BOOL)),
-    "numpy.absolute": _of_elements(1, _abs),
-    "numpy.negative": _of_elements(1, partial(_strong_unary, "neg")),
-    "numpy.positive": _of_elements(1, partial(_strong_unary, "pos")),
-    "numpy.invert": _of_elements(1, partial(_strong_unary, "inv")),
-    "numpy.reciprocal": _of_elements(1, _reciprocal),
-    "numpy.square": _of_elements(1, _square),
-    "numpy.sign": _of_elements(1, _sign),
+    "numpy.fabs": of_elements(1, partial(_ufunc, "abs")),
+    "numpy.fmod": of_elements(2, _fmod),
+    "numpy.isnan": of_elements(1, partial(_test, "isnan", BOOL)),
+    "numpy.isinf": of_elements(1, partial(_test, "isinf", BOOL)),
+    "numpy.isfinite": of_elements(1, partial(_test, "isfinite", BOOL)),
+    "numpy.absolute": of_elements(1, _abs),
+    "numpy.negative": of_elements(1, partial(_strong_unary, "neg")),
+    "numpy.positive": of_elements(1, partial(_strong_unary, "pos")),
+    "numpy.invert": of_elements(1, partial(_strong_unary, "inv")),
+    "numpy.reciprocal": of_elements(1, _reciprocal),
+    "numpy.square": of_elements(
+        1, partial(_square, partial(binary, "mul")), partial(_square, array_product)
+    ),
+    "numpy.sign": of_elements(1, _sign),
+    "numpy.conjugate": of_elements(1, _conjugate),
     "numpy.power": _power,
-    "numpy.logical_and": _of_elements(2, partial(_logical, "and")),
-    "numpy.logical_or": _of_elements(2, partial(_logical, "or")),
-    "numpy.logical_xor": _of_elements(2, partial(_logical, "xor")),
-    "numpy.logical_not": _of_elements(1, _logical_not),
-    "numpy.where": _of_elements(3, _select),
-    "numpy.clip": _of_elements(3, _clip),
-    "numpy.minimum": _of_elements(2, partial(_extreme, "min")),
-    "numpy.maximum": _of_elements(2, partial(_extreme, "max")),
-    "builtins.abs": _of_elements(1, _abs),
+    "numpy.logical_and": of_elements(2, partial(_logical, "and")),
+    "numpy.logical_or": of_elements(2, partial(_logical, "or")),
+    "numpy.logical_xor": of_elements(2, partial(_logical, "xor")),
+    "numpy.logical_not": of_elements(1, _logical_not),
+    "numpy.where": of_elements(3, _select),
+    "numpy.minimum": of_elements(2, partial(_extreme, "min")),
+    "numpy.maximum": of_elements(2, partial(_extreme, "max")),
+    "builtins.abs": of_elements(1, _abs),
     "builtins.pow": _power,
-    "builtins.round": _of_numbers(1, _round),
+    "builtins.round": of_numbers(1, _round),
 }
 """By the name that a function has of its own: a program can bind it to any other."""

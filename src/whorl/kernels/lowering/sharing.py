@@ -1,4 +1,4 @@
-"""Refuses to change a vector that has two names after a join copied it.
+"""Which names stand for the same memory; refuses to change a vector that a join copied.
 
 A small vector is a variable. Where branches meet and a name stands for different vectors,
 the join copies them into one. In Python the name would go on standing for the very vector that
@@ -14,9 +14,38 @@ from collections.abc import Iterable, Iterator
 from whorl.kernels import ir
 
 from .frame import Frame
-from .operands import Items, Operand, Vec
+from .operands import ArrayOf, Closure, Elementwise, Items, Named, Operand, Vec
 
-__all__ = ["copied", "note_change", "vectors_in"]
+__all__ = ["copied", "is_sole_owner", "note_change", "owners_in", "vectors_in"]
+
+
+def owners_in(operands: Iterable[Operand]) -> Iterator[ir.Expr]:
+    """The memory that some operands stand for."""
+    for operand in operands:
+        match operand:
+            case ArrayOf(ir.ArrayRef(owner=owner)) if owner is not None:
+                yield owner
+            case Elementwise(arrays=arrays):
+                yield from (array.owner for array in arrays if array.owner is not None)
+            case Items(items):
+                yield from owners_in(items)
+            case Named(items):
+                yield from owners_in(items.values())
+            case Closure(defaults=defaults):
+                yield from owners_in(defaults.values())
+
+
+def is_sole_owner(frame: Frame, operand: Operand, others: Iterable[Operand]) -> bool:
+    """Whether an operand is an array of memory that was allocated for it, and of no other."""
+    if not isinstance(operand, ArrayOf):
+        return False
+    owner = operand.array.owner
+    if not (isinstance(owner, ir.Get) and owner.local in frame.lowering.allocated):
+        return False
+    if owner in owners_in(others):
+        return False
+    around = (each for each in {*frame.callers, *frame.scopes} if each is not frame)
+    return all(owner not in owners_in(each.names.values()) for each in around)
 
 
 def vectors_in(operands: Iterable[Operand]) -> Iterator[ir.Local]:

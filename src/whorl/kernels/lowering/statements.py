@@ -15,11 +15,11 @@ from whorl.kernels.types import WEAK_INT, Scalar
 from . import vectors
 from .annotated_types import annotated
 from .arithmetic import OPERATORS, cast, compare, scalar_type
-from .array_expressions import is_array
-from .array_statements import materialised, set_elements, update_elements
-from .chosen_elements import chooses, set_chosen
+from .array_expressions import expression_of, is_array, raise_if
+from .array_selection import is_selection, set_selection
+from .array_statements import emit_update, materialised, set_elements, stored, update_elements
+from .deferred_names import deferred
 from .expressions import (
-    apply,
     closure,
     condition,
     errors_at,
@@ -30,9 +30,22 @@ from .expressions import (
     resolved,
     snapshot,
 )
-from .frame import Frame, Jump, Loop
+from .frame import Frame, Jump, Loop, UnknownResult, flag_of
 from .joins import merge
-from .operands import ArrayOf, Elementwise, Items, Known, Operand, Value, Vec, ViewOperand, describe
+from .operands import (
+    ArrayOf,
+    Elementwise,
+    Items,
+    Iteration,
+    Known,
+    Operand,
+    Unset,
+    Value,
+    Vec,
+    ViewOperand,
+    describe,
+)
+from .operators import apply
 from .run_values import decide, is_scalar, resolve
 from .sharing import note_change
 from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
@@ -40,14 +53,12 @@ from .subscripts import array_part, check_writeable, element_of, fail_unless, sp
 __all__ = ["STATEMENTS", "assign", "assignment_expression", "block"]
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
-    ast.Try: ("try", "Kernels raise nothing; check before."),
-    ast.Raise: ("raise", "Return a status, or use assert with debug=True."),
+    ast.Try: ("try", "Check before; what a kernel raises ends its launch."),
     ast.ClassDef: ("a class", "Define it outside of the kernel."),
     ast.Import: ("import", "Import at the top of the module."),
     ast.ImportFrom: ("import", "Import at the top of the module."),
     ast.Global: ("global", "Write into an array, or return the value."),
     ast.Nonlocal: ("nonlocal", "Return the value."),
-    ast.Delete: ("del", ""),
     ast.Match: ("match", "Write if, elif and else."),
 }
 
@@ -60,9 +71,12 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
         if lower is None:
             what, remedy = UNSUPPORTED.get(type(statement), (type(statement).__name__, ""))
             frame.refuse(statement, f"{what} is not supported in a kernel", remedy)
-        with errors_at(frame, statement):
-            if lower(frame, statement):
-                return True
+        try:
+            with errors_at(frame, statement):
+                if lower(frame, statement):
+                    return True
+        except UnknownResult:
+            return True
     return False
 
 
@@ -70,12 +84,17 @@ def block(frame: Frame, body: list[ast.stmt]) -> bool:
 
 
 def _assign(frame: Frame, node: ast.Assign) -> bool:
+    is_returned = False
     match node.targets:
-        case [ast.Name(name)] if _is_returned(frame, name):
-            frame.lowering.result_node = node.value
-    operand = expression(frame, node.value)
+        case [ast.Name(name)]:
+            is_returned = _is_returned(frame, name)
+    with frame.lowering.evaluating(node.value, is_returned=is_returned):
+        operand = expression(frame, node.value)
     if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name | ast.Subscript):
         operand = snapshot(frame, operand)
+    match node.targets, operand:
+        case [ast.Name(name)], Elementwise():
+            operand = deferred(frame, node, name, operand) or operand
     for target in node.targets:
         assign(frame, target, operand)
     return False
@@ -86,6 +105,8 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
     match target:
         case ast.Name(name):
             frame.names[name] = named(frame, name, operand)
+            if flag_of(name) in frame.names:
+                frame.names[flag_of(name)] = Known(True)
         case ast.Tuple(targets) | ast.List(targets):
             _unpack(frame, target, targets, operand)
         case ast.Subscript():
@@ -94,6 +115,10 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
             operand, owner, indices = index_operands(frame, target, [operand])
             store(frame, target, owner, indices, operand)
         case ast.Attribute():
+            part = _part_of_numbers(frame, target)
+            if part is not None:
+                assign(frame, part, operand)
+                return
             frame.refuse(
                 target,
                 "attributes of objects are read in a kernel, never written",
@@ -101,6 +126,15 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
             )
         case _:
             frame.refuse(target, "this cannot be assigned to")
+
+
+def _part_of_numbers(frame: Frame, target: ast.Attribute) -> ast.Subscript | None:
+    """`z.real = x` of an array, as `z.real[...] = x`; None for other attributes."""
+    if target.attr not in ("real", "imag", "flat") or not is_array(expression(frame, target.value)):
+        return None
+    read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    every = ast.copy_location(ast.Constant(...), target)
+    return ast.copy_location(ast.Subscript(read, every, ast.Store()), target)
 
 
 def _is_returned(frame: Frame, name: str) -> bool:
@@ -117,15 +151,32 @@ def named(frame: Frame, name: str, operand: Operand) -> Operand:
         case Elementwise():
             is_result = _is_returned(frame, name)
             return materialised(frame, frame.statement, operand, name, is_result=is_result)
+        case Iteration(is_list=True):
+            return _stored_list(frame, name, operand)
         case Items(items):
             parts = [named(frame, f"{name}.{i}", item) for i, item in enumerate(items)]
             return operand.with_items(parts)
     return operand
 
 
+def _stored_list(frame: Frame, name: str, operand: Iteration) -> Iteration:
+    """A list under a name: its items are worked out now."""
+    value = expression_of(frame, operand)
+    array = materialised(frame, frame.statement, value, name).array
+
+    def item(counts: tuple[ir.Expr, ...]) -> Operand:
+        return Value(frame.lowering.keep(ir.Element(array, counts, (True,))))
+
+    return Iteration(operand.words, operand.extents, item, is_list=True)
+
+
 def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Operand) -> None:
+    if is_array(operand) and not any(isinstance(target, ast.Starred) for target in targets):
+        items = _rows(frame, node, len(targets), operand)
+    else:
+        items = parts(frame, node, operand)
     # The numbers of a vector are taken out before one is set; rows of a matrix stay what they are.
-    items = [snapshot(frame, item) for item in parts(frame, node, operand)]
+    items = [snapshot(frame, item) for item in items]
     starred = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if starred:
         i = starred[0]
@@ -138,6 +189,18 @@ def _unpack(frame: Frame, node: ast.expr, targets: list[ast.expr], operand: Oper
         frame.refuse(node, f"{len(items)} values for {len(targets)} names")
     for target, item in zip(targets, items, strict=True):
         assign(frame, target.value if isinstance(target, ast.Starred) else target, item)
+
+
+def _rows(frame: Frame, node: ast.expr, count: int, operand: Operand) -> list[Operand]:
+    """The numbers or rows of an array that has to have so many."""
+    array = stored(frame, node, operand).array
+    extent = array.extents[0]
+    if isinstance(extent, ir.Const) and extent.value != count:
+        frame.refuse(node, f"{extent.value} values for {count} names")
+    if not isinstance(extent, ir.Const):
+        is_wrong = compare("ne", extent, ir.Const(WEAK_INT, count))
+        raise_if(frame, node, is_wrong, "ValueError", f"{{}} values for {count} names", [extent])
+    return [array_part(frame, node, array, [Known(index)]) for index in range(count)]
 
 
 def store(
@@ -182,8 +245,8 @@ def _check_own(frame: Frame, node: ast.AST, vec: Vec) -> None:
 def _store_into(
     frame: Frame, node: ast.Subscript, array: ir.ArrayRef, indices: list[Any], value: Operand
 ) -> None:
-    if chooses(indices):
-        set_chosen(frame, node, array, indices, value)
+    if is_selection(indices):
+        set_selection(frame, node, array, indices, value)
         return
     part = array_part(frame, node, array, indices)
     if isinstance(part, Value):
@@ -230,6 +293,10 @@ def assignment_expression(frame: Frame, node: ast.NamedExpr) -> Operand:
 
 
 def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
+    if isinstance(node.target, ast.Attribute):
+        part = _part_of_numbers(frame, node.target)
+        if part is not None:
+            node = ast.copy_location(ast.AugAssign(part, node.op, node.value), node)
     match node.target:
         case ast.Name(name):
             read = ast.copy_location(ast.Name(name, ast.Load()), node.target)
@@ -255,9 +322,9 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
             frame.names[name] = named(frame, name, apply(frame, node, node.op, left, right))
         case ast.Subscript():
             owner, indices = index_operands(frame, node.target)
-            keys = [_snapshot_of_index(frame, index) for index in indices]
-            if chooses(keys) and is_array(owner):
-                _change_chosen(frame, node, owner, keys)
+            keys = [_snapshot_of_index(frame, index) for index in spread(indices)]
+            if is_selection(keys) and is_array(owner):
+                _change_selection(frame, node, owner, keys)
                 return False
             element_operand = subscript(frame, node.target, owner, keys)
             target = element_operand.expr if isinstance(element_operand, Value) else None
@@ -298,17 +365,19 @@ def _update(frame: Frame, node: ast.AugAssign, element: ir.Element, name: str = 
         else:
             result = apply(frame, node, node.op, left, right)
         value = cast(number_at(frame, node, resolve(result)), element.type)
-    lowering.emit(ir.Update(element, old, body, value))
+    emit_update(frame, node, ir.Update(element, old, body, value))
 
 
-def _change_chosen(frame: Frame, node: ast.AugAssign, owner: Operand, indices: list[Any]) -> None:
-    """Change the elements that a mask or an array of integers chooses."""
+def _change_selection(
+    frame: Frame, node: ast.AugAssign, owner: Operand, indices: list[Any]
+) -> None:
+    """Change the elements that a mask or an array of integers selects."""
     owner = resolve(owner)
     assert isinstance(owner, ArrayOf)
     check_writeable(frame, node, owner.array)
     right = snapshot(frame, resolved(frame, node.value))
     into = ast.unparse(node.target)
-    set_chosen(
+    set_selection(
         frame,
         node,
         owner.array,
@@ -401,8 +470,10 @@ def _if(frame: Frame, node: ast.If) -> bool:
 def _return(frame: Frame, node: ast.Return) -> bool:
     operand: Operand = Known(None)
     if node.value is not None:
-        operand = resolved(frame, node.value)
-        if frame.caller is None and frame.outer is None:
+        is_result = frame.is_result and not frame.loops
+        with frame.lowering.evaluating(node.value, is_returned=is_result):
+            operand = resolved(frame, node.value)
+        if is_result or (frame.caller is None and frame.outer is None):
             operand = _result(frame, node, operand)
         operand = snapshot(frame, operand)
     for loop in frame.loops:
@@ -464,20 +535,12 @@ def _expr(frame: Frame, node: ast.Expr) -> bool:
     return False
 
 
-def _assert(frame: Frame, node: ast.Assert) -> bool:
-    if not frame.lowering.debug:
-        return False
-    test = condition(frame, node.test)
-    message = "assertion failed"
-    if node.msg is not None:
-        text = resolved(frame, node.msg)
-        if isinstance(text, Known):
-            message = str(text.value).replace("{", "{{").replace("}", "}}")
-    site = frame.check(node, "AssertionError", message)
-    if not isinstance(test, Known):
-        fail_unless(frame, test, site)
-    elif not test.value:
-        frame.lowering.emit(ir.Raise(site, ()))
+def _delete(frame: Frame, node: ast.Delete) -> bool:
+    for target in node.targets:
+        if not isinstance(target, ast.Name):
+            frame.refuse(target, "only names can be deleted")
+        frame.find(target)  # which has to exist
+        frame.names[target.id] = Unset("is deleted before")
     return False
 
 
@@ -490,11 +553,11 @@ def _functiondef(frame: Frame, node: ast.FunctionDef) -> bool:
 
 STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
     ast.AnnAssign: _annassign,
-    ast.Assert: _assert,
     ast.Assign: _assign,
     ast.AugAssign: _augassign,
     ast.Break: _break,
     ast.Continue: _continue,
+    ast.Delete: _delete,
     ast.Expr: _expr,
     ast.FunctionDef: _functiondef,
     ast.If: _if,

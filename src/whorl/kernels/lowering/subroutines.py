@@ -14,6 +14,8 @@ from typing import Any, Final
 from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import statements_in
+from whorl.kernels.library import SUBROUTINES
+from whorl.kernels.types import POINTER
 
 from .frame import Frame
 from .joins import OneArray, OneScalar, new_variable
@@ -28,7 +30,7 @@ from .operands import (
     fingerprint_or_id,
 )
 
-__all__ = ["LARGE", "Outlined", "outlined"]
+__all__ = ["LARGE", "NotPassed", "Outlined", "outlined", "passed", "tree_name"]
 
 LARGE: Final = 60  # statements
 
@@ -41,7 +43,7 @@ class Outlined:
     returned: Operand
 
 
-class _NotPassed(Exception):
+class NotPassed(Exception):
     """Something that is not passed to, or returned by, a subroutine."""
 
 
@@ -50,8 +52,12 @@ def outlined(
 ) -> Operand | None:
     """What a call of a large function returns; None if it has to be followed in place."""
     lowering, tree = frame.lowering, inner.source.tree
-    is_large = sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) > LARGE
+    is_large = inner.code.function in SUBROUTINES or (
+        sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) > LARGE
+    )
     if not is_large and not lowering.inlining(inner.code.function):
+        return None
+    if lowering.stack_bases:  # which only the subroutine of the recursion knows
         return None
     args: list[ir.Expr] = []
     params: list[ir.Local] = []
@@ -59,9 +65,9 @@ def outlined(
     parts: list[Any] = []
     try:
         for name, operand in names.items():
-            inside[name], part = _passed(operand, name, params, args)
+            inside[name], part = passed(operand, name, params, args)
             parts.append((name, part))
-    except _NotPassed:
+    except NotPassed:
         return None
     # By its place and not by its code: what it closes over is read there, and may be another's.
     key = (inner.code.path, lowering.parallel_depth > 0, lowering.is_in_prange, *parts)
@@ -99,7 +105,7 @@ def _made(
             results: list[ir.Local] = []
             try:
                 returned = _returned(result, results, lowering.emit)
-            except _NotPassed:
+            except NotPassed:
                 return None
     finally:
         lowering.outside = outside
@@ -111,10 +117,16 @@ def _made(
     return Outlined(subroutine, returned)
 
 
-def _passed(
-    operand: Operand, name: str, params: list[ir.Local], args: list[ir.Expr]
+def passed(
+    operand: Operand,
+    name: str,
+    params: list[ir.Local],
+    args: list[ir.Expr],
+    *,
+    is_owned: bool = False,
 ) -> tuple[Operand, Any]:
-    """An operand as the subroutine sees it, and what of it tells subroutines apart."""
+    """An operand as the subroutine sees it, and what of it tells subroutines apart. `is_owned` if
+    it has to know to whom the memory of an array belongs: it may return the array."""
 
     def parameter(variable: ir.Expr, expr: ir.Expr) -> None:
         assert isinstance(variable, ir.Get)
@@ -137,14 +149,23 @@ def _passed(
             into = variable.array
             for place, expr in zip(into.parts, array.parts, strict=True):
                 parameter(place, expr)
-            seen = ir.ArrayRef(into.type, into.base, into.extents, into.strides, array.path)
+            owner = None
+            if is_owned:
+                owner = ir.Get(ir.Local(f"{name}.owner", POINTER))
+                parameter(owner, array.owner or ir.NULL)
+            seen = ir.ArrayRef(
+                into.type, into.base, into.extents, into.strides, array.path, owner=owner
+            )
             where = None if view is None else view.path
             return ArrayOf(seen, view), ("array", array.type, array.path, where)
         case Items(items):
-            passed = [_passed(item, f"{name}.{i}", params, args) for i, item in enumerate(items)]
-            key = ("items", operand.is_list, *(part for _, part in passed))
-            return operand.with_items(each for each, _ in passed), key
-    raise _NotPassed
+            every = [
+                passed(item, f"{name}.{i}", params, args, is_owned=is_owned)
+                for i, item in enumerate(items)
+            ]
+            key = ("items", operand.is_list, *(part for _, part in every))
+            return operand.with_items(each for each, _ in every), key
+    raise NotPassed
 
 
 def _returned(
@@ -160,7 +181,7 @@ def _returned(
             return Value(ir.Get(local))
         case Items(items):
             return operand.with_items([_returned(item, results, emit) for item in items])
-    raise _NotPassed
+    raise NotPassed
 
 
 def _renamed(operand: Operand, names: dict[ir.Local, ir.Local]) -> Operand:

@@ -16,11 +16,13 @@ from whorl.signals import pass_on
 from . import vectors
 from .arithmetic import scalar_type
 from .frame import Frame
+from .joins import Apart, all_at_once, join, new_variable, settings
 from .operands import (
     Access,
     ArrayOf,
     Elementwise,
     Items,
+    Iteration,
     Known,
     Named,
     Operand,
@@ -29,9 +31,10 @@ from .operands import (
     ViewOperand,
     describe,
 )
-from .run_values import decide, is_scalar, number
+from .run_values import decide, is_scalar, number, resolve
+from .sharing import copied
 
-__all__ = ["element_of", "fail_unless", "subscript", "transposed"]
+__all__ = ["array_part", "element_of", "fail_unless", "is_new_axis", "subscript", "transposed"]
 
 
 def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[Any]) -> Operand:
@@ -50,6 +53,8 @@ def subscript(frame: Frame, node: ast.Subscript, owner: Operand, indices: list[A
             return vectors.part_of(frame, node, owner, spread(indices))
         case Items():
             return _item(frame, node, owner, indices)
+        case Iteration():
+            return _counted_item(frame, node, owner, indices)
         case Known(value):
             return _item_of_known(frame, node, value, indices)
         case Named(items):
@@ -67,6 +72,9 @@ def spread(indices: list[Any]) -> list[Any]:
         match index:
             case Items(items) if not index.is_list:  # a list would choose several elements
                 indices_out += spread(list(items))
+            case Known(slice() as value):
+                sides = (value.start, value.stop, value.step)
+                indices_out.append(tuple(None if side is None else Known(side) for side in sides))
             case Known(value) if isinstance(value, tuple):
                 indices_out += [Known(item) for item in value]
             case ViewOperand(view) if isinstance(view.peek(), tuple):
@@ -85,8 +93,13 @@ def _item_of_place(
     value = owner.view.peek()
     key = _known_key(indices)
     if key is None:
-        if isinstance(value, tuple | list) and owner.view.path.root != "arg":
+        is_table = isinstance(value, tuple | list) and all(map(is_scalar_value, value))
+        if is_table and owner.view.path.root != "arg":
             return _item_of_known(frame, node, owner.view.value(), indices)
+        if isinstance(value, tuple | list) and len(indices) == 1 and is_scalar(indices[0]):
+            count = owner.view.len()
+            items: list[Operand] = [owner.then(owner.view.item(i)) for i in range(count)]
+            return _item_of_run(frame, node, items, indices[0])
         frame.refuse(
             node,
             f"{describe(owner)} is indexed by a value of the run",
@@ -131,16 +144,65 @@ def _known_index(operand: Operand) -> Any:
 def _item(frame: Frame, node: ast.Subscript, owner: Items, indices: list[Any]) -> Operand:
     key = _known_key(indices)
     if key is None:
+        if len(indices) == 1 and is_scalar(indices[0]):
+            return _item_of_run(frame, node, list(owner.items), indices[0])
         frame.refuse(
             node,
-            f"a {'list' if owner.is_list else 'tuple'} is indexed by a value of the run",
-            "Make it a vector: whorl.vec(...) can be indexed by any int.",
+            f"a slice of a {'list' if owner.is_list else 'tuple'} by values of the run",
+            "Make it an array: np.array(...).",
         )
     try:
         item = owner.items[key.value]
     except (TypeError, IndexError, ValueError) as error:
         frame.refuse(node, f"this raises {type(error).__name__}: {error}")
     return owner.with_items(item) if isinstance(item, tuple) else item
+
+
+def _item_of_run(
+    frame: Frame, node: ast.Subscript, items: list[Operand], index: Operand
+) -> Operand:
+    """An item by an index that only the run knows: all items are of one kind."""
+    if not items:
+        frame.refuse(node, "there are no items")
+    operands = [resolve(item) for item in items]
+    try:
+        template = join(operands)
+    except Apart as error:
+        frame.refuse(
+            node,
+            f"items of different kinds are indexed by a value of the run: this {error}",
+            "Index them by something that is known at compile time.",
+        )
+    variable = new_variable(template, "item")
+    size = ir.Const(WEAK_INT, len(items))
+    text = "index {0} is out of range, of size {2}"
+    site = frame.check(node, "IndexError", text)
+    expr = vectors.index_of(frame, node, index)
+    place = frame.lowering.keep(ir.Op("wrap", WEAK_INT, (expr, size), site))
+    written: list[ir.Block] = []
+    for operand in operands:
+        copied(frame, variable, operand, frame.names.values())
+        written.append(all_at_once(settings(variable, operand)))
+    block = written.pop()
+    for count, these in reversed(list(enumerate(written))):
+        is_it = ir.Op("eq", WEAK_BOOL, (place, ir.Const(WEAK_INT, count)))
+        block = [ir.If(is_it, these, block)]
+    frame.lowering.block.extend(block)
+    return variable
+
+
+def _counted_item(
+    frame: Frame, node: ast.Subscript, owner: Iteration, indices: list[Any]
+) -> Operand:
+    """An item of a range or list whose length only the run knows."""
+    is_indexed = owner.bounds is not None or owner.is_list or frame.source.caller is not None
+    if not is_indexed or len(indices) != 1 or isinstance(indices[0], tuple):
+        frame.refuse(node, f"{owner.words} is not indexed like this", "Write a loop over it.")
+    text = f"index {{0}} is out of range of {owner.words}, of size {{2}}"
+    site = frame.check(node, "IndexError", text)
+    index = vectors.index_of(frame, node, indices[0])
+    place = ir.Op("wrap", WEAK_INT, (index, owner.extents[0]), site)
+    return owner.item((frame.lowering.keep(place),))
 
 
 def _item_of_known(frame: Frame, node: ast.Subscript, value: Any, indices: list[Any]) -> Operand:
@@ -207,9 +269,9 @@ def check_writeable(frame: Frame, node: ast.AST, array: ir.ArrayRef) -> None:
 
 def array_part(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) -> Operand:
     """An element, or the part of an array that some indices leave."""
-    own = [index for index in indices if not _is_new_axis(index)]
+    own = [index for index in indices if not is_new_axis(index)]
     indices = _without_ellipsis(indices, array.type.ndim - len(own))
-    own = [index for index in indices if not _is_new_axis(index)]
+    own = [index for index in indices if not is_new_axis(index)]
     if len(own) > array.type.ndim:
         frame.refuse(
             node,
@@ -222,7 +284,7 @@ def array_part(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[An
     return ArrayOf(_slice(frame, node, array, indices))
 
 
-def _is_new_axis(index: Any) -> bool:
+def is_new_axis(index: Any) -> bool:
     """Whether an index is `None`, np.newaxis: it takes no axis of the array, and makes one."""
     if isinstance(index, ViewOperand) and index.view.peek() is None:
         index = decide(index)
@@ -244,11 +306,11 @@ def _slice(frame: Frame, node: ast.AST, array: ir.ArrayRef, indices: list[Any]) 
     extents: list[ir.Expr] = []
     strides_kept: list[ir.Expr] = []
     chosen: list[ir.Expr | None] = []
-    own = sum(not _is_new_axis(index) for index in indices)
+    own = sum(not is_new_axis(index) for index in indices)
     indices = indices + [(None, None, None)] * (array.type.ndim - own)
     rest = iter(zip(array.extents, map(keep, array.all_strides), strict=True))
     for axis, index in enumerate(indices):
-        if _is_new_axis(index):
+        if is_new_axis(index):
             extents.append(ir.ONE)
             strides_kept.append(ir.ZERO)
             continue
@@ -294,7 +356,7 @@ def fail_unless(frame: Frame, test: ir.Expr, site: int, *values: ir.Expr) -> Non
 def _layout_of_part(layout: str, indices: list[Any]) -> str:
     """Whether what is left lies without gaps."""
 
-    if any(map(_is_new_axis, indices)):
+    if any(map(is_new_axis, indices)):
         return "strided"
 
     def is_whole(index: Any) -> bool:
@@ -368,8 +430,22 @@ def _bounds(
     if lower is None and upper is None:
         return begin, length, step
     length = keep(_most(length, ir.ZERO))
+    if step == ir.ONE and _is_of_one(lower, upper):
+        length = ir.Op("min", WEAK_INT, (length, ir.ONE))
     # An empty part of an array begins inside of it, too.
     return keep(_most(begin, ir.ZERO)), length, step
+
+
+def _is_of_one(lower: ir.Expr | None, upper: ir.Expr | None) -> bool:
+    """Whether a slice takes one element at most, as the source says: `x[2:3]`, `x[k:k + 1]`."""
+    match lower, upper:
+        case (None, ir.Const(_, 1)) | (ir.Const(_, -1), None):
+            return True
+        case ir.Const(_, first), ir.Const(_, last):
+            return last - first == 1 and (first >= 0 or last < 0)
+        case _, ir.Op("add", args=(begin, ir.Const(_, 1))):
+            return lower is not None and begin == lower
+    return False
 
 
 def _bounds_of_run(
@@ -411,7 +487,7 @@ def _bounds_of_run(
 
 def _slice_bound(frame: Frame, node: ast.AST, operand: Operand | None) -> ir.Expr | None:
     """A bound or the step of a slice; None if it is not there, or None."""
-    if operand is None or _is_new_axis(operand):
+    if operand is None or is_new_axis(operand):
         return None
     return vectors.index_of(frame, node, operand)
 

@@ -39,12 +39,13 @@ from whorl.systems import (
 )  # fmt: skip
 
 from .arithmetic import COMPARISONS, cast, constant, scalar_type
-from .expressions import EXPRESSIONS, apply, expression, number_at, operands_of, resolved
+from .expressions import expression, number_at, operands_of, resolved
 from .followed_calls import arguments_of, call, run_body
 from .frame import Frame, Lowering
 from .known_calls import Handler, KnownCall
 from .loops import count_up, for_loop
 from .operands import Known, Operand, Value, ViewOperand, describe
+from .operators import apply
 from .root import SYNTAX
 from .run_values import is_scalar, number
 from .statements import STATEMENTS, assign
@@ -230,11 +231,11 @@ def _compare(frame: Frame, node: ast.Compare) -> Operand:
     left, right = operands_of(frame, (node.left, node.comparators[0]))
     _alike(frame, node, [left, right])
     if type(node.ops[0]) not in COMPARISONS or not isinstance(left, Value | ViewOperand):
-        return EXPRESSIONS[ast.Compare](frame, node)
+        return SYNTAX.expressions[ast.Compare](frame, node)
     sides = [number_at(frame, node, side) for side in (left, right)]
     kind = next((scalar_type(each) for each in sides if not isinstance(each, ir.Const)), None)
     if kind is None:
-        return EXPRESSIONS[ast.Compare](frame, node)
+        return SYNTAX.expressions[ast.Compare](frame, node)
     name, _ = COMPARISONS[type(node.ops[0])]
     given = (_given(frame, node, side, kind) for side in (left, right))
     return Value(ir.Op(name, WEAK_BOOL, tuple(given)))
@@ -255,7 +256,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     constants = owner.view.peek() if isinstance(owner, ViewOperand) else None
     if isinstance(constants, Constants):
         return Known(getattr(constants, node.attr))
-    return EXPRESSIONS[ast.Attribute](frame, node)
+    return SYNTAX.expressions[ast.Attribute](frame, node)
 
 
 def _name(frame: Frame, node: ast.Name) -> Operand:
@@ -271,7 +272,7 @@ def _for(frame: Frame, node: ast.For) -> bool:
         return for_loop(frame, node)
     stop = _given(frame, node.iter, resolved(frame, node.iter.args[0]), U64)
     bounds = (ir.ZERO, cast(frame.lowering.keep(stop), WEAK_INT), ir.ONE)
-    return count_up(frame, node, bounds, lambda count: Value(cast(count, U64)))
+    return count_up(frame, node, [bounds], lambda counts: Value(cast(counts[0], U64)))
 
 
 _SYNTAX: Final = replace(

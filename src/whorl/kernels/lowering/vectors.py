@@ -26,6 +26,7 @@ __all__ = [
     "dot",
     "filled",
     "index_of",
+    "new",
     "norm",
     "part_of",
     "rows",

@@ -9,8 +9,11 @@ from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
 
 from .indices import direct_indices
+from .loop_versions import version_loops
 from .prune import prune
 from .resume import resume
+from .stack_memory import stack_memory
+from .threads import run_on_threads
 from .updates import own_updates
 from .verifier import verify
 
@@ -22,7 +25,7 @@ class Pass:
     """A step from one program to an equal one.
 
     >>> [each.name for each in PASSES]
-    ['prune', 'resume', 'indices', 'updates']
+    ['prune', 'threads', 'resume', 'stack', 'versions', 'indices', 'updates']
     """
 
     name: str
@@ -31,7 +34,10 @@ class Pass:
 
 PASSES: Final = (
     Pass("prune", prune),
+    Pass("threads", run_on_threads),
     Pass("resume", resume),
+    Pass("stack", stack_memory),
+    Pass("versions", version_loops),
     Pass("indices", direct_indices),
     Pass("updates", own_updates),
 )

@@ -83,6 +83,8 @@ def lower_bound(expr: ir.Expr, bounds: Bounds) -> int | None:
             return 0
         case ir.Op("cast", Scalar() as to, (inner,)):
             return _of_cast(inner, to, bounds)
+        case ir.Op("distinct", args=(inner,)):
+            return lower_bound(inner, bounds)
         case ir.Op(name, Scalar("i", 64), args):
             return _of_operation(name, args, [lower_bound(arg, bounds) for arg in args])
     return 0 if isinstance(expr.type, Scalar) and expr.type.kind == "u" else None

@@ -15,6 +15,7 @@ def prune(function: ir.Function) -> None:
 
 
 def _block(block: ir.Block) -> None:
+    block[:] = [each for each in block if not (isinstance(each, ir.Region) and not each.body)]
     for place, statement in enumerate(block):
         if isinstance(statement, ir.Leave | ir.Next | ir.Raise):
             del block[place + 1 :]

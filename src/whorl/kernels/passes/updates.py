@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final, TypeAlias
 
+from whorl.errors import KernelError
 from whorl.fast_dataclasses import dataclass
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import (
@@ -59,6 +60,19 @@ def own_updates(function: ir.Function) -> None:
         settings, bounds = set_once(function), bounds_in(function)
         for loop in loops:
             _mark(_Iterations(loop, settings, bounds))
+    for each in statements_of(function):
+        match each:
+            case ir.Update(is_own=False, refusal=KernelError() as refusal) if not is_one_step(each):
+                raise refusal
+
+
+def is_one_step(update: ir.Update) -> bool:
+    """Whether an update adds to an element, or subtracts from it, and does nothing else."""
+    match update.value:
+        case ir.Op("add" | "sub", type, (ir.Get(local), right)):
+            is_plain = local is update.old and type == update.element.type and not update.body
+            return is_plain and ir.Get(update.old) not in every_part(right)
+    return False
 
 
 # -- what an index can be ---------------------------------------------------------------
@@ -104,6 +118,18 @@ class _Iterations:
             else isinstance(part, ir.Const | ir.SlotUse | ir.Extent | ir.Stride | ir.Op)
             for part in every_part(*exprs)
         )
+
+    def is_promised(self, index: ir.Expr) -> bool:
+        """Whether the source says that no other iteration has an index: `whorl.distinct`."""
+        match index:
+            case ir.Op("distinct"):
+                return True
+            case ir.Op("cast", args=(inner,)):
+                return self.is_promised(inner)
+            case ir.Get(local):
+                setting = self._settings.get(local)
+                return isinstance(setting, ir.Set) and self.is_promised(setting.value)
+        return False
 
     def range(self, expr: ir.Expr) -> Range | None:
         """What an index can be in one iteration; sums of 64 bits are taken not to overflow."""
@@ -201,7 +227,7 @@ def _mark(iterations: _Iterations) -> None:
     for group in groups.values():
         for update in group.updates:
             update.is_own = group.is_own
-    loop.guards = tuple(guards)
+    loop.guards = (*loop.guards, *guards)
 
 
 def _key(array: ir.ArrayRef) -> ir.ArrayRef:
@@ -219,6 +245,8 @@ def _reached(
                 yield element.array, element.indices, statement
             case ir.Atomic(element=element):
                 yield element.array, element.indices, None
+            case ir.SubroutineCall(callee) if callee.is_recursive:
+                yield None, None, None
             case ir.SubroutineCall(callee, args):
                 given = dict(zip(callee.params, args, strict=True))
                 for array, _, _ in _reached(callee.body):
@@ -253,9 +281,11 @@ def _whole(
 def _settle(iterations: _Iterations, group: Group) -> list[ir.Expr]:
     """Find an axis along which each iteration has its own elements, and the guards of that."""
     for axis in range(group.array.type.ndim):
-        common = _common(
-            iterations, [None if each is None else each[axis] for each in group.indices]
-        )
+        indices = [None if each is None else each[axis] for each in group.indices]
+        if all(index is not None and iterations.is_promised(index) for index in indices):
+            group.axis = axis
+            return list(_own_elements(group.array, axis)) if group.array.strides else []
+        common = _common(iterations, indices)
         if common is None:
             continue
         guards: list[ir.Expr] = []

@@ -24,25 +24,24 @@ class BrokenProgram(AssertionError):
 def verify(function: ir.Function, after: str) -> None:
     """Check that types fit, that jumps have a target, and that slots exist."""
 
-    def check(holds: bool, what: str) -> None:
+    def check(holds: bool, what: str, *types: object) -> None:
         if not holds:
-            raise BrokenProgram(f"{function.name}, after {after}: {what}")
+            raise BrokenProgram(f"{function.name}, after {after}: {what.format(*types)}")
 
     slots = set(function.slots)
     for statement in statements_of(function):
         match statement:
             case ir.Set(local, value):
-                check(local.type == value.type, f"{local.name}: {local.type} := {value.type}")
+                check(local.type == value.type, "{}: {} := {}", local.name, local.type, value.type)
             case ir.SetElement(element, value):
-                check(element.type == value.type, f"{element.array.path}[...] := {value.type}")
-                check(element.array.type.writeable, f"{element.array.path} is read-only")
+                check(element.type == value.type, "{}[...] := {}", element.array.path, value.type)
+                check(element.array.type.writeable, "{} is read-only", element.array.path)
             case ir.Update(element, old, value=value):
-                check(
-                    element.type == value.type == old.type, f"{element.array.path} := {value.type}"
-                )
-                check(element.array.type.writeable, f"{element.array.path} is read-only")
+                is_same = element.type == value.type == old.type
+                check(is_same, "{} := {}", element.array.path, value.type)
+                check(element.array.type.writeable, "{} is read-only", element.array.path)
             case ir.SetComponent(component, value):
-                check(component.type == value.type, f"component := {value.type}")
+                check(component.type == value.type, "component := {}", value.type)
             case ir.SubroutineCall(callee, args, results):
                 given = [arg.type for arg in args], [local.type for local in results]
                 taken = (
@@ -55,15 +54,15 @@ def verify(function: ir.Function, after: str) -> None:
             case ir.Reserve(local, words):
                 check(local.type == words.type == _ADDRESS, "words of the stack")
             case ir.If(test=test) | ir.While(test=test):
-                check(_is_bool(test), f"a test of type {test.type}")
+                check(_is_bool(test), "a test of type {}", test.type)
     for expr in (expr for block in function.blocks for expr in every_expression(block)):
         match expr:
             case ir.Element(array, indices, direct):
-                check(len(indices) == array.type.ndim == len(direct), f"indices of {array.path}")
+                check(len(indices) == array.type.ndim == len(direct), "indices of {}", array.path)
             case ir.SlotUse(slot) | ir.Extent(slot) | ir.Stride(slot):
-                check(slot in slots, f"no slot {slot.path}")
+                check(slot in slots, "no slot {}", slot.path)
                 if not isinstance(expr, ir.SlotUse):
-                    check(isinstance(slot.type, ArrayType), f"{slot.path} is no array")
+                    check(isinstance(slot.type, ArrayType), "{} is no array", slot.path)
     everywhere = [each.label for each in statements_of(function) if isinstance(each, ir.Checkpoint)]
     for label, _ in function.resumed:
         check(everywhere.count(label) == 1, f"{label.words} is resumed, and is not there once")

@@ -1,0 +1,1 @@
+"""The walk of fingerprints as machine code, written in the systems dialect."""

@@ -1,0 +1,48 @@
+"""The build hook for setuptools: it works where `[tool.whorl]` is in pyproject.toml.
+
+[build-system]
+requires = ["setuptools>=77", "whorl"]
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from whorl.lazy import importing
+
+from .build_process import build_in_process, wheel_tag
+from .configuration import ShippedKernels
+
+
+def finalize_distribution(distribution: Any) -> None:
+    """Let the commands of a distribution build its bundle; called by setuptools for each one."""
+    root = Path.cwd()
+    shipped = ShippedKernels.of_project(root)
+    if shipped is None:
+        return
+    file = shipped.file
+    with importing:
+        from setuptools.command.bdist_wheel import bdist_wheel
+        from setuptools.command.build_py import build_py
+
+    class BuildPackages(distribution.cmdclass.get("build_py", build_py)):  # type: ignore[misc]
+        """Builds the bundle behind the modules, unless the install is an editable one."""
+
+        def run(self) -> None:
+            super().run()
+            if not self.editable_mode:
+                path = Path(self.build_lib) / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self.announce(build_in_process(root, path), 2)
+
+    class BuildWheel(distribution.cmdclass.get("bdist_wheel", bdist_wheel)):  # type: ignore[misc]
+        """Gives the wheel the tag of what is in it."""
+
+        def get_tag(self) -> tuple[str, str, str]:
+            python, abi, platform = wheel_tag().split("-")
+            return python, abi, platform
+
+    distribution.has_ext_modules = lambda: True  # as far as directories go
+    distribution.cmdclass["build_py"] = BuildPackages
+    distribution.cmdclass["bdist_wheel"] = BuildWheel

@@ -1,0 +1,1 @@
+"""Recorded calls, and compiles of them elsewhere."""
