@@ -226,6 +226,9 @@ def test_numbers_travel_natively_as_arguments_members_and_results() -> None:
         assert warmed(rotated, z, w, 3) == rotated.interpret(z, w, 3)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:complex.* must be a real number:DeprecationWarning"
+)  # since 3.14
 def test_pythons_numbers_divide_as_in_python() -> None:
     @whorl.kernel
     def divided(z: complex, w: complex) -> Any:

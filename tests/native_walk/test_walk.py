@@ -13,7 +13,7 @@ import threading
 import time
 import tracemalloc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -517,6 +517,29 @@ def test_an_enum_that_loses_its_name_is_the_same_in_both_walks(
     before = native(member)
     monkeypatch.delattr(sys.modules[__name__], "Lost")
     assert native(member) == plain.plain_digest(member) == before
+
+
+class _Forgetter(Describer):
+    """Lets go of all plans, as another thread may, after it has said what a class's code is."""
+
+    forget: Callable[[], None] = staticmethod(lambda: None)
+
+    def own_code(self, cls: type) -> Node | None:
+        own = super().own_code(cls)
+        self.forget()
+        return own
+
+
+def test_a_class_that_is_forgotten_while_python_answers_is_never_left_out() -> None:
+    describer = _Forgetter(Policy())
+    native, plain = compiled_walk()(describer, (FORMAT,)), Walks(describer, (FORMAT,))
+    value = [local_class()(1), "the end"]
+    expected = plain.plain_digest(value)
+    assert native(value) == expected
+    describer.forget = native.plans.forget
+    assert native(value) in (expected, None)
+    describer.forget = lambda: None
+    assert native(value) == expected
 
 
 def test_threads_walk_on_while_classes_are_forgotten() -> None:

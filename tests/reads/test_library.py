@@ -7,18 +7,40 @@ import math
 import sys
 import types
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 
 import whorl
-from whorl.reads.library import library_name
+from whorl.reads.library import library_name, own_name
+
+INTEGER: Any = getattr(math, "integer", None)
 
 
 def test_functions_of_python_numpy_and_whorl_are_known_by_name() -> None:
     for value in (len, math.sqrt, range, functools.reduce, np.sin, np.float32, whorl.fingerprint):
         assert library_name(value) is not None, value
+
+
+def test_every_function_of_math_has_its_name_wherever_its_python_keeps_it() -> None:
+    functions = {name: value for name, value in vars(math).items() if callable(value)}
+    functions = {n: f for n, f in functions.items() if not n.startswith("_")}
+    assert "gcd" in functions
+    for name, function in functions.items():
+        assert own_name(function) == f"math.{name}"
+        assert library_name(function) is not None, name
+
+
+@pytest.mark.skipif(INTEGER is None, reason="math.integer is new in 3.15")
+def test_a_kernel_may_call_the_functions_of_ints_under_their_new_name() -> None:
+    @whorl.kernel
+    def divisor(n: int, m: int) -> int:
+        return int(INTEGER.gcd(n, m))
+
+    for _ in range(5):
+        assert divisor(12, 18) == 6
 
 
 def test_a_function_that_was_put_in_the_place_of_one_is_not(

@@ -113,11 +113,10 @@ class ClassPlans:
         self._words = words
 
     def _enter(self, cls: type, plan: int) -> None:
-        self._known[cls] = plan
-        if 4 * len(self._known) > self._words[0]:
+        if 4 * (len(self._known) + 1) > self._words[0]:
             self._rebuild(2 * (self._words[0] + 1))
-        else:
-            _put(self._words, cls, plan)
+        _put(self._words, cls, plan)
+        self._known[cls] = plan  # last: other threads take it for known to the walk
 
     # -- plans --------------------------------------------------------------------------
 

@@ -419,7 +419,7 @@ def put_own(state: u64, value: u64, plan: u64, pos: u64) -> u64:
 
 @routine
 def walk_all(state: u64, value: u64) -> tuple[u64, u64]:
-    """Write the tokens of a value: where they end, and how many they are."""
+    """Write the tokens of a value: where they end, and how many they are; 0 and 0 if it cannot."""
     pos = word(state, OUT) + _START
     tokens, top = u64(0), word(state, STACK)
     store(state + 8 * ROOT, value)
@@ -431,7 +431,7 @@ def walk_all(state: u64, value: u64) -> tuple[u64, u64]:
         if cursor == end:
             done = mode & 0xFE
             if done == AT_ROOT:
-                break
+                return pos, tokens
             if done == WITH_ITEMS:
                 # The node itself waits at its end until its items are done.
                 items = load(object + word(state, NODE_ITEMS), u64)
@@ -538,6 +538,7 @@ def walk_all(state: u64, value: u64) -> tuple[u64, u64]:
         elif kind == NODE:
             node = child
         elif plan == 0:
+            # With an answer: another thread had the class forgotten since it was asked about.
             if answer_to(state, child, cls + OF_CLASS) != 0 or word(state, STATUS) != 0:
                 break
             continue
@@ -605,7 +606,7 @@ def walk_all(state: u64, value: u64) -> tuple[u64, u64]:
         top = put_frame(top, mode, memo, first, object, cursor, end, start, mark)
         mode, object, cursor, end = next_mode, child, row, row + 8 * count
         start, first, memo, mark = begin, before, next_memo, next_mark
-    return pos, tokens
+    return u64(0), u64(0)
 
 
 # -- the entry --------------------------------------------------------------------------
@@ -717,7 +718,7 @@ def whorl_walk(self: u64, args: u64, count: u64) -> u64:
     if count > 1:
         install_answers(state, word(args, 1))
     pos, tokens = walk_all(state, word(args, 0))
-    if word(state, STATUS) == 0:
+    if pos != 0 and word(state, STATUS) == 0:
         if word(state, UNKNOWN_COUNT) != 0:
             return questions(state)
         if put_whole(state, pos, tokens):

@@ -43,7 +43,12 @@ _NUMPY: Final = os.path.dirname(np.__file__) + os.sep
 _UMATH: Final[types.ModuleType] = sys.modules["numpy._core._multiarray_umath"]
 _DISPATCHER: Final[type] = vars(_UMATH)["_ArrayFunctionDispatcher"]
 _KINDS: Final = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, _DISPATCHER)
-_MODULES: Final = {id(builtins): "builtins", id(math): "math", id(_UMATH): "numpy"}
+_MODULES: Final = {
+    id(builtins): "builtins",
+    id(math): "math",
+    id(sys.modules.get("math.integer", math)): "math",  # since 3.15 the home of `math.gcd`
+    id(_UMATH): "numpy",
+}
 _WRITTEN_IN_PYTHON: Final = {
     "numpy._core.fromnumeric": "numpy",
     "numpy._core.function_base": "numpy",
@@ -164,6 +169,7 @@ def _library(module: str, file: object) -> str | None:
     if top not in sys.stdlib_module_names:
         return None
     if file is None:  # built in
-        return _PYTHON if module in sys.builtin_module_names or module == "builtins" else None
+        built_in = "_math_integer" if module == "math.integer" else module
+        return _PYTHON if built_in in (*sys.builtin_module_names, "builtins") else None
     is_standard = str(file).startswith(_STANDARD) and not str(file).startswith(_FOREIGN)
     return _PYTHON if is_standard else None

@@ -15,7 +15,10 @@ from tests.kernels.library.expressions import EXPRESSIONS
 from tests.properties.test_kernels import loaded
 from whorl.kernels.library import LIBRARY
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning"),  # since 2.5
+]
 PARAMETERS: Final = ("a", "b", "m", "n", "i", "w", "t", "s", "p")
 TOGETHER: Final = 12  # calls in one kernel: compiling takes longer than all else
 
