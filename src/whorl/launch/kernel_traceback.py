@@ -36,6 +36,18 @@ def raising(
     return call
 
 
+def release(entry: types.TracebackType | None) -> None:
+    """Let the frames of a kernel forget what they have raised or called.
+
+    They reach the exception, and it reaches them: without this, it would live on until the next
+    garbage collection, with all frames of its traceback and the arrays in these.
+    """
+    while entry is not None:
+        if OF_KERNEL in entry.tb_frame.f_globals:
+            entry.tb_frame.f_globals.pop("inner", None)
+        entry = entry.tb_next
+
+
 def _class(error: str) -> Callable[..., BaseException]:
     """The class of an exception: of Python, or of a module that is loaded."""
     module, _, name = error.rpartition(":")

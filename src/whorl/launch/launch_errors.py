@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -82,10 +83,16 @@ def _values_in_memory(address: int, count: int) -> list[int]:
     if not address:
         return [0] * count
     values = list((ctypes.c_int64 * count).from_address(address))
+    _c_free()(address)
+    return values
+
+
+@cache  # a `CDLL` is in cycles, which only the garbage collector frees
+def _c_free() -> Callable[[int], None]:
+    """The function `free` of C."""
     free = ctypes.CDLL(None).free
     free.argtypes, free.restype = [ctypes.c_void_p], None
-    free(address)
-    return values
+    return free
 
 
 def _exception(name: str) -> type[Exception]:
@@ -109,11 +116,12 @@ def raise_status(sites: Plain, status: bytes) -> None:
         values = _numbers(types, values)
     if raised:
         with importing:
-            from .kernel_traceback import raising  # for kernels that raise
+            from .kernel_traceback import raising, release  # for kernels that raise
 
         try:
             raising(error, values, *raised)()
         except BaseException as raised_error:
+            release(raised_error.__traceback__)
             show_users_frames(raised_error)
             raise  # which adds no entry for this frame
     raise _exception(error)(f"{text.format(*values)}\n  at {line}")
