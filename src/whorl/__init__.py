@@ -70,6 +70,8 @@ if TYPE_CHECKING:
         kernel,
         norm,
         prange,
+        random,
+        random_normal,
         static,
         u8,
         u16,
@@ -102,7 +104,7 @@ else:
             "kernels": (
                 "Array GradArray GraphStatus NumericKernel array atomic_add atomic_max "
                 "atomic_min bool_ checkpoint cross distinct dot f32 f64 func i16 i32 i64 i8 kernel "
-                "norm prange static u16 u32 u64 u8 vec zeros"
+                "norm prange random random_normal static u16 u32 u64 u8 vec zeros"
             ),
             "launch": "",
             "reads": "Inputs register_signature",
@@ -192,6 +194,8 @@ __all__ = [
     "norm",
     "ordered",
     "prange",
+    "random",
+    "random_normal",
     "register_signature",
     "static",
     "u8",

@@ -8,6 +8,7 @@ from whorl.lazy import attach
 
 if TYPE_CHECKING:
     from .array import GradArray, array
+    from .counter_random import random, random_normal
     from .graph_names import GraphStatus, checkpoint
     from .language import (
         Array,
@@ -41,6 +42,7 @@ else:
         __name__,
         {
             "array": "GradArray array",
+            "counter_random": "random random_normal",
             "graph_names": "GraphStatus checkpoint",
             "numeric_kernel": "NumericKernel kernel",
             "language": (
@@ -74,6 +76,8 @@ __all__ = [
     "kernel",
     "norm",
     "prange",
+    "random",
+    "random_normal",
     "static",
     "u8",
     "u16",

@@ -68,6 +68,7 @@ _WRITTEN_IN_PYTHON: Final = {
     "numpy.lib._type_check_impl": "numpy",
     "numpy.lib._ufunclike_impl": "numpy",
     "numpy.linalg._linalg": "numpy.linalg",
+    "whorl.kernels.counter_random": "whorl",
     "whorl.kernels.language": "whorl",
     "whorl.kernels.library.conditions": "whorl.library",
     "whorl.kernels.library.lapack": "whorl.library",

@@ -13,6 +13,7 @@ from . import (
     axes,
     calculus,
     comparing,
+    counter_functions,
     distributions,
     element_functions,
     joining,
@@ -44,6 +45,7 @@ LIBRARY: Final[tuple[LibraryFunction, ...]] = (
     *element_functions.ROWS,
     *sequences.ROWS,
     *number_functions.ROWS,
+    *counter_functions.ROWS,
 )
 SUBROUTINES: Final[frozenset[Callable[..., Any]]] = frozenset(ordering.SUBROUTINES)
 """Functions that are compiled once for all calls alike, however small they are."""
