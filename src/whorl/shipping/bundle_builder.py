@@ -31,6 +31,7 @@ from whorl.store.installed_bundles import unused_bundles
 
 from .configuration import ShippedKernels
 
+_LEFT_OUT: Final = "llvm"  # LLVM's text: two fifths of a bundle, and no launch needs it
 _EARLIEST: Final = 315532800.0  # 1980, the first year that a wheel can hold
 
 
@@ -150,12 +151,14 @@ def _entries(store: DirectoryStore) -> Iterator[Entry]:
     for _, _, name in names:
         got = store.get(name.key, name.under)
         if isinstance(got, Found):
-            yield _timeless(got.entry)
+            yield _shipped_entry(got.entry)
 
 
-def _timeless(entry: Entry) -> Entry:
+def _shipped_entry(entry: Entry) -> Entry:
     label = replace(entry.label, made=_time(), seconds=0.0)
-    payloads = {place.name: entry.view(place) for place in entry.payloads}
+    payloads = {
+        place.name: entry.view(place) for place in entry.payloads if place.name != _LEFT_OUT
+    }
     return Entry.build(label, payloads, entry.record, entry.more)
 
 
