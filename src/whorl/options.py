@@ -12,7 +12,7 @@ from whorl.lazy import importing
 
 MOST_THREADS: Final = 4096
 SHORTEST_SECRET: Final = 16
-TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+TARGETS: Final = ("host", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64")
 _LARGEST: Final = 1 << 63
 _MODES: Final = ("on", "off", "readonly")
 _LEVELS: Final = ("off", "error", "warning", "why", "info", "debug")

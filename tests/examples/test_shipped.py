@@ -60,7 +60,7 @@ def test_the_wheel_of_the_example_needs_no_compiler(backend: str, tmp_path: Path
     )
     assert done.returncode == 0, done.stderr
     (wheel,) = (project / "dist").iterdir()
-    assert wheel.name == f"heat-1.0-{wheel_tag()}.whl"
+    assert wheel.name == f"heat-1.0-{wheel_tag(['x86-64'])}.whl"
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         assert "heat/kernels.whorl" in names

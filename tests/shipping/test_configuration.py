@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def test_a_project_without_the_table_ships_nothing(tmp_path: Path) -> None:
     ("table", "message"),
     [
         ({}, "package is missing"),
-        ({"package": "p"}, "there is nothing to ship"),
+        ({"package": "p"}, "no script; there is nothing to ship"),
+        ({"package": "p", "script": 3}, "script is 3"),
         ({"package": "p", "kernels": KERNELS, "target": []}, "target is not known; known are"),
         ({"package": "p", "kernels": KERNELS, "targets": ["x86-64-v9"]}, "x86-64-v9"),
         ({"package": "p", "kernels": KERNELS, "targets": 3}, "write a list of texts"),
@@ -90,5 +92,12 @@ def test_a_report_says_what_fits_and_why_the_rest_does_not(tmp_path: Path) -> No
     assert str(report).startswith(f"{report.fitting} of 2 artifacts fit here")
 
 
-def test_the_tag_of_a_wheel_has_three_parts() -> None:
-    assert len(wheel_tag().split("-")) == 3
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have tags of their own")
+def test_the_tag_of_a_wheel_names_the_machines_of_its_targets() -> None:
+    python = "cp{}{}".format(*sys.version_info[:2])
+    x86, arm = (
+        f"manylinux_2_17_{machine}.manylinux2014_{machine}" for machine in ("x86_64", "aarch64")
+    )
+    assert wheel_tag(["x86-64-v2", "x86-64-v3"]) == f"{python}-none-{x86}"
+    assert wheel_tag(["aarch64"]) == f"{python}-none-{arm}"
+    assert wheel_tag(["x86-64-v2", "aarch64", "x86-64-v3"]) == f"{python}-none-{x86}.{arm}"

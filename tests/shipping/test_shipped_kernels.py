@@ -17,6 +17,8 @@ from tests.shipping.project import (
     installed,
     written_project,
 )
+from whorl.shipping.build_process import build_in_process
+from whorl.store.bundle_store import BundleStore
 
 pytestmark = needs_native
 
@@ -150,3 +152,67 @@ def test_two_builds_of_one_project_are_the_same_bytes(site: Path, tmp_path: Path
     assert (again / "tiny" / "kernels.whorl").read_bytes() == (
         site / "tiny" / "kernels.whorl"
     ).read_bytes()
+
+
+def test_a_bundle_is_complete_where_the_package_is_installed_already(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    again = installed(written_project(tmp_path / "project"), tmp_path / "site")
+    assert (again / "tiny" / "kernels.whorl").read_bytes() == (
+        site / "tiny" / "kernels.whorl"
+    ).read_bytes()
+
+
+SCRIPT = """
+import numpy as np
+import whorl
+from tiny.loops import total
+
+@whorl.kernel
+def own(n):
+    return n + 1
+
+print("a line that no build hook takes for its own")
+total(np.zeros(own(2)), 3)
+"""
+
+
+def scripted_project(root: Path, script: str = SCRIPT, row: str = 'script = "typical.py"') -> Path:
+    table = PYPROJECT.partition("[tool.whorl.kernels]")[0] + row + "\n"
+    project = written_project(root, table)
+    (project / "typical.py").write_text(script)
+    return project
+
+
+def test_what_a_script_calls_is_shipped(tmp_path: Path) -> None:
+    project = scripted_project(tmp_path / "project")
+    site = installed(project, tmp_path / "site")
+    answer = called(site, tmp_path / "cache", WITHOUT_LLVM + CALL, **ONLY_HITS)
+    assert answer[:2] == FOUND
+    kernels = {
+        dict(entry.label.parts).get("name")
+        for entry in BundleStore(str(site / "tiny" / "kernels.whorl"))
+    }
+    assert not [name for name in kernels if name and "own" in name]
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("import tiny.loops\n", "typical.py cannot be shipped: it called no kernel of a module in"),
+        ("raise SystemExit(3)\n", "typical.py cannot be shipped: it ended with code 3"),
+        ("import tiny.gone\n", "No module named 'tiny.gone'"),
+        (
+            SCRIPT.split("\nprint", maxsplit=1)[0] + "\nown(2)\n",
+            "it called no kernel of a module in",
+        ),
+    ],
+)
+def test_a_script_that_calls_nothing_or_fails_stops_the_build(
+    script: str, message: str, tmp_path: Path
+) -> None:
+    project = scripted_project(tmp_path / "project", script)
+    with pytest.raises(RuntimeError) as raised:
+        build_in_process(project, tmp_path / "out.whorl")
+    assert message in str(raised.value)

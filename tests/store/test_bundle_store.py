@@ -13,7 +13,7 @@ from tests.store.entries import entry_of, key_of
 from whorl.store import Absent, Failed, Found, Skipped
 from whorl.store.bundle import BadBundle, pack
 from whorl.store.bundle_store import BundleStore
-from whorl.store.installed_bundles import installed_bundles
+from whorl.store.installed_bundles import _all_bundles, installed_bundles
 
 
 def bundle_of(tmp_path: Path, *values: object) -> Path:
@@ -74,9 +74,9 @@ def test_a_flipped_bit_is_a_refusal_or_a_failed_lookup(tmp_path: Path, place: in
 def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), str(tmp_path / "none"), "x.zip"])
     (tmp_path / "site" / "pack" / "inner").mkdir(parents=True)
-    installed_bundles.cache_clear()
+    _all_bundles.cache_clear()
     yield tmp_path / "site"
-    installed_bundles.cache_clear()
+    _all_bundles.cache_clear()
 
 
 def announce(site: Path, text: str, name: str = "pack-1.0.dist-info") -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import click
 
 from whorl.fleet.call_list import BadCall, RecordedCall, read_calls, write_calls
+from whorl.fleet.recorded_run import run_recorded
 
 from .cache_directory import cache_root
 from .failures import CommandFailure, PathParameter, UsageFailure
@@ -59,17 +57,10 @@ def command(
         raise UsageFailure(f"{script} does not exist.")
     earlier = _earlier(output) if append else []
     words = ("-m", script) if module else (script,)
-    with tempfile.TemporaryDirectory(prefix="whorl-record-") as folder:
-        lines = Path(folder) / "lines"
-        environment = {
-            **os.environ, "WHORL_CACHE_DIR": str(cache_root(cache_dir)),
-            "WHORL_RECORD": str(lines), "WHORL_INTERPRET": "0",
-        }  # fmt: skip
-        to = 2 if as_json else None  # standard error: the output of this command is JSON then
-        code = subprocess.run(
-            [sys.executable, *words, *arguments], env=environment, stdout=to, check=False
-        ).returncode
-        calls = read_calls(lines) if lines.exists() else []
+    environment = {**os.environ, "WHORL_CACHE_DIR": str(cache_root(cache_dir))}
+    to = 2 if as_json else None  # standard error: the output of this command is JSON then
+    run = run_recorded([*words, *arguments], environment, output=to)
+    code, calls = run.code, run.calls
     try:
         number = write_calls(output, [*earlier, *calls])
     except OSError as error:

@@ -1,6 +1,7 @@
 """Calls recorded in one run and compiled in others: lists, executors.
 
     recording      a run           -> a list of calls, one line of JSON for each specialization
+    recorded_run   a program       -> the calls of all its processes
     call_list      a call          <-> its line
     stand_in       its arguments   <-> plain data: types, and the values that a compile has read
     warming        a list of calls -> compiled, here or by any `concurrent.futures` executor

@@ -12,7 +12,7 @@ from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.jit.compiler import Target
 from whorl.launch import machine
 from whorl.launch.launch_record import ABI
-from whorl.launch.level import architecture_of, can_run, host_level, levels_for
+from whorl.launch.level import architecture_of, can_run, host_level, level_named, levels_for
 from whorl.launch.plain_launch import PlainLaunch, parts_of
 from whorl.launch.toolchain import own_identity, toolchain
 from whorl.lazy import importing
@@ -97,5 +97,5 @@ def _first_line(code: types.CodeType) -> str:
 
 @cache
 def _target(level: str, debug: bool) -> Target:
-    cpu = host_level() if level == "host" else level
+    cpu = level_named(level)
     return Target(f"{sys.platform}-{architecture_of(cpu)}", "cpu", {"cpu": cpu, "debug": debug})

@@ -126,6 +126,11 @@ class NumericKernel(LaunchedKernel):
         if not made:
             raise LookupError(f"{self.lookup.name} has not been called yet: nothing is compiled")
         artifact = made[which].artifact
+        if form != "ir" and "llvm" not in artifact.payloads:
+            raise LookupError(
+                f"{self.lookup.name} is from a bundle, which holds no text for LLVM: compile it "
+                "here, with WHORL_CACHE=off"
+            )
         if form in ("ir", "llvm"):
             return unpacked(artifact, form).decode()
         show = machine.assembly if form == "asm" else machine.optimised_text

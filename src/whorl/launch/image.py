@@ -18,7 +18,9 @@ from .scalar_functions import C_FUNCTIONS
 
 __all__ = ["EXTERNALS", "PAGE", "PREFIX", "PYTHON", "Image"]
 
-PAGE: Final = 4096
+PAGE: Final = 1 << 16
+"""No system has larger pages (x86-64: 4 KiB; aarch64: 4, 16 or 64). The gap is not stored, and no
+memory is used for it."""
 PREFIX: Final = "whorl_"
 """Of the names that code has for routines of BLAS and LAPACK, see `blas`."""
 

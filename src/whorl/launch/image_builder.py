@@ -1,4 +1,4 @@
-"""Builds the images that whorl ships: each routine, for each known layout.
+"""Builds the images that whorl ships: each routine, for each known layout and processor.
 
 `make images` runs it. What it writes depends on the sources and on LLVM alone: the same on every
 machine, whichever interpreter runs it.
@@ -12,17 +12,18 @@ from pathlib import Path
 from whorl.lazy import load
 
 from .known_layouts import KNOWN_LAYOUTS
-from .level import X86_LEVELS
+from .level import ARM_LEVELS, X86_LEVELS
 from .routine import launcher_for
 from .shipped_images import IMAGES, image_file
 from .stored_routine import StoredRoutine
 
 
 def shipped_routines() -> Iterator[StoredRoutine]:
-    """Every routine, for each layout that it is shipped for."""
-    for layout in KNOWN_LAYOUTS.values():
-        yield launcher_for(layout, X86_LEVELS[0])
-    yield from load("whorl.native_walk.walk_loading").shipped_walks(X86_LEVELS[0])
+    """Every routine, for each layout and each architecture that it is shipped for."""
+    for lowest in (X86_LEVELS[0], ARM_LEVELS[0]):
+        for layout in KNOWN_LAYOUTS.values():
+            yield launcher_for(layout, lowest)
+        yield from load("whorl.native_walk.walk_loading").shipped_walks(lowest)
 
 
 def build_images(directory: Path, routines: Iterable[StoredRoutine]) -> list[Path]:

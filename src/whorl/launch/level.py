@@ -1,7 +1,8 @@
 """The level of a processor: what code is made for, and what can run it.
 
 Code is made for a level of an architecture (`x86-64-v3`), not for one model of a processor: the
-level is what is in the key, and a machine of the same level or above can run the code.
+level is what is in the key, and a machine of the same level or above can run the code. LLVM makes
+code of one architecture on machines of the other. "generic" is the lowest level of this machine.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from typing import Final
 from whorl.errors import BadSetting
 
 X86_LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+ARM_LEVELS: Final = ("aarch64",)  # what every 64-bit processor of ARM has
+_ARCHITECTURES: Final = {
+    "x86_64": X86_LEVELS, "amd64": X86_LEVELS, "aarch64": ARM_LEVELS, "arm64": ARM_LEVELS,
+}  # fmt: skip
+"""The levels of the machines that are known, the lowest first."""
 
 
 @functools.cache
@@ -23,8 +29,8 @@ def host_level() -> str:
 
     NumPy has detected the features of the processor: no compiler has to be imported to know.
     """
-    if not _is_x86():
-        return "generic"
+    if _levels_here() is not X86_LEVELS:
+        return lowest_level()
     features: dict[str, bool] = {}
     with contextlib.suppress(ImportError, AttributeError):  # a NumPy without them: the lowest level
         features = import_module("numpy._core._multiarray_umath").__cpu_features__
@@ -44,11 +50,31 @@ def lowest_level() -> str:
     >>> can_run(lowest_level())
     True
     """
-    return X86_LEVELS[0] if _is_x86() else "generic"
+    return _levels_here()[0]
 
 
-def _is_x86() -> bool:
-    return platform.machine().lower() in ("x86_64", "amd64")
+def _levels_here() -> tuple[str, ...]:
+    return _ARCHITECTURES.get(platform.machine().lower(), ("generic",))
+
+
+def level_named(name: str) -> str:
+    """The level that a setting names: of this machine for "host", the lowest for "generic".
+
+    >>> level_named("generic") == lowest_level()
+    True
+    """
+    return {"host": host_level, "generic": lowest_level}.get(name, lambda: name)()
+
+
+def machine_of(level: str) -> str:
+    """The machines of a level, as Linux and the tags of wheels call them.
+
+    >>> machine_of("x86-64-v3"), machine_of("aarch64")
+    ('x86_64', 'aarch64')
+    """
+    if level in X86_LEVELS:
+        return "x86_64"
+    return level if level in ARM_LEVELS else platform.machine().lower()
 
 
 def architecture_of(level: str) -> str:
@@ -57,7 +83,7 @@ def architecture_of(level: str) -> str:
     >>> architecture_of("x86-64-v3")
     'x86-64-v3'
     """
-    return level if level in X86_LEVELS else f"{platform.machine().lower()}-{level}"
+    return level if level in X86_LEVELS + ARM_LEVELS else f"{machine_of(level)}-{level}"
 
 
 def levels_for(level: str) -> tuple[str, ...]:
@@ -92,6 +118,7 @@ def fuses(level: str) -> bool:
 
 def check_level(level: str) -> str:
     """A level that exists; `BadSetting` otherwise."""
-    if level not in (*X86_LEVELS, "generic"):
-        raise BadSetting("target", level, f"host, generic, or one of {', '.join(X86_LEVELS)}")
+    known = X86_LEVELS + ARM_LEVELS
+    if level not in (*known, "generic"):
+        raise BadSetting("target", level, f"host, generic, or one of {', '.join(known)}")
     return level

@@ -19,21 +19,14 @@ from whorl.fast_dataclasses import dataclass
 from .blas import ROUTINES
 from .image import EXTERNALS, PAGE, PYTHON, Image
 from .numpy_api import NUMPY
+from .relocation import PROCESSORS, Fill, Processor, Unlinkable
 
 __all__ = ["Unlinkable", "link"]
 
 # The parts of the ELF format that are needed: names as in its specification.
 _SHF_ALLOC: Final = 2
 _SHT_SYMTAB, _SHT_RELA, _SHT_NOBITS, _SHT_NOTE, _SHT_UNWIND = 2, 4, 8, 7, 0x70000001
-_EM_X86_64: Final = 62
-_PC32, _PLT32 = 2, 4
-_GOT: Final = frozenset((9, 41, 42))  # GOTPCREL, GOTPCRELX, REX_GOTPCRELX
 _OUTSIDE: Final = EXTERNALS | PYTHON | NUMPY | ROUTINES
-_STUB: Final = b"\xff\x25"  # jmp *[rip + displacement]
-
-
-class Unlinkable(Exception):
-    """An object that has something in it which is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +50,25 @@ class _Symbol:
 
 
 def link(code: bytes) -> Image:
-    """Link an object file of x86-64 Linux; `Unlinkable` for any other, and for what is unknown."""
-    if (
-        len(code) < 64
-        or code[:6] != b"\x7fELF\x02\x01"
-        or struct.unpack_from("<H", code, 18)[0] != _EM_X86_64
-    ):
-        raise Unlinkable("it is no 64-bit ELF object for x86-64")
+    """Link an object file of Linux, for x86-64 or aarch64, wherever it will run; `Unlinkable` for
+    any other, and for what is unknown."""
+    if len(code) < 64 or code[:6] != b"\x7fELF\x02\x01":
+        raise Unlinkable("it is no 64-bit ELF object")
+    processor = PROCESSORS.get(struct.unpack_from("<H", code, 18)[0])
+    if processor is None:
+        raise Unlinkable("it is for another processor than x86-64 and aarch64")
     sections = list(_sections(code))
     symbols = _symbols(code, sections)
     text, places = _laid_out(code, sections)
-    relocations = list(_relocations(code, sections, symbols, places))
-    stubs, entries = _stubs(relocations, text, places)
+    relocations = list(_relocations(code, sections, symbols, places, processor))
+    stubs, entries = _stubs(relocations, text, places, processor)
     table_at = _up(len(text), PAGE)
     names = list(entries)
     for name, place in stubs.items():
-        entry = table_at + 8 * names.index(name)
-        struct.pack_into("<2si", text, place, _STUB, entry - (place + 6))
-    for at, kind, symbol, addend in relocations:
-        target = _target(kind, symbol, places, stubs, table_at, names)
-        struct.pack_into("<i", text, at, target + addend - at)
+        processor.fill_stub(text, place, table_at + 8 * names.index(name))
+    for each in relocations:
+        target = _target(each, places, stubs, table_at, names)
+        each.fill(text, each.at, target + each.addend)
     exports = {
         symbol.name: places[symbol.section] + symbol.value
         for symbol in symbols
@@ -129,7 +121,13 @@ def _laid_out(code: bytes, sections: list[_Section]) -> tuple[bytearray, dict[in
     return text, places
 
 
-_Relocation = tuple[int, int, _Symbol, int]  # where, kind, to what, addend
+@dataclass(frozen=True, slots=True)
+class _Relocation:
+    at: int
+    fill: Fill
+    by_table: bool
+    symbol: _Symbol
+    addend: int
 
 
 def _relocations(
@@ -137,6 +135,7 @@ def _relocations(
     sections: list[_Section],
     symbols: list[_Symbol],
     places: dict[int, int],
+    processor: Processor,
 ) -> Iterator[_Relocation]:
     for section in sections:
         if section.kind != _SHT_RELA or section.info not in places:
@@ -144,28 +143,31 @@ def _relocations(
         for at in range(section.offset, section.offset + section.size, 24):
             offset, info, addend = struct.unpack_from("<QQq", code, at)
             kind, symbol = info & 0xFFFFFFFF, symbols[info >> 32]
-            if kind not in (_PC32, _PLT32) and kind not in _GOT:
+            by_table = kind in processor.by_table
+            fill = (processor.by_table if by_table else processor.direct).get(kind)
+            if fill is None:
                 raise Unlinkable(f"it has a relocation of kind {kind}")
             if symbol.section == 0 and symbol.name not in _OUTSIDE:
                 raise Unlinkable(f"it needs {symbol.name}, which is no function of the C library")
             if symbol.section and symbol.section not in places:
                 raise Unlinkable(f"it refers to {symbol.name}, which is not part of it")
-            yield places[section.info] + offset, kind, symbol, addend
+            yield _Relocation(places[section.info] + offset, fill, by_table, symbol, addend)
 
 
 def _stubs(
-    relocations: list[_Relocation], text: bytearray, places: dict[int, int]
+    relocations: list[_Relocation], text: bytearray, places: dict[int, int], processor: Processor
 ) -> tuple[dict[str, int], dict[str | int, None]]:
     """A jump for each outside function that is called; the entries of the table."""
     stubs: dict[str, int] = {}
     entries: dict[str | int, None] = {}
-    for _, kind, symbol, _ in relocations:
-        if kind in _GOT:
+    for each in relocations:
+        symbol = each.symbol
+        if each.by_table:
             entries[_entry(symbol, places)] = None
         elif symbol.section == 0 and symbol.name not in stubs:
             text += bytes(-len(text) % 16)
             stubs[symbol.name] = len(text)
-            text += bytes(8)
+            text += bytes(processor.stub_size)
             entries[symbol.name] = None
     return stubs, entries
 
@@ -175,14 +177,14 @@ def _entry(symbol: _Symbol, places: dict[int, int]) -> str | int:
 
 
 def _target(
-    kind: int,
-    symbol: _Symbol,
+    each: _Relocation,
     places: dict[int, int],
     stubs: dict[str, int],
     table_at: int,
     names: list[str | int],
 ) -> int:
-    if kind in _GOT:
+    symbol = each.symbol
+    if each.by_table:
         return table_at + 8 * names.index(_entry(symbol, places))
     if symbol.section == 0:
         return stubs[symbol.name]

@@ -11,7 +11,7 @@ from whorl.errors import NoCompiler
 from whorl.lazy import importing
 from whorl.locks import RLock
 
-from .level import host_level
+from .level import ARM_LEVELS, host_level, lowest_level, machine_of
 from .mapped import REFUSED, is_executable
 
 if TYPE_CHECKING:
@@ -40,9 +40,21 @@ def binding() -> Any:
 
 
 @functools.cache
+def _triple(level: str) -> str:
+    """What LLVM calls the machines of a level: the system is this one's, also for others."""
+    llvm = binding()
+    here = str(llvm.get_default_triple())
+    if machine_of(level) == machine_of(lowest_level()):
+        return here
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return "-".join([machine_of(level), *here.split("-")[1:]])
+
+
+@functools.cache
 def _machine(level: str) -> llvm.TargetMachine:
-    target = binding().Target.from_default_triple()
-    cpu = "" if level == "generic" else level
+    target = binding().Target.from_triple(_triple(level))
+    cpu = "generic" if level in ARM_LEVELS else "" if level == "generic" else level
     return target.create_target_machine(cpu=cpu, opt=3, reloc="pic", codemodel="small")
 
 
@@ -61,8 +73,7 @@ def _frame(level: str, is_tuned: bool) -> tuple[str, str]:
     if is_tuned and level == host_level():
         common += f' "tune-cpu"="{llvm.get_host_cpu_name()}"'
     before = (
-        f'target datalayout = "{_machine(level).target_data}"\n'
-        f'target triple = "{llvm.get_default_triple()}"\n'
+        f'target datalayout = "{_machine(level).target_data}"\ntarget triple = "{_triple(level)}"\n'
     )
     after = f"attributes #0 = {{ {common} }}\nattributes #1 = {{ {common} noinline }}\n"
     return before, after

@@ -2,7 +2,9 @@
 
 Most systems let memory that was written to become executable. Where one does not (`prctl` with
 PR_SET_MDWE, `MemoryDenyWriteExecute=` of systemd, SELinux), the code goes into a memory file, which
-is sealed and mapped to be read and run: no page of it was ever writable here.
+is sealed and mapped to be read and run: no page of it was ever writable here. So it is on
+processors whose instruction caches do not see what is written to memory, which is all but x86-64:
+the system takes care of that for pages of a file, as it does for every program that it starts.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any, Final
 from whorl.lazy import importing
 
 from .image import EXTERNALS, PAGE, PREFIX, PYTHON, Image
+from .level import X86_LEVELS, lowest_level
 
 _READ, _WRITE, _RUN = 1, 2, 4
 _FIXED: Final = 0x10  # MAP_FIXED: in the place of what is mapped there
@@ -56,7 +59,8 @@ def map_image(image: Image) -> Mapped:
     values = [base + entry if isinstance(entry, int) else _address(entry) for entry in image.table]
     ctypes.memmove(base + image.table_at, struct.pack(f"<{len(values)}Q", *values), 8 * len(values))
     ctypes.memmove(base, image.text, len(image.text))
-    if library.mprotect(base, image.table_at, _READ | _RUN):
+    is_seen = lowest_level() in X86_LEVELS  # what was written, by the processor
+    if not is_seen or library.mprotect(base, image.table_at, _READ | _RUN):
         _map_memory_file(image.text, base, image.table_at)
     if table_size and library.mprotect(base + image.table_at, table_size, _READ):
         raise Unmappable("this system does not protect memory")

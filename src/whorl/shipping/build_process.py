@@ -9,13 +9,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from whorl.errors import WhorlError
+from whorl.launch.level import machine_of
 from whorl.lazy import importing
 
 from .bundle_builder import build_bundle
 from .configuration import BadConfiguration, ShippedKernels
+
+_GLIBC: Final = ("manylinux_2_17", "manylinux2014")  # two names of one
 
 
 def build_in_process(root: Path, path: Path) -> str:
@@ -26,28 +31,29 @@ def build_in_process(root: Path, path: Path) -> str:
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(done.stderr.strip() or f"it ended with code {done.returncode}")
+    sys.stderr.write(done.stderr)  # of scripts, and warnings
     return str(json.loads(done.stdout.splitlines()[-1]))
 
 
-def wheel_tag() -> str:
-    """The tag of a wheel with a bundle: code for this version of Python, on any Linux of this kind.
+def wheel_tag(targets: Iterable[str]) -> str:
+    """The tag of a wheel with a bundle: code for this version of Python, and for the machines of
+    the targets. A wheel for two kinds of machines has the tags of both.
 
     An image calls functions of the C library by name, which every glibc since 2.17 has.
 
-    >>> wheel_tag().startswith("cp3")
+    >>> wheel_tag(["x86-64-v2", "x86-64-v3"]).startswith("cp3")
     True
     """
     with importing:
-        import platform
         import sysconfig
 
     python = "cp{}{}".format(*sys.version_info[:2])
-    system = sys.platform
-    if system == "linux":
-        system = f"manylinux_2_17_{platform.machine()}.manylinux2014_{platform.machine()}"
+    if sys.platform == "linux":
+        machines = dict.fromkeys(map(machine_of, targets))
+        tags = [f"{glibc}_{each}" for each in machines for glibc in _GLIBC]
     else:
-        system = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"{python}-none-{system}"
+        tags = [sysconfig.get_platform().replace("-", "_").replace(".", "_")]
+    return f"{python}-none-{'.'.join(tags)}"
 
 
 def main(arguments: list[str]) -> int:

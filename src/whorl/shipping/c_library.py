@@ -33,6 +33,7 @@ from whorl.launch.launch_record import CHECKPOINT, ENTRY, FIRST_SLOT, STATUS, of
 from whorl.launch.plain_launch import slots_from, unpacked
 from whorl.launch.slot_types import ArrayType, Scalar
 from whorl.reads.trace import Path as ReadPath
+from whorl.store.installed_bundles import unused_bundles
 
 _TYPES: Final = {
     ("f", 64): "double", ("f", 32): "float", ("b", 8): "bool",
@@ -84,7 +85,8 @@ def c_function(wanted: str, target: str) -> CFunction:
         kernel = named_object(name)
         if not isinstance(kernel, NumericKernel):
             raise BadNode(f"{name} is no kernel of whorl.kernel")
-        artifact = kernel.compile(*parsed_types(types), target=target).artifact
+        with unused_bundles():  # which hold no text for LLVM
+            artifact = kernel.compile(*parsed_types(types), target=target).artifact
     except Exception as error:
         raise NotForC(wanted.strip(), str(error)) from error
     refusal = _refusal(artifact)

@@ -2,8 +2,9 @@
 
 [tool.whorl]
 package = "solver"                           # the bundle is solver/kernels.whorl
-targets = ["x86-64-v2", "x86-64-v3"]         # by default both of these
+targets = ["x86-64-v2", "x86-64-v3"]         # by default these, or aarch64 on such a machine
 calls = ["calls.jsonl"]                      # lists that `whorl record` wrote
+script = "tools/typical.py"                  # a program that is run, and whose calls are shipped
 path = "src"                                 # where the package is; by default src or .
 
 [tool.whorl.kernels]                         # types as `kernel.compile` takes them
@@ -21,11 +22,11 @@ from typing import Any, Final
 
 from whorl.errors import BadSetting, WhorlError
 from whorl.fast_dataclasses import dataclass
-from whorl.launch.level import check_level
+from whorl.launch.level import X86_LEVELS, check_level, lowest_level
 from whorl.store.installed_bundles import BUNDLE_FILE, GROUP
 
 _TARGETS: Final = ("x86-64-v2", "x86-64-v3")
-_KEYS: Final = ("package", "targets", "calls", "path", "kernels")
+_KEYS: Final = ("package", "targets", "calls", "script", "path", "kernels")
 
 
 class BadConfiguration(WhorlError, ValueError):
@@ -45,16 +46,18 @@ class BadConfiguration(WhorlError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ShippedKernels:
-    """What a wheel ships: the package that gets the bundle, kernels with types, lists of calls.
+    """What a wheel ships: the package that gets the bundle, kernels with types, lists of calls,
+    and programs whose calls it ships.
 
-    >>> ShippedKernels.of({"package": "solver", "kernels": {"solver:step": ["i64"]}}).targets
-    ('x86-64-v2', 'x86-64-v3')
+    >>> ShippedKernels.of({"package": "solver", "kernels": {"solver:step": ["i64"]}}).file
+    'solver/kernels.whorl'
     """
 
     package: str
     targets: tuple[str, ...]
     kernels: tuple[tuple[str, str], ...]  # module:name, and types separated by commas
     calls: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
     path: str = ""
 
     @classmethod
@@ -69,6 +72,9 @@ class ShippedKernels:
         if table is None:
             return None
         shipped = cls.of(table)
+        for name in shipped.files:
+            if not (root / name).is_file():
+                raise BadConfiguration(f"{name} does not exist; it is looked for beside this file")
         announced = project.get("project", {}).get("entry-points", {}).get(GROUP, {})
         if shipped.package not in announced.values():
             raise BadConfiguration(
@@ -87,7 +93,8 @@ class ShippedKernels:
         package = table.get("package")
         if type(package) is not str or not package:
             raise BadConfiguration('package is missing; write package = "solver"')
-        targets = _texts(table, "targets", _TARGETS)
+        here = _TARGETS if lowest_level() in X86_LEVELS else (lowest_level(),)
+        targets = _texts(table, "targets", here)
         for target in targets:
             try:
                 check_level(target)
@@ -97,18 +104,25 @@ class ShippedKernels:
         if type(kernels) is not dict:
             raise BadConfiguration('kernels is a table: "solver.heat:step" = ["f64[:, ::1], i64"]')
         rows = [(name, types) for name in kernels for types in _texts(kernels, name, ())]
-        calls = _texts(table, "calls", ())
-        if not rows and not calls:
-            raise BadConfiguration("it names no kernels and no calls; there is nothing to ship")
+        calls, scripts = _texts(table, "calls", ()), _texts(table, "script", ())
+        if not rows and not calls and not scripts:
+            raise BadConfiguration(
+                "it names no kernels, no calls and no script; there is nothing to ship"
+            )
         path = table.get("path", "")
         if type(path) is not str:
             raise BadConfiguration(f"path is {path!r}; write a directory")
-        return cls(package, targets, tuple(rows), calls, path)
+        return cls(package, targets, tuple(rows), calls, scripts, path)
 
     @property
     def file(self) -> str:
         """Where the bundle is in a wheel."""
         return f"{self.package.replace('.', '/')}/{BUNDLE_FILE}"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files of the project that a build needs, beside its packages."""
+        return self.calls + self.scripts
 
     def source(self, root: Path) -> Path:
         """The directory that the package is imported from while it is built."""

@@ -37,7 +37,7 @@ class WhorlBuildHook(BuildHookInterface):  # type: ignore[type-arg,misc,unused-i
         self.app.display_info(build_in_process(root, path))
         build_data["force_include"][str(path)] = shipped.file
         build_data["pure_python"] = False
-        build_data["tag"] = wheel_tag()
+        build_data["tag"] = wheel_tag(shipped.targets)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was built beside the wheel."""

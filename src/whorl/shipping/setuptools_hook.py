@@ -21,10 +21,11 @@ def finalize_distribution(distribution: Any) -> None:
     shipped = ShippedKernels.of_project(root)
     if shipped is None:
         return
-    file = shipped.file
+    file, targets, needed = shipped.file, shipped.targets, shipped.files
     with importing:
         from setuptools.command.bdist_wheel import bdist_wheel
         from setuptools.command.build_py import build_py
+        from setuptools.command.sdist import sdist
 
     class BuildPackages(distribution.cmdclass.get("build_py", build_py)):  # type: ignore[misc]
         """Builds the bundle behind the modules, unless the install is an editable one."""
@@ -40,9 +41,17 @@ def finalize_distribution(distribution: Any) -> None:
         """Gives the wheel the tag of what is in it."""
 
         def get_tag(self) -> tuple[str, str, str]:
-            python, abi, platform = wheel_tag().split("-")
+            python, abi, platform = wheel_tag(targets).split("-")
             return python, abi, platform
+
+    class BuildSource(distribution.cmdclass.get("sdist", sdist)):  # type: ignore[misc]
+        """Adds the lists and scripts that a wheel is built with."""
+
+        def add_defaults(self) -> None:
+            super().add_defaults()
+            self.filelist.extend(needed)
 
     distribution.has_ext_modules = lambda: True  # as far as directories go
     distribution.cmdclass["build_py"] = BuildPackages
     distribution.cmdclass["bdist_wheel"] = BuildWheel
+    distribution.cmdclass["sdist"] = BuildSource

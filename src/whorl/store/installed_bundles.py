@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import PathFinder
 from typing import Final
@@ -30,6 +31,8 @@ log = logger("whorl.store")
 GROUP: Final = "whorl.bundles"
 BUNDLE_FILE: Final = "kernels.whorl"
 
+_unused: Final[list[None]] = []  # one for each that wants to find none
+
 
 @dataclass(frozen=True, slots=True)
 class InstalledBundle:
@@ -42,7 +45,6 @@ class InstalledBundle:
     problem: str = ""
 
 
-@cache
 def installed_bundles() -> tuple[InstalledBundle, ...]:
     """The bundles of all distributions on `sys.path`, as they were when this was first asked.
 
@@ -51,6 +53,26 @@ def installed_bundles() -> tuple[InstalledBundle, ...]:
     >>> type(installed_bundles())
     <class 'tuple'>
     """
+    return () if _unused else _all_bundles()
+
+
+@contextmanager
+def unused_bundles() -> Iterator[None]:
+    """Inside, no bundle is found: what a new one is to hold has to be compiled.
+
+    >>> with unused_bundles():
+    ...     installed_bundles()
+    ()
+    """
+    _unused.append(None)
+    try:
+        yield
+    finally:
+        _unused.pop()
+
+
+@cache
+def _all_bundles() -> tuple[InstalledBundle, ...]:
     bundles = tuple(_opened(*place) for place in dict.fromkeys(_announced()))
     for bundle in bundles:
         if bundle.problem:
