@@ -106,8 +106,10 @@ else:
                 "atomic_min bool_ checkpoint cross distinct dot f32 f64 func i16 i32 i64 i8 kernel "
                 "norm prange random random_normal static u16 u32 u64 u8 vec zeros"
             ),
+            "adapters": "",
             "launch": "",
             "reads": "Inputs register_signature",
+            "rules": "",
             "settings": "Setting Settings configure",
             "steps": "CachedFunction CachedStep Chain ProcessStore Step cached chain",
             "store": "",

@@ -18,8 +18,8 @@ HEADING = "## Every module\n"
 PACKAGES = (
     "", "fingerprint", "fingerprint/rules", "reads", "artifacts", "store", "calls", "jit", "steps",
     "systems", "launch", "native_walk", "kernels", "kernels/library", "kernels/lowering",
-    "kernels/passes", "kernels/emit", "ufuncs", "compat", "compat/numba", "fleet", "remote",
-    "shipping", "testing", "cli",
+    "kernels/passes", "kernels/emit", "ufuncs", "compat", "compat/numba", "adapters", "fleet",
+    "remote", "shipping", "testing", "cli",
 )  # fmt: skip
 
 

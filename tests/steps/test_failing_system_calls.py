@@ -19,7 +19,7 @@ from whorl.store import Cache, DirectoryStore
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 
-SOURCES = (f"whorl{os.sep}store{os.sep}", f"steps{os.sep}result_format")
+SOURCES = (f"whorl{os.sep}store{os.sep}", f"store{os.sep}signature")
 
 
 class Adding:
@@ -76,16 +76,16 @@ EXPECTED = [[1, 1], [2, 4], Fraction(1, 7), Fraction(2, 7), 11, 12]
 def test_a_program_gives_its_results_whatever_system_call_fails(
     error: str, is_warm: bool, source: str, place: Path
 ) -> None:
-    from whorl.steps import result_format
+    from whorl.store import signature
 
     assert program(place / "warm") == EXPECTED
     with failing(0, error, only_in=source) as counting:
-        result_format._keys.clear()
+        signature._keys.clear()
         program(place / ("warm" if is_warm else "cold"))
     files = OpenFiles()
     step = max(1, counting.count // 60)
     for number in range(1, counting.count + 2, step):
-        result_format._keys.clear()
+        signature._keys.clear()
         directory = place / ("warm" if is_warm else f"cold {number}")
         with failing(number, error, only_in=source):
             assert program(directory) == EXPECTED

@@ -18,8 +18,7 @@ import pytest
 import whorl
 from whorl.artifacts import Entry, Label
 from whorl.fingerprint.digest import StableDigest
-from whorl.steps import result_format
-from whorl.store import DirectoryStore, Found
+from whorl.store import DirectoryStore, Found, signature
 
 RUNS: list[int] = []
 
@@ -127,7 +126,7 @@ def test_a_key_that_others_may_know_is_refused_and_the_remedy_works_literally(
     file = tmp_path / "a cache" / "signing.key"
     before = file.read_bytes()
     SPOILED[how](file)
-    result_format._keys.clear()  # as in another process
+    signature._keys.clear()  # as in another process
     spoiled = whorl.cached(half)
     assert [spoiled(x) for x in (1, 2, 3)] == [Fraction(1, 2), Fraction(1), Fraction(3, 2)]
     (record,) = caplog.records

@@ -15,7 +15,15 @@ from whorl.reads.fact_words import differences
 from whorl.reads.replay import facts_now
 from whorl.reads.value_fact import is_only_here
 from whorl.signals import pass_on
-from whorl.store.journal import Change, Miss, is_hit_required
+from whorl.store.journal import (
+    EDITED,
+    FIRST_COMPILE,
+    GONE,
+    READ_DIFFERS,
+    Change,
+    Miss,
+    is_hit_required,
+)
 
 from .events import emit, listeners
 
@@ -109,11 +117,8 @@ def _is_ambient(path: Path) -> bool:
 
 ARCHITECTURE: Final = "target:architecture"
 RECOMPILED: Final = ', and on_drift is "recompile"'
-EDITED: Final = "its code was edited"
 OTHER_PROGRAM: Final = "its code, compiler or toolchain has changed"
-FIRST_COMPILE: Final = "first compile"
 FIRST_CALL: Final = "no result is stored yet"
-_GONE: Final = "no longer stored"
 _DEFINITION: Final = re.compile(r"(async\s+)?def\s")
 _CODE: Final = "code"  # the part of a program that is the function's own
 
@@ -146,12 +151,12 @@ def _line(path: str, code: types.CodeType) -> str:
 def _kernel_cause(why: Explanation) -> str:
     paths = {change.path for change in why.changes}
     if not paths:
-        return FIRST_COMPILE if why.reason == FIRST_COMPILE else _GONE
+        return FIRST_COMPILE if why.reason == FIRST_COMPILE else GONE
     if why.reason in (EDITED, OTHER_PROGRAM):
         if _CODE in paths:
             return EDITED
         return "another toolchain" if "toolchain" in paths else "another compiler"
-    return "another target" if paths == {ARCHITECTURE} else "a read differs"
+    return "another target" if paths == {ARCHITECTURE} else READ_DIFFERS
 
 
 def function_miss(name: str, why: Explanation | None) -> Miss:
@@ -168,8 +173,8 @@ def function_miss(name: str, why: Explanation | None) -> Miss:
 def _function_cause(why: Explanation) -> str:
     paths = [change.path for change in why.changes]
     if not paths:
-        return "first call" if why.reason == FIRST_CALL else _GONE
+        return "first call" if why.reason == FIRST_CALL else GONE
     if any(path.startswith("code:") for path in paths):
         return EDITED
     is_argument = all(path.startswith("arg:") for path in paths)
-    return "another argument" if is_argument else "a read differs"
+    return "another argument" if is_argument else READ_DIFFERS

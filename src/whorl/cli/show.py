@@ -11,6 +11,7 @@ import click
 from whorl.artifacts import Artifact, Damaged, Entry, Manifest, decode
 from whorl.reads.fact_words import words as fact_words
 from whorl.store.catalogue import Listed
+from whorl.store.foreign_entry import FOREIGN, key_parts
 
 from . import units
 from .cache_directory import open_store
@@ -68,6 +69,9 @@ def _describe_entry(row: Listed, entry: Entry) -> dict[str, Any]:
         {"path": str(each.read.path), "aspect": each.read.aspect.value,
          "fact": fact_words(each.fact, each.read.aspect), "line": each.line}
         for each in _trace(entry)
+    ] + [
+        {"path": part.path, "aspect": "value", "fact": part.text, "line": part.place}
+        for part in key_parts(entry)
     ]  # fmt: skip
     return {
         **row.as_plain(),
@@ -94,6 +98,9 @@ def _metadata(entry: Entry) -> dict[str, str]:
     try:
         record = decode(entry)
     except Damaged:
+        match entry.record:
+            case [kind, _, signature] if kind == FOREIGN:
+                return {"sealed": "yes" if signature else "no"}
         return {"record": repr(entry.record)}
     if isinstance(record, Manifest):
         rows = {f"shape {i}": f"{len(s.reads)} reads" for i, s in enumerate(record.shapes)}

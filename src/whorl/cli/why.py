@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from whorl.store.journal import Journal, Miss
+from whorl.store.journal import READ_DIFFERS, Journal, Miss
 
 from . import units
 from .cache_directory import open_store, report_missing_cache
@@ -113,12 +113,13 @@ def _no_miss(
 
 
 def _print(miss: Miss) -> None:
-    what = miss.reason if miss.cause == "a read differs" else miss.cause
+    what = miss.reason if miss.cause == READ_DIFFERS else miss.cause
     print_line(f"{units.moment(miss.time)}  {miss.program}: {what}", "bold")
     for each in miss.differences:
         print_line(f"  {each.path}: {each.old} -> {each.new}")
+        is_code = each.path.partition(":")[0] == "code"
         if each.line:
-            print_line(f"    {'in' if each.path == 'code' else 'read at'} {each.line}", "dim")
+            print_line(f"    {'in' if is_code else 'read at'} {each.line}", "dim")
     if miss.left_out:
         print_line(f"  and {miss.left_out} more differences")
     print_line(f"  {_ending(miss)}", "dim")

@@ -30,6 +30,7 @@ import types
 from collections.abc import Callable, Mapping
 from keyword import iskeyword
 from typing import Any, Final, cast
+from weakref import WeakSet
 
 from whorl.errors import UnsupportedValue
 
@@ -71,7 +72,7 @@ from .tokens import Node, marshalled, tag_of, unlabelled
 from .value_graph import Graph
 from .walk import walk
 
-__all__ = ["WRAPPERS", "Describer", "shape_tag"]
+__all__ = ["WRAPPERS", "Describer", "forget_chosen_rules", "shape_tag"]
 
 _Describe = Callable[[Any], Node]
 """A rule with its context."""
@@ -81,6 +82,15 @@ WRAPPERS: Final[Mapping[Marker, Callable[[object], object]]] = {
     by_type: ByType,
     by_identity: ByIdentity,
 }
+
+
+_describers: Final[WeakSet[Describer]] = WeakSet()
+
+
+def forget_chosen_rules() -> None:
+    """Have rules chosen anew for all classes: there is a new one."""
+    for describer in list(_describers):
+        describer.forget_choices()
 
 
 class Describer(RuleContext):
@@ -93,11 +103,13 @@ class Describer(RuleContext):
         introspection: frozenset[Introspection] = frozenset(),
     ) -> None:
         super().__init__(policy, mode, introspection)
+        self.choices = 0  # how often rules were chosen anew
         self._rules: ClassTable[_Describe] = ClassTable()
         self._named: ClassTable[tuple[object, ...]] = ClassTable()
         self._class_rules: ClassTable[ClassRule] = ClassTable(policy.rules)
         self._others: dict[tuple[Mode, frozenset[Introspection]], Describer]
         self._others = {(mode, introspection): self}
+        _describers.add(self)
 
     def __call__(self, value: object) -> Node:
         """The node of a value that is no leaf. Raises `Refused`."""
@@ -109,6 +121,11 @@ class Describer(RuleContext):
                 self._rules.clear()
             rule = self._rules[cls] = self._choose(cls)
         return rule(value)
+
+    def forget_choices(self) -> None:
+        """Have rules chosen anew."""
+        self.choices += 1
+        self._rules.clear()
 
     def in_mode(self, mode: Mode) -> Describer:
         """The describer of the same policy in another mode."""

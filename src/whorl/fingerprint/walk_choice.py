@@ -79,6 +79,7 @@ class Walks:
         self.describer = describer
         self.head = head
         self._native: Any = None
+        self._choices = describer.choices
 
     @property
     def classes(self) -> Sequence[type]:
@@ -100,6 +101,8 @@ class Walks:
         That is a value with a cycle, or one that is refused, of which the plain walk has the path.
         """
         native = self._native
+        if self._choices != self.describer.choices:  # its plans are those of other rules
+            native, self._choices = None, self.describer.choices
         if native is None:
             if NATIVE.new is None:
                 return None

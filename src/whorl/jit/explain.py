@@ -14,8 +14,6 @@ from whorl.calls import explanation
 from whorl.calls.events import emit
 from whorl.calls.explanation import (
     ARCHITECTURE,
-    EDITED,
-    FIRST_COMPILE,
     OTHER_PROGRAM,
     RECOMPILED,
     Explanation,
@@ -29,7 +27,7 @@ from whorl.lazy import logger
 from whorl.reads import Plain, Trace, World
 from whorl.store import BaseStore, Found, Store
 from whorl.store.cache import StoredSources, records
-from whorl.store.journal import Change
+from whorl.store.journal import EDITED, FIRST_COMPILE, Change
 
 from .compiler import Target
 from .kernel_lookup import KernelLookup, LookupRequest, OnDrift

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .cache import Cache, Obtained, default_cache, open_cache, open_url
     from .directory import DirectoryStore
     from .eviction import Collected
+    from .foreign_entry import ForeignEntry, ForeignLease, KeyPart
     from .lease import DirectoryLeases, Lease, Leases, NoLease
     from .outcome import Absent, Ending, Failed, Found, Got, Put, Skipped, Stored
     from .protocol import BaseStore, MemoryStore, NullStore, Store
@@ -26,6 +27,7 @@ else:
             "cache": "Cache Obtained default_cache open_cache open_url",
             "directory": "DirectoryStore",
             "eviction": "Collected",
+            "foreign_entry": "ForeignEntry ForeignLease KeyPart",
             "lease": "DirectoryLeases Lease Leases NoLease",
             "outcome": "Absent Ending Failed Found Got Put Skipped Stored",
             "protocol": "BaseStore MemoryStore NullStore Store",
@@ -43,8 +45,11 @@ __all__ = [
     "DirectoryStore",
     "Ending",
     "Failed",
+    "ForeignEntry",
+    "ForeignLease",
     "Found",
     "Got",
+    "KeyPart",
     "Lease",
     "Leases",
     "MemoryStore",

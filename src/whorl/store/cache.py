@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -18,7 +18,7 @@ from whorl.errors import UnsafeDirectory
 from whorl.fast_dataclasses import dataclass, replace
 from whorl.fingerprint.digest import StableDigest
 from whorl.fingerprint.source import SourceMemory
-from whorl.lazy import importing, load, logger
+from whorl.lazy import importing, lazy_module, load, logger
 from whorl.locks import ForkSafeLock
 from whorl.settings import Settings
 from whorl.signals import pass_on
@@ -29,11 +29,14 @@ from .protocol import BaseStore, NullStore, Store, complete
 from .statistics import Statistics
 
 if TYPE_CHECKING:
+    from . import foreign_entry as _foreign
+    from .foreign_entry import ForeignEntry, ForeignLease, KeyPart
     from .journal import Journal
     from .lease import Flights, Leases
 
     _InAStore = SourceMemory[BaseStore]
 else:
+    _foreign = lazy_module("whorl.store.foreign_entry", globals())
     _InAStore = SourceMemory
 
 LEASE: Final = 600.0  # seconds
@@ -176,6 +179,9 @@ class Cache:
         another thread of this process made, if it was one. Returns also how it ended: `WAITED`, or
         one of the ways of producing.
         """
+        return self._open_flights().once(name, look_up, produce, what)
+
+    def _open_flights(self) -> Flights:
         flights = self._flights.get("flights")
         if flights is None:
             with importing:
@@ -183,7 +189,72 @@ class Cache:
 
             flights = Flights(self.statistics, self.leases, self._lease)
             flights = self._flights.setdefault("flights", flights)
-        return flights.once(name, look_up, produce, what)
+        return flights
+
+    # -- entries of other compilers --------------------------------------------------------
+
+    def find(self, key: StableDigest, *, sealed: bool = False) -> ForeignEntry | None:
+        """What a compiler has kept under a key, or None; how that ends is counted.
+
+        With `sealed`, only what this user has sealed for this very key: reading a pickle can
+        execute anything.
+
+        >>> from whorl.store import MemoryStore
+        >>> Cache(MemoryStore()).find(StableDigest("0" * 32)) is None
+        True
+        """
+        return _foreign.find_entry(self, key, sealed=sealed, count=True)
+
+    def keep(
+        self,
+        key: StableDigest,
+        payloads: Mapping[str, bytes | memoryview],
+        *,
+        name: str,
+        parts: Iterable[KeyPart] = (),
+        seconds: float = 0.0,
+        toolchain: str = "",
+        sealed: bool = False,
+    ) -> Put:
+        """Keep what a compiler has made, under a key of its own.
+
+        `name` is what it is called in lists, such as `solver.step`; `parts` say what the key was
+        made of, so that a later miss can be explained. Payloads are bytes, by names that can be
+        those of files. `sealed` signs them for this key: see `find`. Why it had to be made is
+        counted and written to the journal.
+
+        >>> from whorl.store import MemoryStore
+        >>> cache, key = Cache(MemoryStore()), StableDigest("0" * 32)
+        >>> cache.keep(key, {"kernel.ptx": b"ret"}, name="solver.step", sealed=True)
+        Stored()
+        >>> bytes(cache.find(key, sealed=True).payloads["kernel.ptx"])
+        b'ret'
+        """
+        description = _foreign.EntryDescription(name, tuple(parts), seconds, toolchain)
+        return _foreign.keep_entry(self, key, payloads, description, sealed=sealed)
+
+    def begin(self, key: StableDigest, *, name: str = "", sealed: bool = False) -> ForeignLease:
+        """The right to make the entry of a key, for compilers that ask and answer separately.
+
+        Others that begin it wait until it is committed or abandoned, or its holder is gone, and no
+        longer than a lease. `name` is for those who wait.
+
+        >>> from whorl.store import MemoryStore
+        >>> cache, key = Cache(MemoryStore()), StableDigest("0" * 32)
+        >>> lease = cache.begin(key)
+        >>> lease.commit({"code": b"ret"}, name="solver.step")
+        Stored()
+        """
+
+        def look_up(theirs: ForeignEntry | None) -> ForeignEntry | None:
+            return theirs or _foreign.find_entry(self, key, sealed=sealed, count=False)
+
+        turn = self._open_flights().begin(f"foreign-{key}", look_up, name or "an entry")
+        if turn.found is None:
+            _foreign.refuse_where_required(turn, name or str(key), cache_state(self))
+        else:
+            self.statistics.count(turn.how, seconds_saved=turn.found.seconds)
+        return _foreign.ForeignLease(self, key, turn)
 
 
 # -- the cache of this process ---------------------------------------------------------

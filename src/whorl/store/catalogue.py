@@ -12,10 +12,11 @@ from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 
 from .directory import DirectoryStore
+from .foreign_entry import DESCRIPTION
 from .journal import is_time
 from .listing import Name, StoredFile, entry_files, read_label
 
-BOOKKEEPING: Final = frozenset(("manifest", "source", "hint"))
+BOOKKEEPING: Final = frozenset(("manifest", "source", "hint", DESCRIPTION))
 _NAMING: Final = ("function", "program", "step", "name")  # parts that name a program, best first
 _CODE: Final = "code:"
 

@@ -31,6 +31,12 @@ TEXT: Final = 300  # characters of a text that are kept
 _ABSURD: Final = 1e11  # seconds: the year 5138
 _READ_AT_MOST: Final = 4 * LONGEST
 
+# Causes of misses, as they are counted.
+FIRST_COMPILE: Final = "first compile"
+EDITED: Final = "its code was edited"
+READ_DIFFERS: Final = "a read differs"
+GONE: Final = "no longer stored"
+
 
 class Change(NamedTuple):
     """One read, or part of a key, that differs from the nearest earlier result.

@@ -236,7 +236,9 @@ T = TypeVar("T")
 class _Production(Generic[T]):
     """What a thread of this process produces, or waits for: see `Cache.once` for the arguments."""
 
-    __slots__ = ("done", "lease", "look_up", "name", "produce", "result", "thread", "what")
+    __slots__ = (
+        "done", "is_open", "lease", "look_up", "name", "produce", "result", "thread", "what",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -253,6 +255,35 @@ class _Production(Generic[T]):
         self.done = Event()
         self.lease: Lease | NoLease = NoLease.UNAVAILABLE
         self.result: T | None = None
+        self.is_open = False  # its holder ends it in a later call: see `Flights.begin`
+
+
+class Turn(Generic[T]):
+    """What `Flights.begin` gives: something found, or the right to produce it, to be ended once.
+
+    `how` is `WAITED`, or the way in which it is produced.
+    """
+
+    __slots__ = ("_end", "_process", "found", "how")
+
+    def __init__(self, found: T | None, how: Ending, end: Callable[[bool], None] | None) -> None:
+        self.found = found
+        self.how = how
+        self._end = end
+        self._process = os.getpid()
+
+    def end(self, *, done: bool) -> None:
+        """Let others have it; `done` if the entry is there now. A second time it does nothing."""
+        end, self._end = self._end, None
+        if end is not None and self._process == os.getpid():  # a forked child has no turn
+            end(done)
+
+    def __del__(self) -> None:
+        self.end(done=False)
+
+
+def _produces_nothing() -> Any:
+    raise AssertionError("the holder of a turn produces by itself")
 
 
 class _Here(local):
@@ -314,6 +345,44 @@ class Flights:
             if not ended:
                 return self._produced(produce, Ending.GAVE_UP)
 
+    def begin(self, name: str, look_up: Callable[[T | None], T | None], what: str) -> Turn[T]:
+        """As `once`, for whoever looks up and produces in separate calls.
+
+        Others wait until the turn is ended, for no longer than the lease. A thread that begins
+        again what it has begun ends the turn of before: nobody will.
+        """
+        start = time.monotonic()
+        if (self._place, name) in _here.producing:
+            return Turn(None, Ending.UNLOCKED, None)
+        while True:
+            mine = _Production(name, look_up, _produces_nothing, what)
+            mine.is_open = True
+            with self._lock:
+                theirs: _Production[T] = self._under_way.setdefault(name, mine)
+            if theirs is mine:
+                return self._open(mine)
+            if theirs.is_open and theirs.thread == get_ident():
+                self._end(theirs, is_made=False)
+                continue
+            ended = self._wait_for(theirs, start, what)
+            result = look_up(theirs.result)
+            if result is not None:
+                return Turn(result, Ending.WAITED, None)
+            if not ended:
+                return Turn(None, Ending.GAVE_UP, None)
+
+    def _open(self, mine: _Production[T]) -> Turn[T]:
+        """The turn of a production that no other thread of this process has begun."""
+        try:
+            result, how = self._granted(mine)
+        except BaseException:
+            self._end(mine, is_made=False)
+            raise
+        if result is None:
+            return Turn(None, how, lambda done: self._end(mine, is_made=done))
+        self._end(mine, is_made=False)
+        return Turn(result, how, None)
+
     def _would_wait_for_itself(self, theirs: _Production[Any]) -> bool:
         """Whether a production waits, through others, for what this thread produces."""
         threads = {get_ident()}
@@ -355,6 +424,11 @@ class Flights:
         return True
 
     def _with_lease(self, mine: _Production[T]) -> tuple[T, Ending]:
+        result, how = self._granted(mine)
+        return self._produced(mine.produce, how) if result is None else (result, how)
+
+    def _granted(self, mine: _Production[T]) -> tuple[T, Ending] | tuple[None, Ending]:
+        """What `look_up` returns, or nothing and the way in which it is to be produced."""
         if self._leases is not None:
             mine.lease = self._leases.take(mine.name)
             if mine.lease is NoLease.HELD:
@@ -363,11 +437,9 @@ class Flights:
                     return result, Ending.WAITED
             if isinstance(mine.lease, NoLease):
                 is_held = mine.lease is NoLease.HELD
-                return self._produced(mine.produce, Ending.GAVE_UP if is_held else Ending.UNLOCKED)
+                return None, Ending.GAVE_UP if is_held else Ending.UNLOCKED
         result = mine.look_up(None)  # another thread, or who had the lease, may have made it
-        if result is not None:
-            return result, Ending.WAITED
-        return self._produced(mine.produce, Ending.PRODUCED)
+        return (None, Ending.PRODUCED) if result is None else (result, Ending.WAITED)
 
     def _wait_for_lease(self, leases: Leases, mine: _Production[T]) -> T | None:
         """Take the lease when it is free; what `look_up` returns if that is found meanwhile.

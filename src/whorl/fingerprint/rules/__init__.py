@@ -16,12 +16,26 @@ from typing import Final
 from whorl.lazy import load
 
 from ..static_lookup import ClassTable
-from . import builtin, callables, classes, generics, reduction, refused, standard
+from . import (
+    builtin,
+    callables,
+    classes,
+    compiled_functions,
+    generics,
+    reduction,
+    refused,
+    standard,
+)
 from .rule import Kind, Rule
 
 __all__ = ["COVERS_ATTRIBUTES", "KINDS", "OWNED_NAMES", "RULES", "WHOLE", "join_libraries"]
 
-KINDS: Final[list[Kind]] = [*classes.KINDS, *refused.KINDS, *reduction.KINDS]
+KINDS: Final[list[Kind]] = [
+    *classes.KINDS,
+    *compiled_functions.KINDS,
+    *refused.KINDS,
+    *reduction.KINDS,
+]
 """In the order in which they are tried; those of libraries come before the last resort."""
 
 RULES: Final[ClassTable[Rule]] = ClassTable(

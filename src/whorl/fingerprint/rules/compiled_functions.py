@@ -1,0 +1,92 @@
+"""Functions of other compilers: by the function that each wraps, and by its options.
+
+A rule belongs to the name of a class and holds for its subclasses too. No library is imported for
+that: a row says by which attributes an object of the class shows what it does, and is used when
+such an object is met. What the object has compiled so far, its locks and its contexts do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from whorl.signals import pass_on
+
+from ..refusal import Refused
+from ..static_lookup import module_name, mro, qualname
+from ..tokens import Node
+from .callables import by_code
+from .rule import Kind, RuleContext
+
+__all__ = ["KINDS", "ROWS", "Content", "row_of"]
+
+Content = Callable[[Any], object]
+"""A function that returns what counts of an object: functions, texts, numbers, tuples of these."""
+
+
+def _attributes(*names: str) -> Content:
+    """The attributes of these names, as far as the object has them: versions differ in that."""
+    return lambda value: {name: getattr(value, name) for name in names if hasattr(value, name)}
+
+
+def _jax_function(value: Any) -> object:
+    """A function from `jax.jit`: options that are no plain values count as JAX prints them."""
+    info = value._jit_info
+    fields = [name for name in info._fields if name not in ("fun_sourceinfo", "fun_signature")]
+    return value.__wrapped__, [(name, str(getattr(info, name))) for name in fields]
+
+
+def _numba_gufunc(value: Any) -> object:
+    builder = value.gufunc_builder
+    return builder.py_func, builder.signature, builder.targetoptions, builder.writable_args
+
+
+ROWS: Final[dict[str, Content]] = {
+    "numba.core.dispatcher.Dispatcher": lambda value: (
+        value.py_func, value.targetoptions, value.locals, value._compiler.pipeline_class,
+    ),
+    "numba.np.ufunc.ufuncbuilder.UFuncDispatcher": _attributes("py_func", "targetoptions"),
+    "numba.np.ufunc.dufunc.DUFunc": _attributes("_dispatcher", "_identity", "reorderable"),
+    "numba.np.ufunc.gufunc.GUFunc": _numba_gufunc,
+    "numba.core.ccallback.CFunc": _attributes("_pyfunc", "_sig", "_locals", "_targetoptions"),
+    "numba.core.extending._Intrinsic": _attributes("_defn", "_ctor_kwargs", "_name"),
+    "jaxlib._jax.PjitFunction": _jax_function,
+    "jaxlib.xla_extension.PjitFunction": _jax_function,
+}  # fmt: skip
+"""What counts of the objects of a class, by the name of the class."""
+
+_OWN: Final = dict(ROWS)  # those that others add count by their code too
+
+
+def row_of(cls: type) -> tuple[str, Content] | None:
+    """The row for a class or the nearest of its bases."""
+    for base in mro(cls):
+        name = f"{module_name(base)}.{qualname(base)}"
+        content = ROWS.get(name)
+        if content is not None:
+            return name, content
+    return None
+
+
+def _compiled_function(value: Any, context: RuleContext) -> Node:
+    row = row_of(type(value))
+    assert row is not None, "this rule is for classes that have a row"
+    name, content = row
+    try:
+        parts = content(value)
+    except (RecursionError, MemoryError):
+        raise
+    except Exception as error:
+        pass_on(error)
+        raise Refused(
+            f"whorl's rule for {name} does not know this version of the library "
+            f"({type(error).__name__}: {error})",
+            "Use a version that whorl's guide to adapters lists.",
+        ) from error
+    own = None if content is _OWN.get(name) else content
+    return Node(b"compiled function", (name, parts, own), ("", "", ".rule").__getitem__)
+
+
+KINDS: Final[tuple[Kind, ...]] = (
+    (lambda cls: row_of(cls) is not None, by_code(_compiled_function)),
+)
