@@ -63,7 +63,13 @@ def level_named(name: str) -> str:
     >>> level_named("generic") == lowest_level()
     True
     """
-    return {"host": host_level, "generic": lowest_level}.get(name, lambda: name)()
+    match name:
+        case "host":
+            return host_level()
+        case "generic":
+            return lowest_level()
+        case _:
+            return name
 
 
 def machine_of(level: str) -> str:
