@@ -1,7 +1,7 @@
 """Methods of `np.random.Generator` in kernels: they draw from its stream, by functions of NumPy.
 
-The state of the bit generator travels with a launch, as its address; see `library/generator_methods`
-for the methods and `launch/random_functions` for the functions.
+The state of the bit generator travels with a launch, as its address. The methods are in
+`library/generator_methods`, the functions in `launch/random_functions`.
 """
 
 from __future__ import annotations
