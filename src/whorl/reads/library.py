@@ -72,6 +72,7 @@ _WRITTEN_IN_PYTHON: Final = {
     "whorl.kernels.language": "whorl",
     "whorl.kernels.library.conditions": "whorl.library",
     "whorl.kernels.library.lapack": "whorl.library",
+    "whorl.kernels.library.calls_of_c": "whorl.library",
 }
 """Modules whose functions are known, and the name under which each is used."""
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE

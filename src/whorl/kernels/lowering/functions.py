@@ -39,6 +39,7 @@ from .array_creation import ARRAY_CREATION, CREATION_METHODS, element_type
 from .array_expressions import as_vector, expression_of, is_array
 from .array_shapes import SHAPE_METHODS, SHAPES
 from .blas_calls import ROUTINE_CALLS
+from .c_calls import C_CALLS
 from .complex_calls import COMPLEX_CALLS
 from .element_scans import sum_in_order
 from .joins import OneScalar, join
@@ -445,6 +446,7 @@ FUNCTIONS: Final[dict[str, Handler]] = {
     **_LIBRARY,
     **REQUIREMENTS,
     **ROUTINE_CALLS,
+    **C_CALLS,
     **TYPE_QUERIES,
     **SCALAR_CALLS,
     **NUMBER_CALLS,
