@@ -21,7 +21,6 @@ import functools
 import hashlib
 import socket
 import struct
-import sys
 import time
 import zlib
 from collections.abc import Mapping
@@ -33,6 +32,7 @@ from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import load
 from whorl.signals import pass_on
+from whorl.url_options import HAS_ZSTD
 
 from .keyring import Algorithm, Key
 
@@ -52,7 +52,6 @@ _MAGIC: Final = b"\x89wseal%d\n" % FORMAT
 _HEAD: Final = struct.Struct("<8sBB16sQQd32s")
 _MACHINE: Final = 32  # bytes
 _NO_KEY: Final = bytes(16)
-HAS_ZSTD: Final = sys.version_info >= (3, 14)
 
 
 class Compression(IntEnum):
