@@ -133,7 +133,7 @@ class Sealer:
         return self.signer is not None or self.trust_all
 
     def seal(self, entry: Entry) -> bytes:
-        """An entry as it travels. What came from who knows whom is handed on without a signature."""
+        """An entry as it travels. What came without a signature is handed on without one."""
         if isinstance(entry, SealedEntry) and entry.namespace == self.namespace:
             return entry.sealed
         kind, body = _compressed(self.compression, entry.data)
