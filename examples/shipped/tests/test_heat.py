@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import heat
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_a_step_of_the_heat_equation(kind: type) -> None:
-    old = np.random.default_rng(1).random((6, 7)).astype(kind)
+    old: Any = np.random.default_rng(1).random((6, 7)).astype(kind)
     new = old.copy()
     heat.diffuse(new, old, 0.25)
     inner = old[1:-1, 1:-1].astype(float)
