@@ -30,7 +30,7 @@ from .annotated_types import declared_result, parameter
 from .array_expressions import is_array
 from .attributes import attribute_of
 from .c_calls import call_pointer
-from .expressions import errors_at, expression, operands_of, parts, snapshot
+from .expressions import errors_at, expression, operands_of, parts, snapshot, starred
 from .frame import Frame, Jump, outliving, place_of
 from .functions import ARRAY_METHODS, GRAPH, METHODS, NUMBER_METHODS, handler_of, known_function
 from .graphs import note_checkpoints
@@ -56,6 +56,7 @@ from .run_values import is_scalar
 from .statements import block
 from .subroutines import outlined
 from .ufunc_methods import ufunc_method
+from .vector_calls import OWN_METHODS
 
 __all__ = ["arguments_of", "call", "follow", "run_body"]
 
@@ -120,7 +121,7 @@ def arguments_of(
     positional, operands = every[: len(first)], every[len(first) :]
     for argument, operand in zip(node.args, operands, strict=False):
         if isinstance(argument, ast.Starred):
-            positional.extend(parts(frame, argument, operand))
+            positional.extend(starred(frame, argument, operand))
         else:
             positional.append(operand)
     named: dict[str, Operand] = {}
@@ -205,6 +206,8 @@ def _method(owner: Operand, name: str) -> Handler | None:
         return METHODS[name]
     if name in ARRAY_METHODS and (isinstance(owner, Vec) or is_array(owner)):
         return ARRAY_METHODS[name]
+    if name in OWN_METHODS and is_array(owner):  # a row that is read as a vector
+        return OWN_METHODS[name]
     if name in NUMBER_METHODS and is_scalar(owner):
         return NUMBER_METHODS[name]
     return ufunc_method(owner, name) or stream_method(owner, name)
