@@ -13,9 +13,9 @@ from whorl.kernels import prange
 
 from . import extending, numba_errors, number_types
 from . import number_types as types
-from .configuration import config
 from .decorators import cfunc, guvectorize, jit, njit, stencil, vectorize
 from .missing import NotInWhorl, cuda, experimental, jitclass, objmode, typed
+from .numba_config import config
 from .numba_errors import (
     NumbaDeprecationWarning,
     NumbaPendingDeprecationWarning,
