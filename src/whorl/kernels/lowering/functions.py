@@ -257,6 +257,9 @@ def _type(call: KnownCall) -> Operand:
             return Known(type(value))
         case Items():
             return Known(list if operand.is_list else tuple)
+        case Value(expr):
+            number = scalar_type(expr)
+            return Known(_PYTHON.get(number, complex) if number.weak else number.dtype.type)
     call.refuse(f"type of {describe(operand)}", "Ask about a parameter or a member.")
 
 
