@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from whorl.kernels.library import LIBRARY, LibraryFunction
+from whorl.kernels.library.generator_methods import METHODS as STREAM_METHODS
 from whorl.kernels.lowering import alternatives, attributes, expressions, statements
 from whorl.kernels.lowering.arithmetic import COMPARISONS, OPERATORS
 from whorl.kernels.lowering.functions import (
@@ -225,6 +226,8 @@ def _methods() -> Iterator[str]:
     yield f"Of numbers: {_code(sorted(NUMBER_METHODS))}."
     yield ""
     yield f"Of NumPy's functions of elements, as in `np.add.reduce(a)`: {_code(UFUNC_METHODS)}."
+    yield ""
+    yield f"Of `np.random.Generator`: {_code(sorted(STREAM_METHODS))}. Parameters are numbers."
     yield ""
 
 

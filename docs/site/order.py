@@ -14,6 +14,7 @@ GUIDES = (
     "numba",
     "caching",
     "compiler",
+    "adapters_triton",
     "prebuilt",
     "wheels",
     "clusters",

@@ -73,6 +73,7 @@ _WRITTEN_IN_PYTHON: Final = {
     "whorl.kernels.language": "whorl",
     "whorl.kernels.library.conditions": "whorl.library",
     "whorl.kernels.library.lapack": "whorl.library",
+    "whorl.kernels.library.calls_of_c": "whorl.library",
     "whorl.kernels.small_vectors": "whorl",
 }
 """Modules whose functions are known, and the name under which each is used."""

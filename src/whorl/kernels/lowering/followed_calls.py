@@ -49,6 +49,7 @@ from .operands import (
     ViewOperand,
     describe,
 )
+from .random_streams import stream_method
 from .recursion import call_recursively
 from .run_values import is_scalar
 from .statements import block
@@ -197,7 +198,7 @@ def _static_name(operand: Operand) -> Any:
 
 
 def _method(owner: Operand, name: str) -> Handler | None:
-    """A method of an array, a vector, a number or a function of NumPy's; None for all else."""
+    """A method of an array, a vector, a number, or an object of NumPy's; None for all else."""
     if isinstance(owner, Vec) and name in METHODS:
         return METHODS[name]
     if name in ARRAY_METHODS and (isinstance(owner, Vec) or is_array(owner)):
@@ -206,7 +207,7 @@ def _method(owner: Operand, name: str) -> Handler | None:
         return OWN_METHODS[name]
     if name in NUMBER_METHODS and is_scalar(owner):
         return NUMBER_METHODS[name]
-    return ufunc_method(owner, name)
+    return ufunc_method(owner, name) or stream_method(owner, name)
 
 
 # -- following --------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from .array_expressions import is_array
 from .array_shapes import SHAPE_METHODS, SHAPES
 from .array_statements import UNALIGNED
 from .blas_calls import ROUTINE_CALLS
+from .c_calls import C_CALLS
 from .complex_calls import COMPLEX_CALLS
 from .data_classes import is_instance
 from .element_scans import sum_in_order
@@ -401,6 +402,7 @@ FUNCTIONS: Final[dict[str, Handler]] = {
     **_LIBRARY,
     **REQUIREMENTS,
     **ROUTINE_CALLS,
+    **C_CALLS,
     **TYPE_QUERIES,
     **SCALAR_CALLS,
     **NUMBER_CALLS,

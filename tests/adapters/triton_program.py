@@ -1,0 +1,171 @@
+"""A program of Triton kernels in four files, compiled for a device that is not there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+FILES: dict[str, str] = {
+    "constants.py": """\
+import enum
+
+import triton.language as tl
+
+SCALE = 2
+FACTOR = 3.0
+UNREAD = 1
+OFFSET = tl.constexpr(5)
+TABLE = {"wide": 4, "narrow": 1}
+
+
+class Mode(enum.IntEnum):
+    SLOW = 6
+""",
+    "helpers.py": """\
+import triton
+import triton.language as tl
+
+from constants import FACTOR, TABLE, Mode
+
+constexpr_function = getattr(triton, "constexpr_function", None) or tl.core.constexpr_function
+
+
+@triton.jit
+def scaled(x, factor: tl.constexpr = FACTOR):
+    return x * factor
+
+
+@triton.jit  # may stand alone
+def beginning(number, BLOCK: tl.constexpr):
+    return number * BLOCK
+
+
+@triton.jit
+def shifted(x):
+    return x + 11.0
+
+
+class Config:
+    WIDTH = 7
+
+    def doubled(self):
+        return self.WIDTH * 2
+
+
+@constexpr_function
+def width():
+    return Config().doubled()
+
+
+@constexpr_function
+def looked_up():
+    return TABLE["wide"] + Mode.SLOW.value
+""",
+    "kernels.py": """\
+import triton
+import triton.language as tl
+
+import constants
+from constants import OFFSET
+from helpers import beginning, looked_up, scaled, shifted, width
+
+
+def made(power):
+    power = tl.constexpr(power)
+
+    @triton.jit
+    def inner(x):
+        return x - power
+
+    return inner
+
+
+lowered = made(13)
+
+
+@triton.jit
+def kernel(x, y, n, BLOCK: tl.constexpr, FN: tl.constexpr):
+    i = beginning(tl.program_id(0), BLOCK) + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n)
+    v = scaled(v) * constants.SCALE + width()
+    v = shifted(v) + looked_up() + OFFSET
+    v = FN(v)
+    tl.store(y + i, v, mask=i < n)
+""",
+    "run.py": """\
+import re
+import sys
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+import kernels
+
+BLOCK = 128
+KIND = "*fp32"
+ARCH = 80
+WARPS = 4
+
+
+def numbers(compiled):
+    constants = re.findall(r"arith.constant dense<([0-9.e+-]+)>", compiled.asm["ttir"])
+    return sorted({float(n) for n in constants})
+
+
+found = []
+triton.knobs.compilation.listener = lambda **told: found.append(told["cache_hit"])
+source = ASTSource(
+    kernels.kernel,
+    {"x": KIND, "y": KIND, "n": "i32", "BLOCK": "constexpr", "FN": "constexpr"},
+    {"BLOCK": BLOCK, "FN": kernels.lowered},
+)
+compiled = triton.compile(source, GPUTarget("cuda", ARCH, 32), {"num_warps": WARPS})
+print("found" if all(found) else "compiled", *numbers(compiled))
+assert compiled.kernel, "there is machine code"
+""",
+}
+
+
+def write(directory: Path, files: Mapping[str, str] = FILES) -> Path:
+    """The program in a directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (directory / name).write_text(text)
+    return directory
+
+
+def environment(cache: Path, **more: str) -> dict[str, str]:
+    """Variables with which Triton uses whorl's cache, in this directory."""
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "PYTHONPATH", "HOME", "LANG")
+        if name in os.environ
+    }
+    return {
+        **kept,
+        "TRITON_CACHE_MANAGER": "whorl.adapters.triton:Manager",
+        "TRITON_CACHE_DIR": str(cache / "triton"),
+        "TRITON_DEFAULT_FP_FUSION": "1",
+        "WHORL_CACHE_DIR": str(cache / "whorl"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **more,
+    }
+
+
+def run(directory: Path, variables: Mapping[str, str], *words: str) -> tuple[str, str]:
+    """What a new process writes to its output and to its errors."""
+    done = subprocess.run(
+        [sys.executable, *(words or ("run.py",))],
+        check=False,
+        cwd=directory,
+        env=dict(variables),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr
