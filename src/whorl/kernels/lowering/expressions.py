@@ -22,7 +22,7 @@ from .arithmetic import (
     NotPossible,
     truth,
 )
-from .array_expressions import is_array
+from .array_expressions import expression_of, is_array
 from .array_selection import is_selection, selection
 from .array_statements import materialised
 from .deferred_names import used
@@ -298,7 +298,12 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
             owner = materialised(frame, node, owner)
         assert isinstance(owner, ArrayOf)
         return selection(frame, node, owner.array, indices)
-    return subscript(frame, node, owner, indices)
+    part = subscript(frame, node, owner, indices)
+    # A part of x.flat is a copy, unlike a part of x.
+    is_flat = isinstance(node.value, ast.Attribute) and node.value.attr == "flat"
+    if is_flat and is_array(part) and is_array(owner) and not isinstance(owner, ViewOperand):
+        return expression_of(frame, part)
+    return part
 
 
 def index_operands(
