@@ -13,6 +13,7 @@ WORKERS := auto
 VENV := .venv
 BENCH := .venv-bench
 LIBRARIES := .venv-libraries
+ADAPTERS := .venv-adapters
 BENCHES := fingerprint store shared replay kernels arrays launch graphs warmstart steps exactness
 VERSIONS := 3.11 3.12 3.13 3.14 3.15
 PYTHONS :=
@@ -24,7 +25,7 @@ STAMP := whorl-installed-$(shell pwd | cksum | cut -d' ' -f1)
 DOCS := .venv-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-libraries images changelog release-check fuzz soak check fix bench bench-quick docs fresh clean
+.PHONY: help setup demo test test-all test-libraries test-adapters images changelog release-check fuzz soak check fix bench bench-quick docs fresh clean
 # A stamp whose recipe failed half way must not stand for an environment.
 .DELETE_ON_ERROR:
 
@@ -50,6 +51,9 @@ images: $(VENV)/$(STAMP)  ## build the images of whorl's own routines, which a w
 
 test-libraries: $(LIBRARIES)/$(STAMP)  ## test values of pandas, polars, pyarrow, scipy, torch and xarray (large: installs them)
 	@$(LIBRARIES)/bin/python -m pytest -q tests/libraries $(ARGS)
+
+test-adapters: $(ADAPTERS)/$(STAMP)  ## test the adapters for Numba, JAX, Triton, GT4Py and Quadrants (large: installs them)
+	@$(ADAPTERS)/bin/python -m pytest -q tests/adapters $(ARGS)
 
 changelog: $(VENV)/$(STAMP)  ## gather the fragments of changelog.d into CHANGELOG.md
 	@$(VENV)/bin/python docs/site/changelog.py
@@ -118,10 +122,14 @@ $(LIBRARIES)/$(STAMP): tests/libraries/requirements.txt pyproject.toml
 	@$(require_python)
 	@test -x $(LIBRARIES)/bin/python || { echo "setting up $(LIBRARIES) ..."; $(PYTHON) -m venv $(LIBRARIES); }
 	@$(LIBRARIES)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
-	@for library in $$(grep -v '^#' tests/libraries/requirements.txt); do \
-	    $(LIBRARIES)/bin/python -m pip install -qq --disable-pip-version-check $$library \
-	        || echo "its tests are skipped: $$library cannot be installed"; \
-	done
+	@$(call install_each,$(LIBRARIES),tests/libraries/requirements.txt)
+	@touch $@
+
+$(ADAPTERS)/$(STAMP): tests/adapters/requirements.txt pyproject.toml
+	@$(require_python)
+	@test -x $(ADAPTERS)/bin/python || { echo "setting up $(ADAPTERS) ..."; $(PYTHON) -m venv $(ADAPTERS); }
+	@$(ADAPTERS)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@$(call install_each,$(ADAPTERS),tests/adapters/requirements.txt)
 	@touch $@
 
 $(DOCS)/$(STAMP): docs/site/requirements.txt pyproject.toml
@@ -132,6 +140,14 @@ $(DOCS)/$(STAMP): docs/site/requirements.txt pyproject.toml
 
 # Each has cases and a record of its own.
 one_bench = --cases and --json are for one benchmark: make bench BENCHES=store ARGS="$(ARGS)"
+
+# One by one: what cannot be installed is left out.
+define install_each
+for library in $$(grep -v '^#' $(2)); do \
+    $(1)/bin/python -m pip install -qq --disable-pip-version-check $$library \
+        || echo "its tests are skipped: $$library cannot be installed"; \
+done
+endef
 
 define require_python
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \

@@ -77,6 +77,7 @@ SHOWN_OPTIONS: Final = frozenset(
         "cert_key",
         "compression",
         "connect_timeout",
+        "db",
         "endpoint",
         "key",
         "layout",

@@ -25,7 +25,7 @@ from whorl.fingerprint.walk_choice import COMPILE_AFTER, LOAD_AFTER, NativeWalks
 from whorl.launch import failure, shipped_images, stored_routine
 from whorl.launch.callable import NotKnown
 from whorl.launch.image_builder import build_images, shipped_routines
-from whorl.launch.level import lowest_level
+from whorl.launch.level import ARM_LEVELS, X86_LEVELS, lowest_level
 from whorl.launch.mapped import Unmappable
 from whorl.launch.stored_routine import COMPILED, FOUND, SHIPPED, origins
 from whorl.native_walk import walk_loading
@@ -71,9 +71,11 @@ def test_the_row_of_this_python_is_what_is_found_in_it() -> None:
     assert KNOWN_WALK_LAYOUTS[VERSION] == walk_layout()
 
 
-def test_each_known_layout_is_shipped() -> None:
-    names = [routine.name for routine in shipped_routines()]
-    assert names.count(walk_loading.NAME) == len(KNOWN_WALK_LAYOUTS)
+def test_each_known_layout_is_shipped_for_each_architecture() -> None:
+    shipped = [routine for routine in shipped_routines() if routine.name == walk_loading.NAME]
+    for lowest in (X86_LEVELS[0], ARM_LEVELS[0]):
+        layouts = {routine.layout for routine in shipped if routine.level == lowest}
+        assert len(layouts) == len(KNOWN_WALK_LAYOUTS)
 
 
 def test_small_fingerprints_load_nothing(

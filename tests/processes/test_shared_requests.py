@@ -219,6 +219,18 @@ def test_a_process_that_finds_everything_here_imports_nothing_of_shared_caches(
     assert "whorl.remote" not in done.stdout
 
 
+def test_a_wrong_option_is_said_at_the_first_call_though_that_is_found_here(
+    tmp_path: Path, redis: FakeRedis
+) -> None:
+    run(tmp_path / "one", redis, "total")
+    asked = len(redis.commands)
+    found = run(tmp_path / "one", redis, "total", options="tiemout=2")
+    assert found["total"][1]["found"] == 1
+    assert found["stderr"].count("without the option 'tiemout'") == 1
+    assert "timeout" in found["stderr"]
+    assert not redis.commands[asked:]
+
+
 def test_a_read_only_cache_finds_what_others_stored_and_keeps_nothing(
     tmp_path: Path, redis: FakeRedis
 ) -> None:

@@ -12,13 +12,14 @@ import whorl
 from tests.remote.servers import free_port
 from tests.store.entries import key_of
 from whorl import settings
-from whorl.options import Url
+from whorl.options import SHOWN_OPTIONS, Url
 from whorl.remote import tiers
 from whorl.remote.address import Address
 from whorl.remote.keyring import Algorithm, BadKey, new_key
 from whorl.remote.seal import Compression
 from whorl.remote.tiers import open_tiers
 from whorl.store import Absent, Failed, open_url
+from whorl.url_options import SCHEMES, options_of
 
 SECRET = "hunter2hunter2"
 
@@ -47,6 +48,10 @@ def test_a_url_has_defaults_and_options() -> None:
         ("redis://host:99999/", "a URL such as"),
         ("redis://host?timeout=soon", "timeout=a time"),
         ("redis://host?timeout=0", "timeout=a time"),
+        ("redis://host?timeout=2h", "from 1ms to 1h"),
+        ("redis://host?lease=1ms", "from 100ms to 1h"),
+        ("redis://host?ttl=99999999999d", "from 1s to 36500d"),
+        ("redis://host?timeout=٢", "timeout=a time"),
         ("redis://host?trust=some", "trust=all or keys"),
         ("redis://host?readonly=maybe", "readonly=1 or 0"),
         ("redis://host?namespace=a/b", "namespace=letters"),
@@ -167,6 +172,11 @@ def test_a_text_that_is_no_url_shows_no_password() -> None:
     with pytest.raises(whorl.BadSetting) as error:
         settings.Settings.from_environment({"WHORL_REMOTE": "user:password@host/0"})
     assert "password" not in str(error.value)
+
+
+def test_of_options_that_exist_the_values_are_shown() -> None:
+    every = {name for scheme in SCHEMES for name in options_of(scheme)}
+    assert every == SHOWN_OPTIONS
 
 
 def test_clusters_and_sentinels_have_several_hosts() -> None:

@@ -76,6 +76,17 @@ def test_a_holder_that_was_killed_is_replaced_when_its_lease_ends(redis: FakeRed
     assert eventually(lambda: not isinstance(leases.take("key"), NoLease))
 
 
+@pytest.mark.parametrize("holder", [b"+OK", b"$5\r\nhello", b"$6\r\na/b/cd"])
+def test_for_a_holder_that_is_none_nobody_waits(
+    redis: FakeRedis, tmp_path: Path, holder: bytes
+) -> None:
+    redis.replace = lambda words: holder + b"\r\n" if words[0] == b"EVAL" else None
+    start = time.monotonic()
+    obtained = machine(tmp_path, redis).obtain(key_of("x"), lambda: entry_of("x"))
+    assert obtained.how is Ending.PRODUCED
+    assert time.monotonic() - start < 5
+
+
 def test_what_another_has_taken_meanwhile_is_not_given_back(redis: FakeRedis) -> None:
     one = leases_at(redis)
     lease = taken(one.take("key"))

@@ -20,8 +20,11 @@ from whorl import settings
 from whorl.artifacts import Entry, Label
 from whorl.jit.key import Hint
 from whorl.remote import behind
+from whorl.remote.address import Address
 from whorl.remote.far_store import FarStore
 from whorl.remote.hint_merge import merged_hints
+from whorl.remote.seal import Sealer
+from whorl.remote.tiers import engine_of
 from whorl.store import (
     Absent,
     BaseStore,
@@ -88,6 +91,27 @@ def test_who_cannot_seal_hands_on_what_was_sealed(servers: list[FakeRedis]) -> N
     assert middle.flush()
     assert has(far_store(url_of(servers[0]), public_part(ci)), entry_of("x"))
     assert isinstance(middle.put(entry_of("y")), Skipped)
+
+
+@pytest.mark.parametrize("options", ["", "namespace=cluster"])
+def test_what_nobody_has_signed_is_not_handed_on_to_a_cache_that_is_checked(
+    servers: list[FakeRedis], options: str
+) -> None:
+    """Whoever can write to a cache that one machine trusts blindly reaches nobody else by it."""
+    forger = FarStore(Address.parse(url_of(servers[1])), Sealer("whorl", {}, None, True), engine_of)
+    forger.put(entry_of("x"))
+    assert forger.flush()
+    near = MemoryStore()
+    middle = far_store(url_of(servers[0], options))
+    far = far_store(url_of(servers[1], "trust=all"))
+    assert has(Tiered(near, middle, far), entry_of("x"))
+    assert has(near, entry_of("x"))
+    assert middle.flush()
+    assert not servers[0].entries()
+    open_to_all = far_store(url_of(servers[0], f"trust=all&{options}"))
+    assert has(Tiered(open_to_all, far), entry_of("x"))
+    assert open_to_all.flush()
+    assert not has(far_store(url_of(servers[0], options)), entry_of("x"))
 
 
 def test_a_read_only_level_does_not_stop_the_chain(servers: list[FakeRedis]) -> None:

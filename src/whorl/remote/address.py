@@ -18,8 +18,8 @@
     &compression=zlib       or zstd, or none
     &max_size=256M          of one entry
 
-Some engines have more: see `options_of`. Secrets stand in the URL as user and password, or in the
-usual variables of the engine.
+Some engines have more: see `whorl.url_options`. Secrets stand in the URL as user and password, or
+in the usual variables of the engine.
 """
 
 from __future__ import annotations
@@ -27,104 +27,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from whorl.errors import BadSetting
 from whorl.fast_dataclasses import dataclass
-from whorl.options import Url, size_of
+from whorl.options import Url
+from whorl.url_options import ENCRYPTED, parsed_options
 
-from .seal import HAS_ZSTD, MAX_SIZE, Compression
+from .seal import MAX_SIZE, Compression
 
-__all__ = ["SCHEMES", "Address", "check_urls", "options_of"]
+__all__ = ["Address", "check_urls"]
 
-_UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_NAMESPACE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 REDIS: Final = ("redis", "rediss", "unix")
 MANY: Final = ("redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
-_OBJECTS: Final = ("s3", "gs", "az")
-_ENCRYPTED: Final = ("rediss", "https", "rediss+cluster", "rediss+sentinel")
-SCHEMES: Final = (*REDIS, *MANY, "http", "https", *_OBJECTS)
 _DEFAULT_PORTS: Final = {
     "redis": 6379, "rediss": 6379, "http": 80, "https": 443, "redis+cluster": 6379,
     "rediss+cluster": 6379, "redis+sentinel": 26379, "rediss+sentinel": 26379,
 }  # fmt: skip
-
-
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|)", text)
-    if match is None or not float(match[1]):
-        raise ValueError("a time such as 2, 500ms or 30d")
-    return float(match[1]) * _UNITS[match[2]]
-
-
-def _switch(text: str) -> bool:
-    if text.lower() in ("", "1", "true", "yes", "on"):
-        return True
-    if text.lower() in ("0", "false", "no", "off"):
-        return False
-    raise ValueError("1 or 0")
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError(" or ".join(choices))
-        return text
-
-    return parse
-
-
-def _name(text: str) -> str:
-    if not _NAMESPACE.fullmatch(text):
-        raise ValueError("letters, digits, dots and dashes")
-    return text
-
-
-def _size(text: str) -> int:
-    try:
-        return size_of("max_size", text)
-    except BadSetting as error:
-        raise ValueError(error.expected) from None
-
-
-def _compression(text: str) -> Compression:
-    if text == "zstd" and not HAS_ZSTD:
-        raise ValueError("zlib or none: this Python has no zstd")
-    return Compression[_one_of("zlib", "zstd", "none")(text).upper()]
-
-
-def _number(text: str) -> int:
-    if not re.fullmatch(r"\d{1,5}", text):
-        raise ValueError("a number")
-    return int(text)
-
-
-_COMMON: Final[dict[str, Callable[[str], Any]]] = {
-    "timeout": _seconds,
-    "connect_timeout": _seconds,
-    "readonly": _switch,
-    "namespace": _name,
-    "ttl": _seconds,
-    "trust": _one_of("all", "keys"),
-    "reshare": _switch,
-    "key": str,
-    "lease": _seconds,
-    "compression": _compression,
-    "max_size": _size,
-}
-_MORE: Final[dict[str, dict[str, Callable[[str], Any]]]] = {
-    **{scheme: {"layout": _one_of("plain", "bazel")} for scheme in ("http", "https")},
-    "s3": {"endpoint": str, "region": str},
-    "az": {"endpoint": str},
-    "unix": {"db": _number},
-}
-_TLS: Final[dict[str, Callable[[str], Any]]] = {"ca": str, "cert": str, "cert_key": str}
-
-
-def options_of(scheme: str) -> dict[str, Callable[[str], Any]]:
-    """The options that the URL of a scheme may have."""
-    encryption = _TLS if scheme in _ENCRYPTED else {}
-    return {**_COMMON, **_MORE.get(scheme, {}), **encryption}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +91,7 @@ class Address:
     @property
     def is_encrypted(self) -> bool:
         """Whether the connection is to be."""
-        return self.scheme in _ENCRYPTED
+        return self.scheme in ENCRYPTED
 
     @property
     def name(self) -> str:
@@ -188,6 +107,9 @@ class Address:
         def bad(wanted: str) -> BadSetting:
             return BadSetting(setting, shown, wanted)
 
+        values = parsed_options(shown, setting)
+        if "compression" in values:
+            values["compression"] = Compression[values["compression"].upper()]
         try:
             first, hosts = _hosts(shown.reveal())
             split = urlsplit(first)
@@ -195,13 +117,10 @@ class Address:
         except ValueError:
             raise bad("a URL such as redis://host:6379/0") from None
         scheme = split.scheme
-        if scheme not in SCHEMES:
-            raise bad(f"a URL that begins with one of {', '.join(f'{s}://' for s in SCHEMES)}")
         if not (split.path if scheme == "unix" else split.hostname):
             raise bad("a URL with a host, bucket or path")
         if split.fragment:
             raise bad("a URL without #; write it as %23")
-        values = _options(split, bad)
         if scheme in ("redis", "rediss"):
             text = split.path.strip("/")
             if not re.fullmatch(r"\d{0,5}", text):
@@ -258,16 +177,3 @@ def check_urls(urls: Iterable[Url], setting: str) -> None:
     """
     for url in urls:
         Address.parse(url, setting)
-
-
-def _options(split: SplitResult, bad: Callable[[str], BadSetting]) -> dict[str, Any]:
-    known = options_of(split.scheme)
-    values: dict[str, Any] = {}
-    for name, text in parse_qsl(split.query, keep_blank_values=True):
-        if name not in known:
-            raise bad(f"a URL without the option {name!r}; there are {', '.join(sorted(known))}")
-        try:
-            values[name] = known[name](text)
-        except ValueError as error:
-            raise bad(f"a URL with {name}={error}") from None
-    return values

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import threading
 from typing import TYPE_CHECKING, Final
@@ -18,9 +19,10 @@ from whorl.locks import reset_in_child
 from whorl.store import Lease, NoLease
 
 from .background import background_thread
-from .engine import EngineTrouble
+from .engine import EngineTrouble, Reason
 
 if TYPE_CHECKING:
+    from .engine import Engine
     from .far_store import FarStore
 
 __all__ = ["FarLeases"]
@@ -28,6 +30,7 @@ __all__ = ["FarLeases"]
 log = logger("whorl.remote")
 
 _RENEWALS: Final = 3  # in the time of a lease
+_TOKEN: Final = re.compile(r"([^/]+)/(\d+)/(\w+)", re.ASCII)  # host, process, a random number
 
 
 class _FarLease:
@@ -50,7 +53,7 @@ class FarLeases:
         self._store = store
         self._seconds = store.address.lease
         self._holders: dict[str, str] = {}
-        self._host = socket.gethostname()
+        self._host = socket.gethostname() or "unnamed"
         self.reset_in_child()
         reset_in_child(self)
 
@@ -76,9 +79,7 @@ class FarLeases:
             raise
 
     def _take(self, name: str, token: str) -> Lease | NoLease:
-        holder = self._store.server.ask(
-            "take", lambda engine: engine.take(_name(name), token, self._seconds)
-        )
+        holder = self._store.server.ask("take", lambda engine: self._holder_at(engine, name, token))
         if holder is not None:
             if not isinstance(holder, str):
                 return NoLease.UNAVAILABLE
@@ -96,13 +97,20 @@ class FarLeases:
                     self._thread.start()
         return _FarLease(self, name, token)
 
+    def _holder_at(self, engine: Engine, name: str, token: str) -> str | None:
+        """None if the lease is taken, otherwise the token of its holder; "" if that is not known.
+
+        Nobody waits for a text that whorl has not written.
+        """
+        holder = engine.take(_name(name), token, self._seconds)
+        if holder and _TOKEN.fullmatch(holder) is None:
+            raise EngineTrouble(Reason.NONSENSE, "the holder of a lease")
+        return holder
+
     def holder(self, name: str) -> str:
         """Who has the lease."""
-        host, _, rest = self._holders.get(name, "").partition("/")
-        process = rest.partition("/")[0]
-        if not host or not process.isdigit():
-            return "another machine"
-        return f"process {process} on {host[:64]}"
+        match = _TOKEN.fullmatch(self._holders.get(name, ""))
+        return "another machine" if match is None else f"process {match[2]} on {match[1][:64]}"
 
     def give_back(self, name: str, token: str) -> None:
         """Release a lease when what was queued before is uploaded."""

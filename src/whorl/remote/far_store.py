@@ -225,6 +225,8 @@ class FarStore(BaseStore):
         reason = self.why_not_written
         if isinstance(entry, SealedEntry) and entry.namespace == self.address.namespace:
             reason = "the store is read-only" if self.address.readonly else None
+        if isinstance(entry, SealedEntry) and not (entry.is_signed or self.sealer.trust_all):
+            reason = "nobody who is trusted has sealed it"
         if reason is not None:
             return Skipped(reason)
         kind = _kind(entry)

@@ -21,7 +21,6 @@ import functools
 import hashlib
 import socket
 import struct
-import sys
 import time
 import zlib
 from collections.abc import Mapping
@@ -33,6 +32,7 @@ from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.digest import StableDigest
 from whorl.lazy import load
 from whorl.signals import pass_on
+from whorl.url_options import HAS_ZSTD
 
 from .keyring import Algorithm, Key
 
@@ -52,7 +52,6 @@ _MAGIC: Final = b"\x89wseal%d\n" % FORMAT
 _HEAD: Final = struct.Struct("<8sBB16sQQd32s")
 _MACHINE: Final = 32  # bytes
 _NO_KEY: Final = bytes(16)
-HAS_ZSTD: Final = sys.version_info >= (3, 14)
 
 
 class Compression(IntEnum):
@@ -91,13 +90,16 @@ class BadSeal(Exception):
 class SealedEntry(Entry):
     """An entry that came sealed. A nearer tier of the same namespace can keep it as it is."""
 
-    __slots__ = ("machine", "namespace", "sealed")
+    __slots__ = ("is_signed", "machine", "namespace", "sealed")
 
-    def __init__(self, entry: Entry, namespace: str, sealed: bytes, machine: str) -> None:
+    def __init__(
+        self, entry: Entry, namespace: str, sealed: bytes, machine: str, *, is_signed: bool
+    ) -> None:
         super().__init__(entry.key, entry.under, entry.data)
         self.namespace = namespace
         self.sealed = sealed
         self.machine = machine  # that sealed it, as it calls itself
+        self.is_signed = is_signed  # by somebody who is trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,12 @@ class Sealer:
         return self.signer is not None or self.trust_all
 
     def seal(self, entry: Entry) -> bytes:
-        """An entry as it travels."""
+        """An entry as it travels. What came without a signature is handed on without one."""
         if isinstance(entry, SealedEntry) and entry.namespace == self.namespace:
             return entry.sealed
         kind, body = _compressed(self.compression, entry.data)
-        signer = self.signer
+        is_ours_to_sign = not isinstance(entry, SealedEntry) or entry.is_signed
+        signer = self.signer if is_ours_to_sign else None
         algorithm = Algorithm.NONE if signer is None else signer.algorithm
         key_id = _NO_KEY if signer is None else signer.id
         head = _HEAD.pack(
@@ -162,7 +165,8 @@ class Sealer:
         if size > self.max_size:
             raise BadSeal(SealFault.TOO_LARGE)
         body = memoryview(sealed)[start:]
-        self._check(algorithm, key_id, sealed[_HEAD.size : start], (key, under, head, body))
+        signature = sealed[_HEAD.size : start]
+        is_signed = self._is_signed(algorithm, key_id, signature, (key, under, head, body))
         if self.ttl is not None and not time.time() - made <= self.ttl:
             raise BadSeal(SealFault.EXPIRED)
         data = _decompressed(kind, body, size)
@@ -172,23 +176,25 @@ class Sealer:
             raise BadSeal(SealFault.DAMAGED) from None
         text = machine.rstrip(b"\0").decode("utf-8", "replace")
         name = "".join(each if each.isprintable() else "?" for each in text)
-        return SealedEntry(entry, self.namespace, sealed, name)
+        return SealedEntry(entry, self.namespace, sealed, name, is_signed=is_signed)
 
-    def _check(
+    def _is_signed(
         self,
         algorithm: Algorithm,
         key_id: bytes,
         signature: bytes,
         signed: tuple[StableDigest, StableDigest | None, bytes, memoryview],
-    ) -> None:
-        """Raise `BadSeal` unless somebody trusted has signed this."""
+    ) -> bool:
+        """Whether somebody trusted has signed this; `BadSeal` if that has to be so and is not."""
         key = self.keys.get(key_id)
         if key is not None and key.algorithm is algorithm:
             if not key.is_signed(self._digest(*signed), signature):
                 raise BadSeal(SealFault.WRONG_SIGNATURE)
-        elif not self.trust_all:
+            return True
+        if not self.trust_all:
             is_unsigned = algorithm is Algorithm.NONE
             raise BadSeal(SealFault.UNSIGNED if is_unsigned else SealFault.UNKNOWN_KEY)
+        return False
 
     def _digest(
         self,

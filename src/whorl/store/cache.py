@@ -287,17 +287,29 @@ def open_cache(settings: Settings) -> Cache:
         return Cache(NullStore())
     store: BaseStore = directory
     if settings.remote.value:
-        with importing:
-            from .wrappers import LateTiers, Tiered
-
-        reshare = any("reshare" in url.reveal() for url in settings.remote.value)
-        store = Tiered(directory, LateTiers(partial(_open_tiers, settings), reshare=reshare))
+        store = _with_shared_caches(directory, settings)
     if mode == "readonly":
         with importing:
             from .wrappers import ReadOnly
 
         store = ReadOnly(store)
     return Cache(store)
+
+
+def _with_shared_caches(directory: BaseStore, settings: Settings) -> BaseStore:
+    """A directory before the shared caches that settings name. What is wrong with a URL is said."""
+    with importing:
+        from whorl.url_options import usable_urls
+
+        from .wrappers import LateTiers, Tiered
+
+    urls, origin = settings.remote
+    usable = usable_urls(urls, origin)
+    if not usable:
+        return directory
+    settings = settings._replace(remote=settings.remote._replace(value=usable))
+    reshare = any("reshare" in url.reveal() for url in usable)
+    return Tiered(directory, LateTiers(partial(_open_tiers, settings), reshare=reshare))
 
 
 def _open_tiers(settings: Settings) -> BaseStore:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import every_part
-from whorl.kernels.types import Scalar
+from whorl.kernels.types import Scalar, Type
 from whorl.launch.launch_record import PRINT, words_of
 
 from .allocation import allocate, mark, return_array, stack_array, sweep
@@ -252,6 +252,28 @@ def _routine_call(writer: FunctionWriter, statement: ir.RoutineCall) -> None:
         writer.set(statement.result, writer.let(f"sext i32 {low} to i64"))
 
 
+def _foreign_call(writer: FunctionWriter, statement: ir.ForeignCall) -> None:
+    args = ", ".join(f"{_c_type(arg.type)} {value_of(writer, arg)}" for arg in statement.args)
+    address = writer.let(f"inttoptr i64 {value_of(writer, statement.address)} to ptr")
+    if statement.result is None:
+        writer.do(f"call void {address}({args})")
+    else:
+        type = statement.result.type
+        extended = _c_type(type).removeprefix(llvm_type(type)).strip()
+        returned = f"{extended} {llvm_type(type)}".strip()
+        writer.set(statement.result, writer.let(f"call {returned} {address}({args})"))
+
+
+def _c_type(type: Type) -> str:
+    """A parameter of C: small integers fill a register."""
+    match type:
+        case Scalar("u" | "b", 8 | 16):
+            return f"{llvm_type(type)} zeroext"
+        case Scalar("i", 8 | 16):
+            return f"{llvm_type(type)} signext"
+    return llvm_type(type)
+
+
 def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
     """The function of a subroutine, written when it is first called; its name."""
     name = f"{each.name}_{'shared' if atomic else 'alone'}"
@@ -288,6 +310,7 @@ STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     ir.Region: _scope,
     ir.ReturnArray: return_array,
     ir.RoutineCall: _routine_call,
+    ir.ForeignCall: _foreign_call,
     ir.Set: _set,
     ir.SetComponent: _set_component,
     ir.SetElement: _store,

@@ -239,6 +239,7 @@ def update_elements(
     `change` makes the new element of the old one and an operand.
     """
     lowering = frame.lowering
+    target = with_small_extents(frame, target)
     value, conditions = fitted(frame, node, target, expression_of(frame, operand))
     risky = [array for array in value.arrays if may_overlap(frame, array, target)]
     if risky:  # what is read may be what is set

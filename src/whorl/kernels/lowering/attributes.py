@@ -11,6 +11,7 @@ import numpy as np
 from whorl.fast_dataclasses import replace
 from whorl.kernels import ir
 from whorl.kernels.overlap import total
+from whorl.kernels.small_vectors import swizzle
 from whorl.kernels.types import POINTER, WEAK_INT, Scalar, is_scalar_value
 from whorl.reads.view import AbsentRead, View
 
@@ -39,6 +40,7 @@ from .operands import (
 )
 from .run_values import decide, number
 from .subscripts import transposed
+from .vector_components import components_by_name
 
 __all__ = ["ATTRIBUTES", "attribute_of", "part_of_array"]
 
@@ -56,10 +58,16 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Operand) -> Operand:
         value = owner.view.peek()
         is_array = isinstance(value, np.ndarray)
         if not (
-            name in ARRAY_ATTRIBUTES if is_array else name in _PARTS and is_scalar_value(value)
+            name in ARRAY_ATTRIBUTES or (type(value) is np.ndarray and swizzle(name))
+            if is_array
+            else name in _PARTS and is_scalar_value(value)
         ):
             return _member(frame, node, owner)
         owner = decide(owner)
+    if isinstance(owner, Vec | ArrayOf | Elementwise):
+        component = components_by_name(frame, node, owner, name)
+        if component is not None:
+            return component
     match owner:
         case ViewOperand():
             return _member(frame, node, owner)

@@ -22,7 +22,7 @@ from .arithmetic import (
     NotPossible,
     truth,
 )
-from .array_expressions import expression_of, is_array
+from .array_expressions import expression_of, is_array, read_extents
 from .array_selection import is_selection, selection
 from .array_statements import materialised
 from .deferred_names import used
@@ -63,6 +63,7 @@ __all__ = [
     "remedy_for_subclass",
     "resolved",
     "snapshot",
+    "starred",
 ]
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
@@ -237,7 +238,7 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Operand:
     plain = [item.value if isinstance(item, ast.Starred) else item for item in node.elts]
     for item, operand in zip(node.elts, operands_of(frame, plain), strict=True):
         if isinstance(item, ast.Starred):
-            items.extend(parts(frame, item, operand))
+            items.extend(starred(frame, item, operand))
         else:
             items.append(operand)
     return Items(tuple(items), is_list=isinstance(node, ast.List))
@@ -277,6 +278,17 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
         if is_scalar(operand)
         else "Loop over range(len(...)) and use an index.",
     )
+
+
+def starred(frame: Frame, node: ast.AST, operand: Operand) -> list[Operand]:
+    """What a star writes out: also the rows of an argument, whose number becomes a fact."""
+    array = resolve(operand) if is_array(operand) else None
+    if isinstance(array, ArrayOf):
+        (extent,) = read_extents(frame, array.array.extents[:1], vectors.LARGEST)
+        if isinstance(extent, ir.Const):
+            places = range(int(extent.value))
+            return [array_part(frame, node, array.array, [Known(place)]) for place in places]
+    return parts(frame, node, operand)
 
 
 def _lambda(frame: Frame, node: ast.Lambda) -> Operand:

@@ -28,7 +28,7 @@ from .alternatives import instead_of_call, instead_of_making, is_numpys, why_not
 from .annotated_types import declared_result, parameter
 from .array_expressions import is_array
 from .attributes import attribute_of
-from .expressions import errors_at, expression, operands_of, parts, snapshot
+from .expressions import errors_at, expression, operands_of, parts, snapshot, starred
 from .frame import Frame, Jump, outliving, place_of
 from .functions import ARRAY_METHODS, GRAPH, METHODS, NUMBER_METHODS, handler_of, known_function
 from .graphs import note_checkpoints
@@ -48,11 +48,13 @@ from .operands import (
     ViewOperand,
     describe,
 )
+from .random_streams import stream_method
 from .recursion import call_recursively
 from .run_values import is_scalar
 from .statements import block
 from .subroutines import outlined
 from .ufunc_methods import ufunc_method
+from .vector_calls import OWN_METHODS
 
 __all__ = ["arguments_of", "call", "follow", "run_body"]
 
@@ -113,7 +115,7 @@ def arguments_of(
     positional, operands = every[: len(first)], every[len(first) :]
     for argument, operand in zip(node.args, operands, strict=False):
         if isinstance(argument, ast.Starred):
-            positional.extend(parts(frame, argument, operand))
+            positional.extend(starred(frame, argument, operand))
         else:
             positional.append(operand)
     named: dict[str, Operand] = {}
@@ -193,14 +195,16 @@ def _static_name(operand: Operand) -> Any:
 
 
 def _method(owner: Operand, name: str) -> Handler | None:
-    """A method of an array, a vector, a number or a function of NumPy's; None for all else."""
+    """A method of an array, a vector, a number, or an object of NumPy's; None for all else."""
     if isinstance(owner, Vec) and name in METHODS:
         return METHODS[name]
     if name in ARRAY_METHODS and (isinstance(owner, Vec) or is_array(owner)):
         return ARRAY_METHODS[name]
+    if name in OWN_METHODS and is_array(owner):  # a row that is read as a vector
+        return OWN_METHODS[name]
     if name in NUMBER_METHODS and is_scalar(owner):
         return NUMBER_METHODS[name]
-    return ufunc_method(owner, name)
+    return ufunc_method(owner, name) or stream_method(owner, name)
 
 
 # -- following --------------------------------------------------------------------------

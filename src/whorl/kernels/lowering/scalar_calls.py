@@ -42,7 +42,13 @@ from .arithmetic import (
     unary,
 )
 from .array_creation import element_type
-from .array_expressions import array_power, array_product, elementwise, is_array
+from .array_expressions import (
+    array_power,
+    array_product,
+    beside_vector,
+    elementwise,
+    is_array,
+)
 from .complex_functions import (
     complex_extreme,
     complex_function,
@@ -52,9 +58,9 @@ from .complex_functions import (
     conjugate,
 )
 from .known_calls import Handler, KnownCall
-from .operands import ArrayOf, Known, Operand, Value, Vec
+from .operands import ArrayOf, Known, Operand, Value, Vec, describe
 from .out_arrays import is_given, put_into, put_where
-from .run_values import is_scalar, resolve
+from .run_values import resolve
 
 __all__ = ["SCALAR_CALLS", "of_elements", "of_numbers"]
 
@@ -77,9 +83,11 @@ def of_numbers(count: int, make: Make) -> Handler:
 
 
 def _of_vectors_or_numbers(call: KnownCall, make: Make, args: list[Operand]) -> Operand:
-    shapes = {arg.shape for arg in args if isinstance(arg, Vec)}
-    if len(shapes) == 1 and all(isinstance(a, Vec) or is_scalar(a) for a in args):
-        return vectors.elementwise(call.frame, shapes.pop(), make, *args)
+    if any(isinstance(arg, Vec) for arg in args):
+        sides = vectors.together(*args)
+        if sides is None:
+            call.refuse(f"{', '.join(map(describe, args))} do not fit together")
+        return vectors.elementwise(call.frame, sides[0], make, *sides[1])
     try:
         return Value(make(*call.numbers(args)))
     except NotPossible as error:
@@ -95,6 +103,9 @@ def of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handle
         out, where = options.get("out"), options.get("where")
         if where is not None and out is None:
             call.refuse("where= leaves elements unset", "Give an array that has them: out=...")
+        small = next((arg for arg in args if isinstance(arg, Vec)), None)
+        if small is not None and out is None:
+            args = [beside_vector(call.frame, arg, small) for arg in args]
         if any(map(is_array, args)) or out is not None:
             result: Operand
             try:
@@ -103,11 +114,9 @@ def of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handle
                 call.refuse(error.reason, error.remedy)
             if out is None:
                 return result
-            return (
-                put_into(call, result, out)
-                if where is None
-                else put_where(call, result, out, where)
-            )
+            if where is not None:
+                return put_where(call, result, out, where)
+            return put_into(call, result, out)
         return _of_vectors_or_numbers(call, make, args)
 
     return handle

@@ -10,12 +10,20 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.kernels import ir
+from whorl.kernels.overlap import every
+from whorl.kernels.small_vectors import swizzle
 from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
 from .annotated_types import annotated
 from .arithmetic import OPERATORS, cast, compare, scalar_type
-from .array_expressions import expression_of, is_array, raise_if
+from .array_expressions import (
+    expression_of,
+    is_array,
+    raise_if,
+    shape_text,
+    with_small_extents,
+)
 from .array_selection import is_selection, set_selection
 from .array_statements import emit_update, materialised, set_elements, stored, update_elements
 from .deferred_names import deferred
@@ -48,7 +56,8 @@ from .operands import (
 from .operators import apply
 from .run_values import decide, is_scalar, resolve
 from .sharing import note_change
-from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
+from .subscripts import array_part, check_writeable, element_of, spread, subscript
+from .vector_components import vector_size
 
 __all__ = ["STATEMENTS", "assign", "assignment_expression", "block"]
 
@@ -129,10 +138,22 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
 
 
 def _part_of_numbers(frame: Frame, target: ast.Attribute) -> ast.Subscript | None:
-    """`z.real = x` of an array, as `z.real[...] = x`; None for other attributes."""
-    if target.attr not in ("real", "imag", "flat") or not is_array(expression(frame, target.value)):
+    """`z.real = x` of an array, as `z.real[...] = x`, and `v.y = x` of a vector, as `v[1] = x`;
+    None for other attributes."""
+    name, places = target.attr, swizzle(target.attr)
+    if name not in ("real", "imag", "flat") and places is None:
         return None
-    read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    owner = expression(frame, target.value)
+    if places is not None and (isinstance(owner, Vec) or is_array(owner)):
+        if len(places) > 1:
+            frame.refuse(target, "several components are read, and not set", "Set one at a time.")
+        if vector_size(frame, target, owner, name) <= places[0]:
+            frame.refuse(target, f"{describe(resolve(owner))} has no component {name!r}")
+        index = ast.copy_location(ast.Constant(places[0]), target)
+        return ast.copy_location(ast.Subscript(target.value, index, ast.Store()), target)
+    if places is not None or not is_array(owner):
+        return None
+    read = ast.copy_location(ast.Attribute(target.value, name, ast.Load()), target)
     every = ast.copy_location(ast.Constant(...), target)
     return ast.copy_location(ast.Subscript(read, every, ast.Store()), target)
 
@@ -266,11 +287,21 @@ def _store_into(
 
 
 def _store_vector(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: Vec) -> None:
+    """Set a small part of an array to a vector of as many dimensions, component by component."""
+    array = with_small_extents(frame, array, everywhere=True)
+    sizes = zip(array.extents, value.shape, strict=True)
+    if any(isinstance(extent, ir.Const) and extent.value != size for extent, size in sizes):
+        set_elements(frame, frame.statement, array, value)  # stretched, or an error of the run
+        return
     copy = vectors.copy_of(frame, value)
-    for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
-        text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
-        site = frame.check(node, "ValueError", text)
-        fail_unless(frame, compare("eq", extent, ir.Const(WEAK_INT, size)), site, extent)
+    is_wrong = [
+        compare("ne", extent, ir.Const(WEAK_INT, size))
+        for extent, size in zip(array.extents, value.shape, strict=True)
+        if not isinstance(extent, ir.Const)
+    ]
+    if is_wrong:
+        text = f"{describe(value)} does not fit into shape {shape_text(array.extents)}"
+        raise_if(frame, node, every(is_wrong, "or"), "ValueError", text, array.extents)
     for place in product(*map(range, value.shape)):
         indices = [Known(i) for i in place]
         component = vectors.component_of(frame, node, copy, indices)
@@ -395,7 +426,10 @@ def _change_array(
     right = resolve(right)
     if not frame.lowering.is_in_prange:
         value = _in_place(frame, node, ArrayOf(array), right, into)
-        set_elements(frame, node, array, value)
+        if isinstance(value, Vec) and len(value.shape) == array.type.ndim:
+            _store_vector(frame, node, array, value)
+        else:
+            set_elements(frame, node, array, value)
         return
     # Other iterations may change the same elements: each is changed on its own.
     update_elements(
