@@ -16,6 +16,8 @@ GUIDES = (
     "compiler",
     "adapters_jax",
     "adapters_triton",
+    "adapters_gt4py",
+    "adapters_quadrants",
     "prebuilt",
     "wheels",
     "clusters",
