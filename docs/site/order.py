@@ -16,6 +16,7 @@ GUIDES = (
     "compiler",
     "adapters_jax",
     "adapters_triton",
+    "adapters_cuda_core",
     "prebuilt",
     "wheels",
     "clusters",

@@ -73,6 +73,12 @@ ROWS: Final[dict[str, Content]] = {
     "numba.core.extending._Intrinsic": _attributes("_defn", "_ctor_kwargs", "_name"),
     "jaxlib._jax.PjitFunction": _jax_function,
     "jaxlib.xla_extension.PjitFunction": _jax_function,
+    "flydsl.compiler.jit_function.JitFunction": lambda value: (
+        value._original_func, value.compile_hints,
+    ),
+    "flydsl.compiler.kernel_function.KernelFunction": _attributes(
+        "_original_func", "_name", "_known_block_size",
+    ),
     "whorl.adapters.jax.WatchedFunction": lambda value: value._jitted,
     "triton.runtime.jit.JITFunction": _triton_function,
     "triton.runtime.jit.ConstexprFunction": lambda value: value.fn,
