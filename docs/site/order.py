@@ -18,6 +18,7 @@ GUIDES = (
     "adapters_triton",
     "adapters_gt4py",
     "adapters_quadrants",
+    "adapters_cuda_core",
     "prebuilt",
     "wheels",
     "clusters",
