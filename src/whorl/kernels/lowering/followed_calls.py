@@ -30,6 +30,7 @@ from .annotated_types import declared_result, parameter
 from .array_expressions import is_array
 from .attributes import attribute_of
 from .c_calls import call_pointer
+from .data_classes import is_data_class, is_instance, make_instance
 from .expressions import errors_at, expression, operands_of, parts, snapshot, starred
 from .frame import Frame, Jump, outliving, place_of
 from .functions import ARRAY_METHODS, GRAPH, METHODS, NUMBER_METHODS, handler_of, known_function
@@ -73,6 +74,8 @@ def call(frame: Frame, node: ast.Call) -> Operand:
             with errors_at(frame, node):
                 (first, *positional), named = arguments_of(frame, node, [owner])
                 return method(KnownCall(frame, node, [first, *positional], named))
+        if is_instance(owner) and node.func.attr not in owner.cls.__match_args__:
+            return _follow_own_method(frame, node, owner)
         with errors_at(frame, node.func):
             callee = attribute_of(frame, node.func, owner)
     else:
@@ -220,6 +223,8 @@ def _follow_place(frame: Frame, node: ast.Call, callee: ViewOperand) -> Operand:
     value = callee.view.peek()
     if is_named_tuple(value):
         return make_named_tuple(frame, node, callee, *arguments_of(frame, node))
+    if is_data_class(value):
+        return make_instance(frame, node, callee, *arguments_of(frame, node))
     if isinstance(value, type):
         frame.refuse(
             node,
@@ -241,6 +246,23 @@ def _follow_place(frame: Frame, node: ast.Call, callee: ViewOperand) -> Operand:
     code = callee.view.code()
     positional, named = _unwrapped(frame, node, callee, behind, positional, named)
     return inline(frame, node, code, behind, positional, named)
+
+
+def _follow_own_method(frame: Frame, node: ast.Call, owner: Items) -> Operand:
+    """A method of an instance that was made in the kernel."""
+    assert isinstance(node.func, ast.Attribute)
+    with errors_at(frame, node.func):
+        method = attribute_of(frame, node.func, owner)
+    if not isinstance(method, ViewOperand) or not isinstance(
+        vars(owner.cls).get(node.func.attr), types.FunctionType
+    ):
+        frame.refuse(
+            node,
+            f"{ast.unparse(node.func)} is no plain method of {owner.cls.__name__}",
+            "Define it with def in the class itself.",
+        )
+    arguments = arguments_of(frame, node, [owner])
+    return inline(frame, node, method.view.code(), method.view.peek(), *arguments)
 
 
 def _unwrapped(

@@ -35,9 +35,11 @@ from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, trut
 from .array_creation import ARRAY_CREATION, CREATION_METHODS
 from .array_expressions import is_array
 from .array_shapes import SHAPE_METHODS, SHAPES
+from .array_statements import UNALIGNED
 from .blas_calls import ROUTINE_CALLS
 from .c_calls import C_CALLS
 from .complex_calls import COMPLEX_CALLS
+from .data_classes import is_instance
 from .element_scans import sum_in_order
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
@@ -50,6 +52,7 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Records,
     Value,
     Vec,
     ViewOperand,
@@ -187,11 +190,11 @@ def _least(name: str, call: KnownCall) -> Operand:
 def _len(call: KnownCall) -> Operand:
     (operand,) = call.decided(1)
     match operand:
-        case ArrayOf(array) if array.type.ndim:
+        case ArrayOf(array) | Records(array, indices=()) if array.type.ndim:
             return Value(array.extents[0])
         case Elementwise(extents=extents) | Iteration(extents=extents) if extents:
             return Value(extents[0])
-        case Items(items):
+        case Items(items) if not is_instance(operand):
             return Known(len(items))
         case Vec(shape=shape):
             return Known(shape[0])
@@ -236,6 +239,8 @@ def _isinstance(call: KnownCall) -> Operand:
                 call.refuse(f"this raises TypeError: {error}")
         case Known(value):
             return Known(isinstance(value, wanted))
+        case Items() if is_instance(operand):
+            return Known(issubclass(operand.cls, wanted))
         case Items():
             return Known(issubclass(list if operand.is_list else tuple, wanted))
     call.refuse(f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
@@ -255,6 +260,8 @@ def _type(call: KnownCall) -> Operand:
             return operand.then(kind)
         case Known(value):
             return Known(type(value))
+        case Items() if is_instance(operand):
+            return Known(operand.cls)
         case Items():
             return Known(list if operand.is_list else tuple)
         case Value(expr):
@@ -345,6 +352,8 @@ def _atomic(name: str, call: KnownCall) -> Operand:
     value = cast(call.number(given["value"]), type)
     if type.kind == "b":
         call.refuse("atomics are for numbers, not for bools")
+    if array.array.type.alignment == "none":
+        call.refuse(*UNALIGNED)
     if type.is_complex and name != "add":
         call.refuse("complex numbers have no order", "Use x.real or x.imag.")
     old = ir.Local("old", type)
