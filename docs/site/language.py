@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from whorl.kernels.library import LIBRARY, LibraryFunction
+from whorl.kernels.library.generator_methods import METHODS as STREAM_METHODS
 from whorl.kernels.lowering import alternatives, attributes, expressions, statements
 from whorl.kernels.lowering.arithmetic import COMPARISONS, OPERATORS
 from whorl.kernels.lowering.functions import (
@@ -29,6 +30,7 @@ from whorl.kernels.lowering.known_calls import Handler, KnownCall, KnownFunction
 from whorl.kernels.lowering.root import SYNTAX
 from whorl.kernels.lowering.scalar_calls import SCALAR_CALLS
 from whorl.kernels.lowering.ufunc_methods import UFUNC_METHODS
+from whorl.kernels.lowering.vector_calls import OWN_METHODS
 
 __all__ = ["PAGE", "language_page"]
 
@@ -37,14 +39,15 @@ PAGE = Path(__file__).resolve().parents[1] / "reference" / "language.md"
 STATEMENTS: Mapping[type[ast.stmt], str] = {
     ast.AnnAssign: "`x: float = 1`: converts, or refuses what does not fit",
     ast.Assert: "`assert test, message`: with `debug=True`",
-    ast.Assign: "`x = y`, `a, b = b, a`, `x[i] = y`, `x[1:] = y`",
+    ast.Assign: "`x = y`, `a, b = b, a`, `x[i] = y`, `x[1:] = y`, `v.x = y`",
     ast.AugAssign: "`x += y`, in place for arrays; in `prange`, atomic for elements",
     ast.Break: "`break`; not in `prange`",
     ast.Continue: "`continue`",
     ast.Delete: "`del name`",
     ast.Expr: "a call for its effect",
     ast.For: "`for` over `range`, `whorl.prange`, arrays and their `flat`, tuples, `enumerate`, "
-    "`zip`, `reversed`, `np.ndindex`, `np.ndenumerate`",
+    "`zip`, `reversed`, `whorl.ndrange`, `np.ndindex`, `np.ndenumerate`; `whorl.prange` around the "
+    "indices of `whorl.ndrange` and `np.ndindex`, too",
     ast.FunctionDef: "`def` inside of a kernel: a closure, without decorators",
     ast.If: "`if`, `elif`, `else`; a test that is known at compile time drops the other branch",
     ast.Pass: "`pass`",
@@ -54,7 +57,7 @@ STATEMENTS: Mapping[type[ast.stmt], str] = {
     ast.With: "`with whorl.graph.checkpoint(...)` and `with whorl.graph.parallel()`",
 }
 EXPRESSIONS: Mapping[type[ast.expr], str] = {
-    ast.Attribute: "`x.shape`, `self.dt`, `module.CONSTANT`",
+    ast.Attribute: "`x.shape`, `self.dt`, `module.CONSTANT`, `v.x`, `v.zyx`",
     ast.BinOp: "operators, for numbers, vectors and arrays",
     ast.BoolOp: "`and`, `or`; not for arrays, as in NumPy",
     ast.Call: "calls of the functions on this page, and of Python functions with a source",
@@ -216,9 +219,15 @@ def _methods() -> Iterator[str]:
         parameters = _parameters(handler, rows.get(name)).partition(", ")[2]
         yield f"| `a.{name}({parameters})` | {_limits(handler, rows.get(name))} |"
     yield ""
-    yield f"Of small vectors: {_code(sorted(METHODS))}. Of numbers: {_code(sorted(NUMBER_METHODS))}."
+    yield f"Of small vectors and matrices, before those of arrays: {_code(sorted(METHODS))}."
+    yield ""
+    yield f"Of rows of arrays that are read as vectors: {_code(sorted(OWN_METHODS))}."
+    yield ""
+    yield f"Of numbers: {_code(sorted(NUMBER_METHODS))}."
     yield ""
     yield f"Of NumPy's functions of elements, as in `np.add.reduce(a)`: {_code(UFUNC_METHODS)}."
+    yield ""
+    yield f"Of `np.random.Generator`: {_code(sorted(STREAM_METHODS))}. Parameters are numbers."
     yield ""
 
 
@@ -268,7 +277,7 @@ Results are NumPy's: the same types, the same bits for elementwise work, sums wi
 
 ## Values
 
-Numbers: `bool`, `int`, `float`, `complex`, and NumPy's `bool_`, `int8` to `int64`, `uint8` to `uint64`, `float32`, `float64`, `complex64`, `complex128`. Python's ints have 64 bits here. Arrays of these, of any number of dimensions and any strides. Tuples and lists of fixed length. `None`, enum members and texts, which are known at compile time. Objects, through their attributes. Small vectors (`whorl.vec`). `np.float32(x)`, `int(x)` and the like convert; `np.finfo` and `np.iinfo` say what a type can hold.
+Numbers: `bool`, `int`, `float`, `complex`, and NumPy's `bool_`, `int8` to `int64`, `uint8` to `uint64`, `float32`, `float64`, `complex64`, `complex128`. Python's ints have 64 bits here. Arrays of these, of any number of dimensions and any strides. Tuples and lists of fixed length. `None`, enum members and texts, which are known at compile time. Objects, through their attributes. Small vectors and matrices (`whorl.vec`, `whorl.mat`). Arrays of records (structured dtypes) of these, by their fields. Named tuples and dataclasses that a kernel makes. `np.float32(x)`, `int(x)` and the like convert; `np.finfo` and `np.iinfo` say what a type can hold.
 """
 _ELEMENTWISE = "Of numbers, and of arrays element by element; with `out=` for those without parameters of their own. They are fused with what is around them: nothing is stored."
 _OVER_ARRAYS = "They return views where NumPy does, and new arrays elsewhere. `np.where(test)` is `np.nonzero(test)`."

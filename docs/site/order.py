@@ -14,6 +14,8 @@ GUIDES = (
     "numba",
     "caching",
     "compiler",
+    "adapters_jax",
+    "adapters_triton",
     "prebuilt",
     "wheels",
     "clusters",

@@ -60,6 +60,8 @@ if TYPE_CHECKING:
         cross,
         distinct,
         dot,
+        eig,
+        eigh,
         f32,
         f64,
         func,
@@ -68,11 +70,15 @@ if TYPE_CHECKING:
         i32,
         i64,
         kernel,
+        mat,
+        ndrange,
         norm,
+        polar,
         prange,
         random,
         random_normal,
         static,
+        svd,
         u8,
         u16,
         u32,
@@ -103,8 +109,9 @@ else:
             "jit": "Compiler Explanation Kernel Program Target jit",
             "kernels": (
                 "Array GradArray GraphStatus NumericKernel array atomic_add atomic_max "
-                "atomic_min bool_ checkpoint cross distinct dot f32 f64 func i16 i32 i64 i8 kernel "
-                "norm prange random random_normal static u16 u32 u64 u8 vec zeros"
+                "atomic_min bool_ checkpoint cross distinct dot eig eigh f32 f64 func i16 i32 i64 "
+                "i8 kernel mat ndrange norm polar prange random random_normal static svd u16 u32 "
+                "u64 u8 vec zeros"
             ),
             "adapters": "",
             "launch": "",
@@ -179,6 +186,8 @@ __all__ = [
     "diff",
     "distinct",
     "dot",
+    "eig",
+    "eigh",
     "exclude",
     "f32",
     "f64",
@@ -193,13 +202,17 @@ __all__ = [
     "i64",
     "jit",
     "kernel",
+    "mat",
+    "ndrange",
     "norm",
     "ordered",
+    "polar",
     "prange",
     "random",
     "random_normal",
     "register_signature",
     "static",
+    "svd",
     "u8",
     "u16",
     "u32",

@@ -2,6 +2,7 @@
 
     numba   `whorl.adapters.numba`: functions with `cache=True`
     jax     `whorl.adapters.jax`: the compilation cache, and `jit` that notices changed globals
+    triton  `whorl.adapters.triton`: the files of compiled kernels
 
 An adapter of one's own needs `describe`, which says what a function is made of, `key_of`, and the
 methods `find`, `keep` and `begin` of `whorl.store.Cache`.

@@ -8,7 +8,8 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from whorl.calls.checked_survey import CheckedSurvey
+from whorl.calls.checked_survey import FINDS_CODE, CheckedSurvey
+from whorl.calls.impure_functions import ImpureKind
 from whorl.errors import UnsupportedFunction
 from whorl.fast_dataclasses import dataclass
 from whorl.fingerprint.bytecode import nested_codes
@@ -18,6 +19,7 @@ from whorl.fingerprint.modes import Introspection
 from whorl.fingerprint.rules.compiled_functions import row_of
 from whorl.fingerprint.source import code_digest, place_of_code
 from whorl.fingerprint.survey import module_of, survey_code
+from whorl.fingerprint.value_graph import Graph
 from whorl.fingerprint.watch import Check
 from whorl.steps.value_text import text_rows
 from whorl.store import KeyPart
@@ -55,13 +57,15 @@ def describe(
     beside: Mapping[str, object] | None = None,
     ignores: Iterable[str] = (),
     leaving_out: str = "whorl.adapters.describe(ignores=[NAME])",
+    pure: bool = False,
 ) -> CodeDescription:
     """What some functions are made of: their code, and all that it reads, through every call.
 
     `name` is theirs, for errors. `beside` are other values that count, by path, such as options.
     `ignores` are globals and captured variables that do not count (`LOCK`, `solver.LOCK`), and
     `leaving_out` is how the user writes that, for errors. What cannot be known exactly raises
-    `UnsupportedFunction`.
+    `UnsupportedFunction`; with `pure`, so does code that reads files, the environment or clocks,
+    for compilers that run Python code.
 
     >>> solver = {"__name__": "solver", "SCALE": 2.0}
     >>> exec("def step(x): return x * SCALE", solver)
@@ -76,7 +80,7 @@ def describe(
     left_out = frozenset(ignores)
 
     def survey(sees: frozenset[Introspection]) -> _AdapterSurvey:
-        return _AdapterSurvey(name, leaving_out, left_out, sees)
+        return _AdapterSurvey(name, leaving_out, left_out, sees, pure)
 
     outcome = survey_code(survey, (*roots, [*others.items()]))
     if outcome is None:
@@ -100,10 +104,31 @@ class _AdapterSurvey(CheckedSurvey):
     """A walk over code that another compiler compiles."""
 
     def __init__(
-        self, name: str, option: str, ignores: frozenset[str], sees: frozenset[Introspection]
+        self,
+        name: str,
+        option: str,
+        ignores: frozenset[str],
+        sees: frozenset[Introspection],
+        pure: bool,
     ) -> None:
         super().__init__(name, ignores=ignores, introspection=sees)
         self._option = option
+        self._pure = pure
+
+    def check(self, function: types.FunctionType, graph: Graph) -> None:
+        """Refuse a function that finds code by its name, or is not pure where that is asked for."""
+        super().check(function, graph)
+        for read in self.impure_reads(function) if self._pure else ():
+            if read.kind.name not in FINDS_CODE and read.name not in self.ignores:
+                raise self.refusal(read, read.name, function, graph)
+
+    def advice(self, kind: ImpureKind, used: str) -> str:
+        """What to do about an impure read."""
+        if kind.name in FINDS_CODE:
+            remedy = kind.remedy
+        else:
+            remedy = "Read it before, into a global or an argument"
+        return f"{remedy}. If no result depends on it: {self.leaving_out(used)}."
 
     def leaving_out(self, name: str) -> str:
         """The option by which a name does not count."""

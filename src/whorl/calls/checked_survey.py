@@ -71,7 +71,8 @@ def _method_names(graph: Graph, function: types.FunctionType) -> frozenset[str]:
 # -- the walk --------------------------------------------------------------------------
 
 
-_FINDS_CODE: Final = frozenset((MODULES.name, SCOPES.name))
+FINDS_CODE: Final = frozenset((MODULES.name, SCOPES.name))
+"""The kinds of impure reads that find code by its name."""
 
 
 class CheckedSurvey(Survey):
@@ -103,7 +104,7 @@ class CheckedSurvey(Survey):
     def check(self, function: types.FunctionType, graph: Graph) -> None:
         """Refuse a function that finds code by its name."""
         for read in self.impure_reads(function):
-            if read.kind.name not in _FINDS_CODE or read.name in self.ignores:
+            if read.kind.name not in FINDS_CODE or read.name in self.ignores:
                 continue
             homes = [self._home(module) for module in constant_modules(function, read)]
             if not homes or any(home.kind == "user" for home in homes):

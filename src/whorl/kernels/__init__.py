@@ -9,6 +9,7 @@ from whorl.lazy import attach
 if TYPE_CHECKING:
     from .array import GradArray, array
     from .counter_random import random, random_normal
+    from .decompositions import eig, eigh, polar, svd
     from .graph_names import GraphStatus, checkpoint
     from .language import (
         Array,
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
         atomic_max,
         atomic_min,
         bool_,
-        cross,
         distinct,
-        dot,
         f32,
         f64,
         func,
@@ -26,29 +25,30 @@ if TYPE_CHECKING:
         i16,
         i32,
         i64,
-        norm,
+        ndrange,
         prange,
         static,
         u8,
         u16,
         u32,
         u64,
-        vec,
-        zeros,
     )
     from .numeric_kernel import NumericKernel, kernel
+    from .small_vectors import cross, dot, mat, norm, vec, zeros
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
             "array": "GradArray array",
             "counter_random": "random random_normal",
+            "decompositions": "eig eigh polar svd",
             "graph_names": "GraphStatus checkpoint",
             "numeric_kernel": "NumericKernel kernel",
             "language": (
-                "Array atomic_add atomic_max atomic_min bool_ cross distinct dot f32 f64 func i16 "
-                "i32 i64 i8 norm prange static u16 u32 u64 u8 vec zeros"
+                "Array atomic_add atomic_max atomic_min bool_ distinct f32 f64 func i16 "
+                "i32 i64 i8 ndrange prange static u16 u32 u64 u8"
             ),
+            "small_vectors": "cross dot mat norm vec zeros",
         },
     )
 
@@ -66,6 +66,8 @@ __all__ = [
     "cross",
     "distinct",
     "dot",
+    "eig",
+    "eigh",
     "f32",
     "f64",
     "func",
@@ -74,11 +76,15 @@ __all__ = [
     "i32",
     "i64",
     "kernel",
+    "mat",
+    "ndrange",
     "norm",
+    "polar",
     "prange",
     "random",
     "random_normal",
     "static",
+    "svd",
     "u8",
     "u16",
     "u32",

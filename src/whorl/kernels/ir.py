@@ -9,8 +9,8 @@ has been looked up, every call has been followed, and every conversion is writte
     expressions         Const Get SlotUse Extent Stride Op Both Element Component Routine
     statements          Set SetElement SetComponent Atomic Update If For While Region Leave Next
                         Parallel Raise Print SubroutineCall Checkpoint Yield
-                        Allocate StackArray Mark Sweep ReturnArray RoutineCall
-                        ForeignCall Reserve, of the systems dialect alone
+                        Allocate StackArray Mark Sweep ReturnArray RoutineCall ForeignCall
+                        Reserve, of the systems dialect alone
     Function            the whole: slots it is launched with, body, results
 """
 
@@ -268,7 +268,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """The address of a routine of BLAS or LAPACK; 0 where there is none."""
+    """The address of a routine of another library; 0 where there is none."""
 
     name: str
     type: Scalar = WEAK_INT
@@ -600,6 +600,7 @@ class Function:
     result: Result = None
     sites: list[Site] = field(default_factory=list)
     arrays: list[NewArray] = field(default_factory=list)
+    streams: list[Slot] = field(default_factory=list)  # of random numbers: locked in a launch
     subroutines: list[Subroutine] = field(default_factory=list)
     parallel: bool = False  # whether statements over whole arrays run on threads
     fastmath: tuple[str, ...] = ()  # what LLVM may assume of floats

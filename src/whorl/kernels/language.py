@@ -6,9 +6,12 @@ these functions, with the same results.
 
 from __future__ import annotations
 
+import operator
 import types
+import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, overload
+from itertools import product
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 
@@ -20,9 +23,7 @@ __all__ = [
     "atomic_max",
     "atomic_min",
     "bool_",
-    "cross",
     "distinct",
-    "dot",
     "f32",
     "f64",
     "func",
@@ -30,15 +31,13 @@ __all__ = [
     "i16",
     "i32",
     "i64",
-    "norm",
+    "ndrange",
     "prange",
     "static",
     "u8",
     "u16",
     "u32",
     "u64",
-    "vec",
-    "zeros",
 ]
 
 T = TypeVar("T")
@@ -82,12 +81,40 @@ class _Static:
 static = _Static()
 
 
-def prange(*bounds: int) -> Iterable[int]:
-    """A range whose iterations may run at the same time, on several threads.
+def ndrange(*ranges: int | tuple[int, int]) -> Iterable[tuple[int, ...]]:
+    """All indices of several ranges, the last one fastest: each is a length, or start and stop.
+
+    >>> list(ndrange(2, (5, 7)))
+    [(0, 5), (0, 6), (1, 5), (1, 6)]
+    """
+    if not ranges:
+        raise TypeError("whorl.ndrange takes at least one range")
+    return product(*(_range_of(each) for each in ranges))
+
+
+def _range_of(bounds: Any) -> range:
+    if not isinstance(bounds, tuple):
+        return range(operator.index(bounds))
+    if len(bounds) != 2:
+        raise TypeError(f"a range is a length, or a start and a stop, not {bounds!r}")
+    return range(*map(operator.index, bounds))
+
+
+@overload
+def prange(start: int, stop: int = ..., step: int = ..., /) -> Iterable[int]: ...
+@overload
+def prange(indices: Iterable[tuple[int, ...]], /) -> Iterable[tuple[int, ...]]: ...
+def prange(*bounds: Any) -> Iterable[Any]:
+    """A range whose iterations may run at the same time, on several threads; or all indices of
+    `whorl.ndrange` or `np.ndindex`, whose first range is divided among the threads.
 
     >>> list(prange(3))
     [0, 1, 2]
+    >>> list(prange(ndrange(2, 2)))
+    [(0, 0), (0, 1), (1, 0), (1, 1)]
     """
+    if len(bounds) == 1 and isinstance(bounds[0], product | np.ndindex):
+        return bounds[0]
     return range(*(int(bound) for bound in bounds))
 
 
@@ -117,64 +144,23 @@ def func(function: F | None = None) -> F | Callable[[F], F]:
     return function
 
 
-# -- small vectors ----------------------------------------------------------------------
+_refused: Final[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()
 
 
-def vec(*components: Any, dtype: Any = None) -> Any:
-    """A small vector, or a matrix from rows: a value of its own inside of a kernel.
+def refuse_to_follow(function: Callable[..., Any], why: str, instead: str) -> None:
+    """Let kernels refuse calls of a function, with a reason and what to do.
 
-    >>> vec(1.0, 2, 3) + 1
-    array([2., 3., 4.])
-    >>> vec((1.0, 0.0), (0.0, 2.0)) @ vec(3.0, 4.0)
-    array([3., 8.])
+    >>> def stub(): ...
+    >>> refuse_to_follow(stub, "does nothing", "Give it a body.")
+    >>> refusal_of(stub)
+    ('does nothing', 'Give it a body.')
     """
-    if not components:
-        raise TypeError("whorl.vec takes at least one component")
-    if dtype is None:
-        flat = [part for row in components for part in (row if np.ndim(row) else (row,))]
-        dtype = np.result_type(*flat)
-    return np.array(components, dtype)
+    _refused[function] = (why, instead)
 
 
-def zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """A small vector or matrix of zeros; its shape is known at compile time.
-
-    >>> zeros(3)
-    array([0., 0., 0.])
-    """
-    return np.zeros(shape, dtype)
-
-
-def dot(left: Any, right: Any) -> Any:
-    """The product of two vectors, in the order of their components; of matrices as `@`.
-
-    >>> float(dot(vec(1.0, 2.0), vec(3.0, 4.0)))
-    11.0
-    """
-    if np.ndim(left) == 1 and np.ndim(right) == 1:
-        total = left[0] * right[0]
-        for a, b in zip(left[1:], right[1:], strict=True):
-            total = total + a * b
-        return total
-    return left @ right
-
-
-def cross(left: Any, right: Any) -> Any:
-    """The cross product of two vectors of three components.
-
-    >>> cross(vec(1.0, 0.0, 0.0), vec(0.0, 1.0, 0.0))
-    array([0., 0., 1.])
-    """
-    return np.cross(left, right)
-
-
-def norm(vector: Any) -> Any:
-    """The length of a vector.
-
-    >>> float(norm(vec(3.0, 4.0)))
-    5.0
-    """
-    return np.sqrt(dot(vector.ravel(), vector.ravel()))
+def refusal_of(function: Callable[..., Any]) -> tuple[str, str] | None:
+    """Why kernels refuse to call a function, and what to do; None if they follow it."""
+    return _refused.get(function)
 
 
 # -- atomics ----------------------------------------------------------------------------

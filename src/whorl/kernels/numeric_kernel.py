@@ -97,18 +97,26 @@ class NumericKernel(LaunchedKernel):
         """
         with np.errstate(all="ignore"):
             found = self._graph_use(*args, *kwargs.values())
+            with importing:
+                from .plain_values import as_argument, as_result
+
+            args = tuple(map(as_argument, args))
+            kwargs = {name: as_argument(value) for name, value in kwargs.items()}
             if not found.graph:
-                return _as_python(self.function(*args, **kwargs))
+                return as_result(self.function(*args, **kwargs))
             with importing:
                 from .interpreter import interpreted  # graphs are walked
 
-            return _as_python(interpreted(self.function, args, kwargs, found, self.lookup.name))
+            return as_result(interpreted(self.function, args, kwargs, found, self.lookup.name))
 
     def interpret_resumed(self, /, *args: Any, from_checkpoint: int, **kwargs: Any) -> Any:
         """What `resume` does, as plain Python."""
         with importing:
             from .interpreter import interpreted
+            from .plain_values import as_argument
 
+        args = tuple(map(as_argument, args))
+        kwargs = {name: as_argument(value) for name, value in kwargs.items()}
         with np.errstate(all="ignore"):
             found = self._graph_use(*args, *kwargs.values())
             return interpreted(
@@ -189,16 +197,6 @@ def _new_kernel(
     classes = native_classes(NumericKernel)
     cls = NumericKernel if classes is None else classes.python
     return cast("NumericKernel", cls(function, compiler, choices, store))
-
-
-def _as_python(value: Any) -> Any:
-    """Numbers as Python has them, as compiled kernels return them."""
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        return value.item()
-    if isinstance(value, tuple):
-        items = map(_as_python, value)
-        return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
-    return value
 
 
 if TYPE_CHECKING:

@@ -57,6 +57,7 @@ def compiled(inputs: Inputs, *, nogil: bool, parallel: bool, fastmath: tuple[str
         "parallel": any(isinstance(each, ir.Parallel) for each in statements),
         "prints": any(isinstance(each, ir.Print) for each in statements),
         "nogil": nogil,
+        "streams": _plain_streams(lowered.paths, function.streams),
         "polls": emitted.polls,
         "lean": emitted.lean_slots,
         "checkpoints": _plain_labels(function),
@@ -133,7 +134,14 @@ def _plain_type(type: Scalar | ArrayType) -> list[Plain]:
     """A slot's type as plain data."""
     if isinstance(type, Scalar):
         return [type.kind, type.bits, type.weak]
-    return [*_plain_type(type.element), type.ndim, type.layout, type.writeable]
+    record = [type.record, type.alignment] if type.record else []
+    return [*_plain_type(type.element), type.ndim, type.layout, type.writeable, *record]
+
+
+def _plain_streams(paths: tuple[Path, ...], streams: list[ir.Slot]) -> Plain:
+    """Where the bit generators are found that are locked in a launch: their state is a slot."""
+    places = [paths[slot.index] for slot in streams]
+    return [[each.root, each.name, [list(step) for step in each.steps[:-3]]] for each in places]
 
 
 def _plain_slots(paths: tuple[Path, ...], kinds: list[Scalar | ArrayType]) -> Plain:

@@ -22,7 +22,7 @@ PAGE: Final = 1 << 16
 """No system has larger pages (x86-64: 4 KiB; aarch64: 4, 16 or 64). The gap is not stored, and no
 memory is used for it."""
 PREFIX: Final = "whorl_"
-"""Of the names that code has for routines of BLAS and LAPACK, see `blas`."""
+"""Of the names that code has for routines of other libraries, see `outside_routines`."""
 
 EXTERNALS: Final = C_FUNCTIONS | frozenset((
     "memset", "memcpy", "memmove", "memcmp", "clock_gettime", "usleep", "malloc", "calloc", "free",

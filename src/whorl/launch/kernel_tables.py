@@ -59,6 +59,8 @@ def table_for(call: NativeCall) -> Table:
     """The table for calls that read the same as this one; `NotNative` if there is none."""
     world = Once(call.world)
     parts, number = call.parts, call.number
+    if parts.streams:
+        raise NotNative("it draws from a bit generator, which is locked in Python")
     first, results = offsets([type for _, type in parts.slots])
     slots = {
         path: _slot_words(type, word, is_lean=place in parts.lean)

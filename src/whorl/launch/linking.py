@@ -16,9 +16,9 @@ from typing import Final
 
 from whorl.fast_dataclasses import dataclass
 
-from .blas import ROUTINES
 from .image import EXTERNALS, PAGE, PYTHON, Image
 from .numpy_api import NUMPY
+from .outside_routines import ROUTINES
 from .relocation import PROCESSORS, Fill, Processor, Unlinkable
 
 __all__ = ["Unlinkable", "link"]

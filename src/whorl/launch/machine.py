@@ -128,12 +128,12 @@ def load_object(code: bytes, function: str) -> tuple[int, object]:
     """The address of a function of an object file, and what keeps it in memory."""
     llvm = binding()
     with importing, _lock:
-        from . import blas  # when an object is loaded, which is seldom
+        from . import outside_routines  # when an object is loaded, which is seldom
         from .numpy_api import NUMPY, numpy_address
 
-        for name in blas.ROUTINES:
+        for name in outside_routines.ROUTINES:
             if name.encode() in code:  # LLVM takes an unknown weak symbol for 0
-                address = blas.address(name)
+                address = outside_routines.address(name)
                 if address:
                     llvm.add_symbol(name, address)
         for name in NUMPY:

@@ -160,13 +160,13 @@ def _mathematics() -> Any:
 
 def _address(name: str) -> int:
     """Where an outside function is; only those of the C library are looked for, and routines of
-    BLAS and LAPACK, which may be missing."""
+    other libraries, which may be missing."""
     if name.startswith(PREFIX):
         with importing:
-            from . import blas  # for kernels with products of matrices
+            from . import outside_routines  # for kernels with products, or that draw numbers
 
-        if name in blas.ROUTINES:
-            return blas.address(name)
+        if name in outside_routines.ROUTINES:
+            return outside_routines.address(name)
     if name.startswith("PyArray_"):
         with importing:
             from .numpy_api import NUMPY, numpy_address  # for kernels that return arrays

@@ -12,6 +12,7 @@ import struct
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache, lru_cache, partial
 from typing import Any, Final
 
@@ -54,6 +55,7 @@ class Parts:
     lean: frozenset[int]  # the slots of arrays whose extents are not used
     checkpoints: Plain  # their labels; None if it has none, not even in static branches
     can_fail: bool
+    streams: tuple[Path, ...]  # bit generators, which are locked in a launch
     arrays: tuple[bool, ...]  # of those that are made or returned, whether machine code makes it
     references: object  # the code and the printer, as long as they are needed
 
@@ -65,10 +67,14 @@ def slots_from(plain: Plain) -> list[tuple[Path, Scalar | ArrayType]]:
     """Slots from plain data."""
     slots: list[tuple[Path, Scalar | ArrayType]] = []
     for root, name, steps, kind, bits, weak, *array in plain:
-        path = Path(root, name, tuple([Step(*step) for step in steps]))
+        path = _path(root, name, steps)
         number = _number(kind, bits, weak)
         slots.append((path, ArrayType(number, *array) if array else number))
     return slots
+
+
+def _path(root: str, name: str, steps: Plain) -> Path:
+    return Path(root, name, tuple([Step(*step) for step in steps]))
 
 
 def parts_of(artifact: Artifact) -> Parts:
@@ -93,6 +99,7 @@ def parts_of(artifact: Artifact) -> Parts:
         frozenset(described["lean"]),
         described["checkpoints"],
         bool(sites) or described["polls"],
+        tuple(_path(*each) for each in described["streams"]),
         are_new,
         (engine, printer),
     )
@@ -191,6 +198,8 @@ class _Member:
             self._dtype = None
         else:
             self._class, self._dtype, self._ndim = np.ndarray, wanted.element.dtype, wanted.ndim
+            if wanted.record:
+                self._class = None  # `_fits` looks at each
             self._mask, self._bits = flags_of(wanted.layout, writeable=wanted.writeable)
 
     def read(self, launch: PlainLaunch, values: Sequence[Any]) -> Any:
@@ -294,9 +303,9 @@ class PlainLaunch:
         arrays: dict[int, Any] = {}
         if self._takes_arrays:
             with Launching(slots, arrays, lambda: self._new_arrays(record)):
-                self._entry(record)
+                self._run(record, values)
         else:
-            self._entry(record)
+            self._run(record, values)
         if self._can_fail and _number_at(record, 8 * STATUS)[0]:
             self.parts.failed(record.raw[8 * STATUS : 8 * STATUS + 32])
         if self._checkpoints is not None:
@@ -312,6 +321,18 @@ class PlainLaunch:
             if self._arrays[number]:  # the record's own reference
                 _give_back(arrays[number])
         return result
+
+    def _run(self, record: Any, values: Sequence[Any]) -> None:
+        """Run the machine code; the streams that it draws from are those of this thread alone."""
+        if not self.parts.streams:
+            self._entry(record)
+            return
+        world = self.world(values)
+        locks = {id(lock): lock for lock in (world.find(path).lock for path in self.parts.streams)}
+        with ExitStack() as held:
+            for _, lock in sorted(locks.items()):  # in one order for all threads
+                held.enter_context(lock)
+            self._entry(record)
 
     def _new_arrays(self, record: Any) -> dict[int, Any]:
         """The arrays that machine code has made, by their numbers."""
@@ -354,6 +375,8 @@ def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
     if isinstance(wanted, Scalar):
         return is_scalar_value(value) and scalar_of_value(value) == wanted
     access = "rw" if wanted.writeable else "r"
+    if wanted.record:
+        return _fits_records(value, wanted, access)
     signature = ("array", wanted.element.dtype.str, wanted.ndim, wanted.layout, access)
     try:
         return bool(array_signature(value) == signature)
@@ -361,12 +384,23 @@ def _fits(value: Any, wanted: Scalar | ArrayType) -> bool:
         return False
 
 
+def _fits_records(value: Any, wanted: ArrayType, access: str) -> bool:
+    """Whether a value is an array of such records. In what order they lie does not count."""
+    try:
+        signature: Any = array_signature(value)
+    except NoSignature:
+        return False
+    _, dtype, ndim, layout, *rest = signature
+    is_aligned = (layout != "unaligned") == (wanted.alignment != "none")
+    return is_aligned and (dtype, ndim, rest[0]) == (wanted.record, wanted.ndim, access)
+
+
 def named_tuple_class(module: str, name: str, count: int) -> Any:
-    """The class of a named tuple: in a module that is loaded, with so many fields."""
+    """The class of a named tuple or dataclass: in a module that is loaded, with so many fields."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    if isinstance(found, type) and len(getattr(found, "_fields", ())) == count:
+    if isinstance(found, type) and len(getattr(found, "__match_args__", ())) == count:
         return found
     return lambda *items: items  # the class is gone: a plain tuple
 

@@ -69,9 +69,12 @@ _WRITTEN_IN_PYTHON: Final = {
     "numpy.lib._ufunclike_impl": "numpy",
     "numpy.linalg._linalg": "numpy.linalg",
     "whorl.kernels.counter_random": "whorl",
+    "whorl.kernels.decompositions": "whorl",
     "whorl.kernels.language": "whorl",
     "whorl.kernels.library.conditions": "whorl.library",
     "whorl.kernels.library.lapack": "whorl.library",
+    "whorl.kernels.library.calls_of_c": "whorl.library",
+    "whorl.kernels.small_vectors": "whorl",
 }
 """Modules whose functions are known, and the name under which each is used."""
 _HEAP_CLASS: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE

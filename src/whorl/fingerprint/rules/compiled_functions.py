@@ -7,11 +7,14 @@ such an object is met. What the object has compiled so far, its locks and its co
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from collections.abc import Callable
 from typing import Any, Final
 
 from whorl.signals import pass_on
 
+from ..boundary import DEFAULT_BOUNDARY
 from ..refusal import Refused
 from ..static_lookup import module_name, mro, qualname
 from ..tokens import Node
@@ -41,6 +44,24 @@ def _numba_gufunc(value: Any) -> object:
     return builder.py_func, builder.signature, builder.targetoptions, builder.writable_args
 
 
+def _triton_function(value: Any) -> object:
+    """A function from `triton.jit`: what Triton's code generator takes from it.
+
+    Triton's own key of the text counts too where the function is part of an installed distribution:
+    whorl knows that by its version, but Triton notices when somebody edits the file.
+    """
+    lines = value.raw_src if hasattr(value, "raw_src") else inspect.getsourcelines(value.fn)[0]
+    if value.src not in textwrap.dedent("".join(lines)):
+        raise Refused(
+            "its source was replaced by a text, so what that reads is not known",
+            "Write the function into a file.",
+        )
+    function = value.fn
+    home = DEFAULT_BOUNDARY.home(function.__module__, function.__code__.co_filename)
+    own_key = "" if home.kind == "user" else value.cache_key
+    return function, bool(value.noinline), value._repr, own_key
+
+
 ROWS: Final[dict[str, Content]] = {
     "numba.core.dispatcher.Dispatcher": lambda value: (
         value.py_func, value.targetoptions, value.locals, value._compiler.pipeline_class,
@@ -52,6 +73,10 @@ ROWS: Final[dict[str, Content]] = {
     "numba.core.extending._Intrinsic": _attributes("_defn", "_ctor_kwargs", "_name"),
     "jaxlib._jax.PjitFunction": _jax_function,
     "jaxlib.xla_extension.PjitFunction": _jax_function,
+    "whorl.adapters.jax.WatchedFunction": lambda value: value._jitted,
+    "triton.runtime.jit.JITFunction": _triton_function,
+    "triton.runtime.jit.ConstexprFunction": lambda value: value.fn,
+    "triton.runtime.jit.BoundConstexprFunction": lambda value: (value.__self__, value.__func__),
 }  # fmt: skip
 """What counts of the objects of a class, by the name of the class."""
 
@@ -74,7 +99,7 @@ def _compiled_function(value: Any, context: RuleContext) -> Node:
     name, content = row
     try:
         parts = content(value)
-    except (RecursionError, MemoryError):
+    except (RecursionError, MemoryError, Refused):
         raise
     except Exception as error:
         pass_on(error)

@@ -89,16 +89,6 @@ def _call(writer: FunctionWriter, statement: ir.SubroutineCall) -> None:
         writer.set(local, found if is_one else writer.let(f"extractvalue {type} {found}, {i}"))
 
 
-def _foreign_call(writer: FunctionWriter, statement: ir.ForeignCall) -> None:
-    args = ", ".join(f"{llvm_type(arg.type)} {value_of(writer, arg)}" for arg in statement.args)
-    address = writer.let(f"inttoptr i64 {value_of(writer, statement.address)} to ptr")
-    if statement.result is None:
-        writer.do(f"call void {address}({args})")
-    else:
-        type = llvm_type(statement.result.type)
-        writer.set(statement.result, writer.let(f"call {type} {address}({args})"))
-
-
 def _reserve(writer: FunctionWriter, statement: ir.Reserve) -> None:
     if isinstance(statement.words, ir.Const):
         place = writer.alloca(f"[{max(1, int(statement.words.value))} x i64]", "stack")
@@ -110,7 +100,6 @@ def _reserve(writer: FunctionWriter, statement: ir.Reserve) -> None:
 
 _STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     **STATEMENTS,
-    ir.ForeignCall: _foreign_call,
     ir.Reserve: _reserve,
     ir.SubroutineCall: _call,
 }

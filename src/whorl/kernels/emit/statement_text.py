@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from whorl.kernels import ir
 from whorl.kernels.ir_walk import every_part
-from whorl.kernels.types import Scalar
+from whorl.kernels.types import Scalar, Type
 from whorl.launch.launch_record import PRINT, words_of
 
 from .allocation import allocate, mark, return_array, stack_array, sweep
 from .checkpoints import checkpoint, yield_
 from .counting import CountedLoop, Payment, payment
-from .evaluation import component_address, element_address, routine_address, value_of
+from .evaluation import alignment_of, component_address, element_address, routine_address, value_of
 from .instructions import combined
 from .llvm_types import llvm_type
 from .module import Module
@@ -32,7 +32,9 @@ def _store(writer: FunctionWriter, statement: ir.SetElement) -> None:
     value = value_of(writer, statement.value)
     element = statement.element
     note = f", !alias.scope {writer.module.scope(element.scope)}" if element.scope else ""
-    writer.store(element.type, value, element_address(writer, element), note)
+    writer.store(
+        element.type, value, element_address(writer, element), alignment_of(element) + note
+    )
 
 
 def _set_component(writer: FunctionWriter, statement: ir.SetComponent) -> None:
@@ -82,7 +84,8 @@ def _update(writer: FunctionWriter, statement: ir.Update) -> None:
     if statement.is_own or not writer.atomic:
         writer.block(statement.body)
         value = value_of(writer, statement.value)
-        writer.store(kind, value, element_address(writer, statement.element))
+        address = element_address(writer, statement.element)
+        writer.store(kind, value, address, alignment_of(statement.element))
         return
     address = element_address(writer, statement.element)
     match statement.value:
@@ -252,6 +255,28 @@ def _routine_call(writer: FunctionWriter, statement: ir.RoutineCall) -> None:
         writer.set(statement.result, writer.let(f"sext i32 {low} to i64"))
 
 
+def _foreign_call(writer: FunctionWriter, statement: ir.ForeignCall) -> None:
+    args = ", ".join(f"{_c_type(arg.type)} {value_of(writer, arg)}" for arg in statement.args)
+    address = writer.let(f"inttoptr i64 {value_of(writer, statement.address)} to ptr")
+    if statement.result is None:
+        writer.do(f"call void {address}({args})")
+    else:
+        type = statement.result.type
+        extended = _c_type(type).removeprefix(llvm_type(type)).strip()
+        returned = f"{extended} {llvm_type(type)}".strip()
+        writer.set(statement.result, writer.let(f"call {returned} {address}({args})"))
+
+
+def _c_type(type: Type) -> str:
+    """A parameter of C: small integers fill a register."""
+    match type:
+        case Scalar("u" | "b", 8 | 16):
+            return f"{llvm_type(type)} zeroext"
+        case Scalar("i", 8 | 16):
+            return f"{llvm_type(type)} signext"
+    return llvm_type(type)
+
+
 def _subroutine(module: Module, each: ir.Subroutine, *, atomic: bool) -> str:
     """The function of a subroutine, written when it is first called; its name."""
     name = f"{each.name}_{'shared' if atomic else 'alone'}"
@@ -288,6 +313,7 @@ STATEMENTS: Final[dict[type, Callable[[FunctionWriter, Any], None]]] = {
     ir.Region: _scope,
     ir.ReturnArray: return_array,
     ir.RoutineCall: _routine_call,
+    ir.ForeignCall: _foreign_call,
     ir.Set: _set,
     ir.SetComponent: _set_component,
     ir.SetElement: _store,

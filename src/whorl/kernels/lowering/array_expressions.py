@@ -42,10 +42,12 @@ from .run_values import is_scalar, number, resolve
 from .vectors import LARGEST, new, vector_of
 
 __all__ = [
+    "FEW",
     "array_binary",
     "array_power",
     "array_product",
     "as_vector",
+    "beside_vector",
     "by_rule",
     "elementwise",
     "expression_of",
@@ -57,8 +59,10 @@ __all__ = [
     "is_stretched",
     "own_indices",
     "raise_if",
+    "read_extents",
     "region_of",
     "shape_text",
+    "small_vector",
     "source_text",
     "stretched_places",
     "turned",
@@ -66,6 +70,8 @@ __all__ = [
 ]
 
 _COSTLY: Final = frozenset(row.operation for row in SCALAR_FUNCTIONS if not row.is_whole)
+FEW: Final = 16
+"""Elements of an array that becomes a vector where it meets one, or a function of vectors."""
 _LONGEST = 60  # of a source text in a message
 
 
@@ -124,13 +130,16 @@ def _iteration(frame: Frame, source: Iteration) -> Elementwise:
     return Elementwise(type, source.extents, at)
 
 
-def with_small_extents(frame: Frame, array: ir.ArrayRef) -> ir.ArrayRef:
+def with_small_extents(
+    frame: Frame, array: ir.ArrayRef, *, everywhere: bool = False
+) -> ir.ArrayRef:
     """A row of an argument, as of an (n, 3) array, with what is small of its shape known now.
 
-    In a loop such rows are small vectors, whose elements LLVM keeps in registers if it knows how
-    many there are. The length is a fact of the specialization then, and only then.
+    In a loop, and `everywhere` where it meets a small vector, such a row is one too: LLVM keeps its
+    elements in registers if it knows how many there are. The length is a fact of the specialization
+    then, and only then.
     """
-    if not any(caller.loops for caller in frame.callers):
+    if not everywhere and not any(caller.loops for caller in frame.callers):
         return array
     extents: list[ir.Expr] = []
     for extent in array.extents:
@@ -196,6 +205,50 @@ def _vector(vec: Vec) -> Elementwise:
         return ir.Component(vec.local, place)
 
     return Elementwise(vec.element, extents, at, vectors=(vec.local,))
+
+
+def small_vector(frame: Frame, operand: Operand, largest: int = LARGEST) -> Vec | None:
+    """The numbers of a small array as a vector, if its shape can be known now: that of an argument,
+    or of a part of one, becomes a fact. None of all others."""
+    operand = resolve(operand)
+    match operand:
+        case ArrayOf(array) if array.type.ndim:
+            extents = read_extents(frame, array.extents, largest)
+            operand = ArrayOf(replace(array, extents=extents))
+        case Elementwise(extents=extents):
+            operand = replace(operand, extents=read_extents(frame, extents, largest))
+    return as_vector(frame, operand)
+
+
+def read_extents(frame: Frame, extents: tuple[ir.Expr, ...], largest: int) -> tuple[ir.Expr, ...]:
+    """Lengths of arguments as facts; as they are, if not all are known or it is a large array."""
+    arrays = frame.lowering.slots.arrays
+    sizes: list[int] = []
+    for extent in extents:
+        if not isinstance(extent, ir.Extent | ir.Const):
+            return extents
+        if isinstance(extent, ir.Const):
+            sizes.append(int(extent.value))
+        else:
+            sizes.append(arrays[extent.slot].peek().shape[extent.axis])
+    if prod(sizes) > largest:
+        return extents
+    return tuple(
+        ir.Const(WEAK_INT, arrays[extent.slot].attr("shape").item(extent.axis).value())
+        if isinstance(extent, ir.Extent)
+        else extent
+        for extent in extents
+    )
+
+
+def beside_vector(frame: Frame, operand: Operand, vec: Vec) -> Operand:
+    """An operand beside a small vector: as one of its own, if it is a small array that fits."""
+    if not is_array(operand):
+        return operand
+    if expression_of(frame, operand).ndim > len(vec.shape):
+        return operand
+    small = small_vector(frame, operand, FEW)
+    return operand if small is None else small
 
 
 def as_vector(frame: Frame, operand: Operand) -> Vec | None:

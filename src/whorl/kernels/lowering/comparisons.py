@@ -15,6 +15,7 @@ from whorl.kernels.types import WEAK_BOOL, WEAK_INT
 from whorl.reads.static_functions import OPERATED, checked
 from whorl.signals import pass_on
 
+from . import vectors
 from .arithmetic import (
     COMPARISONS,
     NotPossible,
@@ -24,8 +25,9 @@ from .arithmetic import (
     scalar_type,
     unary,
 )
-from .array_expressions import elementwise, is_array
+from .array_expressions import beside_vector, elementwise, is_array
 from .conditionals import short_circuit
+from .data_classes import is_instance
 from .expressions import (
     operands_of,
     parts,
@@ -40,6 +42,7 @@ from .operands import (
     Known,
     Operand,
     Value,
+    Vec,
     ViewOperand,
     describe,
 )
@@ -84,10 +87,24 @@ def _compared(frame: Frame, node: ast.AST, op: ast.cmpop, left: Operand, right: 
             pass_on(error)
             what = f"this raises {type(error).__name__}: {error}"
             frame.refuse(node, what, remedy_for(left, right))
+    if is_instance(left) or is_instance(right):
+        frame.refuse(
+            node,
+            f"{describe(left)} is compared with {describe(right)}",
+            "Compare their fields: a.x == b.x.",
+        )
     if isinstance(left, Items) and isinstance(right, Items) and name in ("eq", "ne"):
         return _equal_items(frame, node, left, right, name)
     if isinstance(left, Items) and isinstance(right, Items) and left.is_list is right.is_list:
         return _ordered_items(frame, node, op, left, right)
+    if isinstance(left, Vec):
+        right = beside_vector(frame, right, left)
+    elif isinstance(right, Vec):
+        left = beside_vector(frame, left, right)
+    if isinstance(left, Vec) or isinstance(right, Vec):
+        sides = vectors.together(left, right)
+        if sides is not None:
+            return vectors.elementwise(frame, sides[0], partial(compare, name), *sides[1])
     if is_array(left) or is_array(right):
         return elementwise(frame, node, partial(compare, name), (left, right), keeps=False)
     for side, other in ((left, right), (right, left)):

@@ -22,9 +22,10 @@ from .arithmetic import (
     NotPossible,
     truth,
 )
-from .array_expressions import is_array
+from .array_expressions import is_array, read_extents
 from .array_selection import is_selection, selection
 from .array_statements import materialised
+from .data_classes import is_instance
 from .deferred_names import used
 from .frame import Frame
 from .joins import Apart
@@ -43,8 +44,9 @@ from .operands import (
     ViewOperand,
     describe,
 )
+from .records import item_of
 from .run_values import Undecided, is_scalar, number, resolve
-from .subscripts import array_part, spread, subscript
+from .subscripts import array_part, spread
 
 __all__ = [
     "EXPRESSIONS",
@@ -63,6 +65,7 @@ __all__ = [
     "remedy_for_subclass",
     "resolved",
     "snapshot",
+    "starred",
 ]
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
@@ -237,7 +240,7 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Operand:
     plain = [item.value if isinstance(item, ast.Starred) else item for item in node.elts]
     for item, operand in zip(node.elts, operands_of(frame, plain), strict=True):
         if isinstance(item, ast.Starred):
-            items.extend(parts(frame, item, operand))
+            items.extend(starred(frame, item, operand))
         else:
             items.append(operand)
     return Items(tuple(items), is_list=isinstance(node, ast.List))
@@ -246,7 +249,7 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Operand:
 def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> list[Operand]:
     """The items of something whose length is known now."""
     match operand:
-        case Items(items):
+        case Items(items) if not is_instance(operand):
             return list(items)
         case Vec():
             return vectors.rows(operand)
@@ -279,6 +282,17 @@ def parts(frame: Frame, node: ast.AST, operand: Operand, limit: int = 4096) -> l
     )
 
 
+def starred(frame: Frame, node: ast.AST, operand: Operand) -> list[Operand]:
+    """What a star writes out: also the rows of an argument, whose number becomes a fact."""
+    array = resolve(operand) if is_array(operand) else None
+    if isinstance(array, ArrayOf):
+        (extent,) = read_extents(frame, array.array.extents[:1], vectors.LARGEST)
+        if isinstance(extent, ir.Const):
+            places = range(int(extent.value))
+            return [array_part(frame, node, array.array, [Known(place)]) for place in places]
+    return parts(frame, node, operand)
+
+
 def _lambda(frame: Frame, node: ast.Lambda) -> Operand:
     return closure(frame, node)
 
@@ -298,7 +312,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
             owner = materialised(frame, node, owner)
         assert isinstance(owner, ArrayOf)
         return selection(frame, node, owner.array, indices)
-    return subscript(frame, node, owner, indices)
+    return item_of(frame, node, owner, indices)
 
 
 def index_operands(

@@ -7,9 +7,7 @@ numbers are in `scalar_calls`.
 from __future__ import annotations
 
 import inspect
-import operator
 import types
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -21,7 +19,6 @@ from whorl.kernels import graph_names as graph
 from whorl.kernels import ir, language
 from whorl.kernels.library import LIBRARY, LibraryFunction, number_functions
 from whorl.kernels.types import (
-    F64,
     WEAK_BOOL,
     WEAK_FLOAT,
     WEAK_INT,
@@ -35,11 +32,14 @@ from whorl.signals import pass_on
 
 from . import vectors
 from .arithmetic import ZERO_DIVISION, binary, cast, constant, scalar_type, truth
-from .array_creation import ARRAY_CREATION, CREATION_METHODS, element_type
-from .array_expressions import as_vector, expression_of, is_array
+from .array_creation import ARRAY_CREATION, CREATION_METHODS
+from .array_expressions import is_array
 from .array_shapes import SHAPE_METHODS, SHAPES
+from .array_statements import UNALIGNED
 from .blas_calls import ROUTINE_CALLS
+from .c_calls import C_CALLS
 from .complex_calls import COMPLEX_CALLS
+from .data_classes import is_instance
 from .element_scans import sum_in_order
 from .joins import OneScalar, join
 from .known_calls import Handler, KnownCall
@@ -52,6 +52,7 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Records,
     Value,
     Vec,
     ViewOperand,
@@ -64,6 +65,7 @@ from .run_values import resolve
 from .scalar_calls import SCALAR_CALLS, of_elements
 from .subscripts import check_writeable, element_of, spread
 from .type_queries import TYPE_QUERIES, TYPE_QUERY_CLASSES
+from .vector_calls import VECTOR_CALLS, VECTOR_METHODS, of_vectors
 
 __all__ = [
     "ARRAY_METHODS",
@@ -78,6 +80,7 @@ __all__ = [
 GRAPH: Final = frozenset((graph.do_while, graph.checkpoint, graph.parallel_context, graph.parallel))
 LOOPS: Final = (
     "builtins.range", "builtins.enumerate", "builtins.zip", "builtins.reversed", "whorl.prange",
+    "whorl.ndrange",
 )  # fmt: skip
 _LOOP_CLASSES: Final = (np.ndindex, np.ndenumerate)
 
@@ -187,11 +190,11 @@ def _least(name: str, call: KnownCall) -> Operand:
 def _len(call: KnownCall) -> Operand:
     (operand,) = call.decided(1)
     match operand:
-        case ArrayOf(array) if array.type.ndim:
+        case ArrayOf(array) | Records(array, indices=()) if array.type.ndim:
             return Value(array.extents[0])
         case Elementwise(extents=extents) | Iteration(extents=extents) if extents:
             return Value(extents[0])
-        case Items(items):
+        case Items(items) if not is_instance(operand):
             return Known(len(items))
         case Vec(shape=shape):
             return Known(shape[0])
@@ -236,6 +239,8 @@ def _isinstance(call: KnownCall) -> Operand:
                 call.refuse(f"this raises TypeError: {error}")
         case Known(value):
             return Known(isinstance(value, wanted))
+        case Items() if is_instance(operand):
+            return Known(issubclass(operand.cls, wanted))
         case Items():
             return Known(issubclass(list if operand.is_list else tuple, wanted))
     call.refuse(f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
@@ -255,8 +260,13 @@ def _type(call: KnownCall) -> Operand:
             return operand.then(kind)
         case Known(value):
             return Known(type(value))
+        case Items() if is_instance(operand):
+            return Known(operand.cls)
         case Items():
             return Known(list if operand.is_list else tuple)
+        case Value(expr):
+            number = scalar_type(expr)
+            return Known(_PYTHON.get(number, complex) if number.weak else number.dtype.type)
     call.refuse(f"type of {describe(operand)}", "Ask about a parameter or a member.")
 
 
@@ -314,58 +324,6 @@ def _slice(call: KnownCall) -> Operand:
     return Known(slice(*(part.value for part in parts if isinstance(part, Known))))
 
 
-# -- vectors ----------------------------------------------------------------------------
-
-
-def _vec(call: KnownCall) -> Operand:
-    element = element_type(call, call.named.pop("dtype", None))
-    if call.named:
-        call.refuse(f"whorl.vec has no parameter {next(iter(call.named))!r}")
-    return vectors.vector_of(call.frame, [resolve(arg) for arg in call.args], element)
-
-
-def _zeros(call: KnownCall) -> Operand:
-    """`whorl.zeros`: a small vector, whose shape is known now."""
-    if len(call.args) == 2:
-        call.named.setdefault("dtype", call.args.pop())
-    element = element_type(call, call.named.pop("dtype", None)) or F64
-    (operand,) = call.positional(1)
-    sizes = operand.items if isinstance(operand, Items) else (operand,)
-    if any(isinstance(size, Value) for size in sizes):
-        call.refuse(
-            f"{call.function} makes a small vector: its length has to be known at compile time",
-            "Use np.zeros(...), which makes an array of any length.",
-        )
-    shape = call.known_value(operand)
-    if isinstance(shape, int):
-        shape = (shape,)
-    return vectors.filled(call.frame, tuple(map(operator.index, shape)), constant(0.0, element))
-
-
-def _of_vectors(
-    count: int, make: Callable[..., Operand], of_arrays: Handler | None = None
-) -> Handler:
-    """A function of small vectors, and perhaps another one of all else."""
-
-    def handle(call: KnownCall) -> Operand:
-        is_small = len(call.args) == count and all(isinstance(arg, Vec) for arg in call.args)
-        if of_arrays is not None and (call.named or not is_small):
-            return of_arrays(call)
-        args = [as_vector(call.frame, resolve(arg)) for arg in call.positional(count)]
-        for arg, small in zip(call.args, args, strict=True):
-            if small is None:
-                call.refuse(
-                    f"{call.function} is for small vectors, not for {describe(arg)}",
-                    "Make one with whorl.vec(...), or write a loop.",
-                )
-        result = make(call.frame, *args)
-        if any(isinstance(arg, Vec) for arg in call.args) or not isinstance(result, Vec):
-            return result
-        return expression_of(call.frame, result)
-
-    return handle
-
-
 # -- atomics ----------------------------------------------------------------------------
 
 
@@ -394,6 +352,8 @@ def _atomic(name: str, call: KnownCall) -> Operand:
     value = cast(call.number(given["value"]), type)
     if type.kind == "b":
         call.refuse("atomics are for numbers, not for bools")
+    if array.array.type.alignment == "none":
+        call.refuse(*UNALIGNED)
     if type.is_complex and name != "add":
         call.refuse("complex numbers have no order", "Use x.real or x.imag.")
     old = ir.Local("old", type)
@@ -445,6 +405,7 @@ FUNCTIONS: Final[dict[str, Handler]] = {
     **_LIBRARY,
     **REQUIREMENTS,
     **ROUTINE_CALLS,
+    **C_CALLS,
     **TYPE_QUERIES,
     **SCALAR_CALLS,
     **NUMBER_CALLS,
@@ -466,14 +427,10 @@ FUNCTIONS: Final[dict[str, Handler]] = {
     "builtins.print": _print,
     "builtins.slice": _slice,
     "numpy.where": _where,
-    "whorl.vec": _vec,
-    "whorl.zeros": _zeros,
-    "whorl.dot": _of_vectors(2, vectors.dot),
-    "whorl.cross": _of_vectors(2, vectors.cross),
-    "whorl.norm": _of_vectors(1, vectors.norm),
-    "numpy.dot": _of_vectors(2, vectors.dot, PRODUCTS["numpy.dot"]),
-    "numpy.cross": _of_vectors(2, vectors.cross, _LIBRARY["numpy.cross"]),
-    "numpy.linalg.norm": _of_vectors(1, vectors.norm, _LIBRARY["numpy.linalg.norm"]),
+    **VECTOR_CALLS,
+    "numpy.dot": of_vectors(2, vectors.dot, PRODUCTS["numpy.dot"]),
+    "numpy.cross": of_vectors(2, vectors.cross, _LIBRARY["numpy.cross"]),
+    "numpy.linalg.norm": of_vectors(1, vectors.norm, _LIBRARY["numpy.linalg.norm"]),
     "whorl.distinct": _distinct,
     "whorl.atomic_add": partial(_atomic, "add"),
     "whorl.atomic_min": partial(_atomic, "min"),
@@ -481,9 +438,9 @@ FUNCTIONS: Final[dict[str, Handler]] = {
 }
 """By the name that a function has of its own: a program can bind it to any other."""
 METHODS: Final[dict[str, Handler]] = {
-    "copy": _of_vectors(1, vectors.copy_of),
-    "dot": _of_vectors(2, vectors.dot, PRODUCT_METHODS["dot"]),
-    "sum": _of_vectors(1, vectors.total, REDUCTION_METHODS["sum"]),
+    **VECTOR_METHODS,
+    "dot": of_vectors(2, vectors.dot, PRODUCT_METHODS["dot"]),
+    "sum": of_vectors(1, vectors.total, REDUCTION_METHODS["sum"]),
 }
 """Methods of small vectors, before those of arrays."""
 ARRAY_METHODS: Final[dict[str, Handler]] = {

@@ -20,17 +20,22 @@ from . import vectors
 from .arithmetic import binary, cast, compare, scalar_type
 from .array_expressions import is_array
 from .array_statements import stored
-from .expressions import expression, number_at, operands_of, parts, resolved, snapshot
+from .expressions import expression, number_at, operands_of, parts, resolved, snapshot, starred
 from .frame import Frame, place_of
 from .functions import known_function
 from .joins import range_of
-from .operands import ArrayOf, Items, Iteration, Known, Operand, Value, describe
+from .operands import ArrayOf, Items, Iteration, Known, Operand, Records, Value, describe
+from .records import record_at
 from .run_values import is_scalar, resolve
 from .subscripts import array_part, element_of, fail_unless
 
-__all__ = ["ITERATORS", "Count", "iterable", "iteration", "range_bounds"]
+__all__ = ["ITERATORS", "Bounds", "Count", "all_indices", "iterable", "iteration", "range_bounds"]
 
-ITERATORS: Final = ("builtins.range", "builtins.zip", "builtins.enumerate", "builtins.reversed")
+ITERATORS: Final = (
+    "builtins.range", "builtins.zip", "builtins.enumerate", "builtins.reversed", "whorl.ndrange",
+)  # fmt: skip
+Bounds: TypeAlias = tuple[ir.Expr, ir.Expr, ir.Expr]
+"""Start, stop and step of a loop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +65,9 @@ def iterable(frame: Frame, node: ast.expr) -> Iterable:
     if isinstance(operand, Iteration):
         _check_once(frame, node, operand)
         return Count(operand.extents, operand.item)
+    if isinstance(operand, Records) and operand.array.type.ndim == 1 and not operand.indices:
+        records = operand
+        return Count(records.array.extents[:1], lambda counts: record_at(records, counts[0]))
     if isinstance(operand, ArrayOf) and operand.array.type.ndim:
         array = operand.array
         if isinstance(array.extents[0], ir.Const) and array.extents[0].value <= _FEW:
@@ -77,7 +85,7 @@ def iteration(frame: Frame, node: ast.Call, name: str) -> Operand:
     source = _counted(frame, bounds) if bounds else _MAKERS[name](frame, node)
     if isinstance(source, list):
         return Items(tuple(source))
-    words = f"a {name.removeprefix('builtins.')}"
+    words = f"a {name.removeprefix('builtins.').removeprefix('whorl.')}"
     place = None if bounds else _place(frame)
     return Iteration(words, source.extents, source.item, bounds, place=place)
 
@@ -102,14 +110,14 @@ def _check_once(frame: Frame, node: ast.expr, operand: Iteration) -> None:
 _FEW: Final = 4  # rows of an array of known size: each iteration is written out
 
 
-def range_bounds(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
+def range_bounds(frame: Frame, call: ast.Call) -> Bounds:
     """Start, stop and step of a `range`."""
     if call.keywords or not 1 <= len(call.args) <= 3:
         frame.refuse(call, "range takes one to three ints")
     exprs = []
     for argument, operand in zip(call.args, operands_of(frame, call.args), strict=True):
         if not is_scalar(operand) or scalar_type(number_at(frame, argument, operand)).is_float:
-            frame.refuse(argument, "range takes ints", "Convert it with int(...).")
+            frame.refuse(argument, *_no_range(operand))
         exprs.append(frame.lowering.keep(cast(number_at(frame, argument, operand), WEAK_INT)))
     if len(exprs) == 1:
         return ir.ZERO, exprs[0], ir.ONE
@@ -123,6 +131,15 @@ def range_bounds(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ir.Expr, ir.Exp
     return start, stop, step
 
 
+def _no_range(operand: Operand) -> tuple[str, str]:
+    if is_scalar(operand):
+        return "range takes ints", "Convert it with int(...)."
+    return (
+        f"range and prange take ints, not {describe(operand)}",
+        "For all indices: Write whorl.ndrange(...) or np.ndindex(...) inside of whorl.prange(...).",
+    )
+
+
 def _range(frame: Frame, call: ast.Call) -> Iterable:
     """A range that is not the whole of what is iterated over."""
     bounds = range_bounds(frame, call)
@@ -132,7 +149,7 @@ def _range(frame: Frame, call: ast.Call) -> Iterable:
     return _counted(frame, bounds)
 
 
-def _counted(frame: Frame, bounds: tuple[ir.Expr, ir.Expr, ir.Expr]) -> Count:
+def _counted(frame: Frame, bounds: Bounds) -> Count:
     """The numbers of a range."""
     found, keep = range_of(*bounds), frame.lowering.keep
 
@@ -215,16 +232,75 @@ def _one_loop(frame: Frame, node: ast.AST, source: Iterable) -> Count:
     frame.refuse(node, "items that are no numbers, beside what only the run can count")
 
 
+def all_indices(frame: Frame, node: ast.expr) -> list[Bounds] | None:
+    """The bounds of the loops of `whorl.ndrange(...)` or `np.ndindex(...)`; None of all else."""
+    if not isinstance(node, ast.Call):
+        return None
+    function = known_function(expression(frame, node.func))
+    if own_name(function) == "whorl.ndrange":
+        return _bounds_of_ndrange(frame, node)
+    if getattr(function, "__name__", None) == "ndindex":
+        return [(ir.ZERO, extent, ir.ONE) for extent in _shape_of_ndindex(frame, node)]
+    return None
+
+
+def _ndrange(frame: Frame, call: ast.Call) -> Iterable:
+    bounds = _bounds_of_ndrange(frame, call)
+    lengths = [_counted(frame, each) for each in bounds]
+
+    def item(counts: tuple[ir.Expr, ...]) -> Operand:
+        pairs = zip(lengths, counts, strict=True)
+        return Items(tuple(length.item((count,)) for length, count in pairs))
+
+    return Count(tuple(length.extents[0] for length in lengths), item)
+
+
+def _bounds_of_ndrange(frame: Frame, call: ast.Call) -> list[Bounds]:
+    """The ranges of a call, each a length or a pair of start and stop."""
+    if call.keywords or not call.args:
+        frame.refuse(call, "whorl.ndrange takes at least one range, and no keywords")
+    every: list[Bounds] = []
+    for operand in _spread_arguments(frame, call):
+        sides = [operand] if is_scalar(operand) else parts(frame, call, operand)
+        sides = [resolve(side) for side in sides]
+        is_right = len(sides) == 1 if is_scalar(operand) else len(sides) == 2
+        if not is_right or not all(map(is_scalar, sides)):
+            frame.refuse(
+                call,
+                f"a range of whorl.ndrange is a length, or a start and a stop, not "
+                f"{describe(operand)}",
+            )
+        exprs = [frame.lowering.keep(vectors.index_of(frame, call, side)) for side in sides]
+        start, stop = exprs if len(exprs) == 2 else (ir.ZERO, exprs[0])
+        every.append((start, stop, ir.ONE))
+    return every
+
+
+def _spread_arguments(frame: Frame, call: ast.Call) -> list[Operand]:
+    """The arguments of a call, stars written out."""
+    nodes = [each.value if isinstance(each, ast.Starred) else each for each in call.args]
+    operands: list[Operand] = []
+    for node, operand in zip(call.args, operands_of(frame, nodes), strict=True):
+        is_starred = isinstance(node, ast.Starred)
+        operands += starred(frame, node, operand) if is_starred else [operand]
+    return [resolve(operand) for operand in operands]
+
+
 def _ndindex(frame: Frame, call: ast.Call) -> Iterable:
-    operands = [resolve(operand) for operand in operands_of(frame, call.args)]
+    return Count(
+        _shape_of_ndindex(frame, call),
+        lambda counts: Items(tuple(Value(count) for count in counts)),
+    )
+
+
+def _shape_of_ndindex(frame: Frame, call: ast.Call) -> tuple[ir.Expr, ...]:
+    operands = _spread_arguments(frame, call)
     if len(operands) == 1 and not is_scalar(operands[0]):
         operands = [resolve(item) for item in parts(frame, call, operands[0])]
     if call.keywords or not all(is_scalar(operand) for operand in operands):
         frame.refuse(call, "np.ndindex takes a shape")
-    exprs = [vectors.index_of(frame, call, operand) for operand in operands]
-    return Count(
-        tuple(frame.lowering.keep(expr) for expr in exprs),
-        lambda counts: Items(tuple(Value(count) for count in counts)),
+    return tuple(
+        frame.lowering.keep(vectors.index_of(frame, call, operand)) for operand in operands
     )
 
 
@@ -255,6 +331,7 @@ _MAKERS: Final[dict[str, Callable[[Frame, ast.Call], Iterable]]] = {
     "builtins.enumerate": _enumerate,
     "builtins.zip": _zip,
     "builtins.reversed": _reversed,
+    "whorl.ndrange": _ndrange,
     "ndindex": _ndindex,
     "ndenumerate": _ndenumerate,
 }

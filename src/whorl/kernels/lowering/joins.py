@@ -211,7 +211,11 @@ def _together(left: Template, right: Template) -> Template:
             return left
         case Itself(Closure() as a), Itself(Closure() as b) if a.node is b.node:
             raise _apart(a, b)
-    raise Apart(f"is {_words(left)} in one branch and {_words(right)} in another")
+    words = f"is {_words(left)} in one branch and {_words(right)} in another"
+    if any(isinstance(each, OneVector) for each in (left, right)):
+        remedy = "Make it a vector of its own in every branch: whorl.vec(...) of the array."
+        raise Apart(words, remedy)
+    raise Apart(words)
 
 
 def _apart(left: Closure, right: Closure) -> Apart:

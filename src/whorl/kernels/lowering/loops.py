@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from whorl.fast_dataclasses import dataclass, field
 from whorl.kernels import graph_names as graph
@@ -24,7 +24,7 @@ from .expressions import condition, expression
 from .frame import Frame, Jump, Loop, flag_of, place_of
 from .functions import known_function
 from .graphs import flag_at, loops_around
-from .iterables import iterable, range_bounds
+from .iterables import Bounds, all_indices, iterable, range_bounds
 from .joins import (
     Apart,
     Itself,
@@ -40,12 +40,17 @@ from .joins import (
     template_of,
 )
 from .joins import join as join_operands
-from .operands import ArrayOf, Known, Operand, Unset, Value
+from .operands import ArrayOf, Items, Known, Operand, Unset, Value
 from .run_values import is_scalar, resolve
 from .sharing import copied, owners_in, vectors_in
 from .statements import assign, block
 
 __all__ = ["count_up", "for_loop", "while_loop"]
+
+
+WriteLoops: TypeAlias = Callable[
+    [Frame, ast.For, Sequence[Bounds], Callable[[tuple[ir.Expr, ...]], Operand]], bool
+]
 
 
 @dataclass(slots=True)
@@ -63,11 +68,17 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
     """`for target in iterable`."""
     if isinstance(node.iter, ast.Call):
         name = own_name(known_function(expression(frame, node.iter.func)))
+        is_parallel = name == "whorl.prange" and frame.lowering.parallel_depth == 0
+        write = _parallel if is_parallel else count_up
+        inner = node.iter.args[0] if name == "whorl.prange" and node.iter.args else node.iter
+        ranges = all_indices(frame, inner)
+        if ranges is not None:
+            if inner is not node.iter and (len(node.iter.args) > 1 or node.iter.keywords):
+                frame.refuse(node.iter, "whorl.prange takes ints, or all indices of something")
+            return _each_index(frame, node, ranges, write)
         if name in ("builtins.range", "whorl.prange"):
             bounds = range_bounds(frame, node.iter)
-            if name == "whorl.prange" and frame.lowering.parallel_depth == 0:
-                return _parallel(frame, node, bounds)
-            return count_up(frame, node, [bounds], lambda counts: Value(counts[0]))
+            return write(frame, node, [bounds], lambda counts: Value(counts[0]))
     source = iterable(frame, node.iter)
     if isinstance(source, list):
         return _unrolled(frame, node, source)
@@ -77,13 +88,24 @@ def for_loop(frame: Frame, node: ast.For) -> bool:
     return count_up(frame, node, bounds_of_all, source.item)
 
 
+def _each_index(frame: Frame, node: ast.For, ranges: list[Bounds], write: WriteLoops) -> bool:
+    """A loop over all indices of several ranges."""
+
+    def item(counts: tuple[ir.Expr, ...]) -> Operand:
+        return Items(tuple(map(Value, counts)))
+
+    if not ranges:  # of an array without dimensions
+        return _unrolled(frame, node, [item(())])
+    return write(frame, node, ranges, item)
+
+
 # -- counted loops ----------------------------------------------------------------------
 
 
 def count_up(
     frame: Frame,
     node: ast.For,
-    bounds: Sequence[tuple[ir.Expr, ir.Expr, ir.Expr]],
+    bounds: Sequence[Bounds],
     item: Callable[[tuple[ir.Expr, ...]], Operand],
 ) -> bool:
     """Loops over numbers, each inside of the one before; `item` is what they are for the body."""
@@ -421,8 +443,14 @@ def _unrolled(frame: Frame, node: ast.For, items: list[Operand]) -> bool:
 # -- parallel ---------------------------------------------------------------------------
 
 
-def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Expr]) -> bool:
-    """Iterations that may run at the same time: each has its own names, except for reductions."""
+def _parallel(
+    frame: Frame,
+    node: ast.For,
+    bounds: Sequence[Bounds],
+    item: Callable[[tuple[ir.Expr, ...]], Operand],
+) -> bool:
+    """Iterations that may run at the same time: each has its own names, except for reductions. Of
+    several ranges the first is divided among threads, and each goes through the others."""
     if node.orelse:
         frame.refuse(node, "prange with else", "Write the statements after the loop.")
     lowering = frame.lowering
@@ -443,10 +471,11 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         if not is_scalar(frame.names[name]):
             frame.refuse(node, f"{name!r} is {how}-ed up in prange, and is no number")
     label = lowering.label("prange")
-    count = ir.Local(node.target.id if isinstance(node.target, ast.Name) else "i", WEAK_INT)
+    name = node.target.id if isinstance(node.target, ast.Name) else "i"
+    counts = [ir.Local(name, WEAK_INT) for _ in bounds]
 
     def body(loop: Loop) -> bool:
-        assign(frame, node.target, Value(ir.Get(count)))
+        assign(frame, node.target, item(tuple(map(ir.Get, counts))))
         return block(frame, node.body)
 
     lowering.parallel_depth += 1
@@ -466,7 +495,9 @@ def _parallel(frame: Frame, node: ast.For, bounds: tuple[ir.Expr, ir.Expr, ir.Ex
         assert isinstance(head.expr, ir.Get)
         results.append(ir.Reduction(how, head.expr.local))
     inner: ir.Block = [ir.Region(label, lowered.body)]
-    lowering.emit(ir.Parallel(label, count, *bounds, inner, tuple(results)))
+    for count, each in reversed(list(zip(counts[1:], bounds[1:], strict=True))):
+        inner = [ir.For(lowering.label("for"), count, *each, inner)]
+    lowering.emit(ir.Parallel(label, counts[0], *bounds[0], inner, tuple(results)))
     frame.names = {**before, **lowered.heads}
     for name in assigned - reductions.keys():
         frame.names[name] = own

@@ -43,7 +43,13 @@ from .arithmetic import (
     truth,
     unary,
 )
-from .array_expressions import array_power, array_product, elementwise, is_array
+from .array_expressions import (
+    array_power,
+    array_product,
+    beside_vector,
+    elementwise,
+    is_array,
+)
 from .array_statements import set_elements
 from .complex_functions import (
     complex_extreme,
@@ -55,7 +61,7 @@ from .complex_functions import (
 )
 from .known_calls import Handler, KnownCall
 from .operands import ArrayOf, Elementwise, Operand, Value, Vec, describe
-from .run_values import is_scalar, resolve
+from .run_values import resolve
 from .subscripts import check_writeable
 
 __all__ = ["SCALAR_CALLS", "of_elements", "of_numbers"]
@@ -79,9 +85,11 @@ def of_numbers(count: int, make: Make) -> Handler:
 
 
 def _of_vectors_or_numbers(call: KnownCall, make: Make, args: list[Operand]) -> Operand:
-    shapes = {arg.shape for arg in args if isinstance(arg, Vec)}
-    if len(shapes) == 1 and all(isinstance(a, Vec) or is_scalar(a) for a in args):
-        return vectors.elementwise(call.frame, shapes.pop(), make, *args)
+    if any(isinstance(arg, Vec) for arg in args):
+        sides = vectors.together(*args)
+        if sides is None:
+            call.refuse(f"{', '.join(map(describe, args))} do not fit together")
+        return vectors.elementwise(call.frame, sides[0], make, *sides[1])
     try:
         return Value(make(*call.numbers(args)))
     except NotPossible as error:
@@ -94,6 +102,9 @@ def of_elements(count: int, make: Make, of_arrays: Make | None = None) -> Handle
     def handle(call: KnownCall) -> Operand:
         call, out = _without_out(call, count)
         args = call.decided(count)
+        small = next((arg for arg in args if isinstance(arg, Vec)), None)
+        if small is not None and out is None:
+            args = [beside_vector(call.frame, arg, small) for arg in args]
         if any(map(is_array, args)) or out is not None:
             result: Operand
             try:

@@ -10,14 +10,23 @@ from typing import Any, Final
 import numpy as np
 
 from whorl.kernels import ir
+from whorl.kernels.overlap import every
+from whorl.kernels.small_vectors import swizzle
 from whorl.kernels.types import WEAK_INT, Scalar
 
 from . import vectors
 from .annotated_types import annotated
 from .arithmetic import OPERATORS, cast, compare, scalar_type
-from .array_expressions import expression_of, is_array, raise_if
+from .array_expressions import (
+    expression_of,
+    is_array,
+    raise_if,
+    shape_text,
+    with_small_extents,
+)
 from .array_selection import is_selection, set_selection
 from .array_statements import emit_update, materialised, set_elements, stored, update_elements
+from .data_classes import is_instance
 from .deferred_names import deferred
 from .expressions import (
     closure,
@@ -39,6 +48,7 @@ from .operands import (
     Iteration,
     Known,
     Operand,
+    Records,
     Unset,
     Value,
     Vec,
@@ -46,9 +56,11 @@ from .operands import (
     describe,
 )
 from .operators import apply
+from .records import as_records, field_of, fields_of, item_of
 from .run_values import decide, is_scalar, resolve
 from .sharing import note_change
-from .subscripts import array_part, check_writeable, element_of, fail_unless, spread, subscript
+from .subscripts import array_part, check_writeable, element_of, spread
+from .vector_components import vector_size
 
 __all__ = ["STATEMENTS", "assign", "assignment_expression", "block"]
 
@@ -119,6 +131,13 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
             if part is not None:
                 assign(frame, part, operand)
                 return
+            owner = expression(frame, target.value)
+            if is_instance(owner):
+                frame.refuse(
+                    target,
+                    f"{describe(owner)} is a value, which is made and never changed",
+                    "Make another one with the other values.",
+                )
             frame.refuse(
                 target,
                 "attributes of objects are read in a kernel, never written",
@@ -129,10 +148,25 @@ def assign(frame: Frame, target: ast.expr, operand: Operand) -> None:
 
 
 def _part_of_numbers(frame: Frame, target: ast.Attribute) -> ast.Subscript | None:
-    """`z.real = x` of an array, as `z.real[...] = x`; None for other attributes."""
-    if target.attr not in ("real", "imag", "flat") or not is_array(expression(frame, target.value)):
+    """`z.real = x` of an array, as `z.real[...] = x`, and `v.y = x` of a vector, as `v[1] = x`;
+    None for other attributes."""
+    name, places = target.attr, swizzle(target.attr)
+    owner = expression(frame, target.value)
+    if as_records(owner) is not None:
+        field = ast.copy_location(ast.Constant(name), target)
+        return ast.copy_location(ast.Subscript(target.value, field, ast.Store()), target)
+    if name not in ("real", "imag", "flat") and places is None:
         return None
-    read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    if places is not None and (isinstance(owner, Vec) or is_array(owner)):
+        if len(places) > 1:
+            frame.refuse(target, "several components are read, and not set", "Set one at a time.")
+        if vector_size(frame, target, owner, name) <= places[0]:
+            frame.refuse(target, f"{describe(resolve(owner))} has no component {name!r}")
+        index = ast.copy_location(ast.Constant(places[0]), target)
+        return ast.copy_location(ast.Subscript(target.value, index, ast.Store()), target)
+    if places is not None or not is_array(owner):
+        return None
+    read = ast.copy_location(ast.Attribute(target.value, name, ast.Load()), target)
     every = ast.copy_location(ast.Constant(...), target)
     return ast.copy_location(ast.Subscript(read, every, ast.Store()), target)
 
@@ -214,6 +248,9 @@ def store(
         case ArrayOf(array):
             check_writeable(frame, node, array)
             _store_into(frame, node, array, spread(indices), value)
+        case Records():
+            check_writeable(frame, node, owner.array)
+            _set_place(frame, node, item_of(frame, node, owner, indices), value)
         case Vec():
             _check_own(frame, node, owner)
             part = vectors.part_of(frame, node, owner, spread(indices))
@@ -248,11 +285,18 @@ def _store_into(
     if is_selection(indices):
         set_selection(frame, node, array, indices, value)
         return
-    part = array_part(frame, node, array, indices)
+    _set_place(frame, node, array_part(frame, node, array, indices), value)
+
+
+def _set_place(frame: Frame, node: ast.Subscript, part: Operand, value: Operand) -> None:
+    """Set what an index has led to: an element, a part of an array, a record."""
     if isinstance(part, Value):
         assert isinstance(part.expr, ir.Element)
-        number = cast(number_at(frame, node, value), array.type.element)
+        number = cast(number_at(frame, node, value), part.type)
         frame.lowering.emit(ir.SetElement(part.expr, number))
+        return
+    if isinstance(part, Records):
+        _set_record(frame, node, part, value)
         return
     assert isinstance(part, ArrayOf)
     if isinstance(value, Items):
@@ -265,12 +309,42 @@ def _store_into(
     set_elements(frame, frame.statement, part.array, value)
 
 
+def _set_record(frame: Frame, node: ast.Subscript, records: Records, value: Operand) -> None:
+    """Set all fields of a record, or of each of an array, to those of another or of a tuple."""
+    names, other = list(fields_of(records)), as_records(value)
+    if other is not None and other.dtype.names == records.dtype.names:
+        values = [field_of(frame, node, other, name) for name in names]
+    elif other is not None or is_array(value) or is_scalar(value):
+        frame.refuse(
+            node,
+            f"{describe(value)} is no record with the fields {', '.join(names)}",
+            "Set its fields, or give it a tuple.",
+        )
+    else:
+        values = parts(frame, node, value)
+    if len(values) != len(names):
+        frame.refuse(node, f"{len(values)} values for the fields {', '.join(names)}")
+    values = [snapshot(frame, resolve(each)) for each in values]
+    for name, each in zip(names, values, strict=True):
+        _set_place(frame, node, field_of(frame, node, records, name), each)
+
+
 def _store_vector(frame: Frame, node: ast.AST, array: ir.ArrayRef, value: Vec) -> None:
+    """Set a small part of an array to a vector of as many dimensions, component by component."""
+    array = with_small_extents(frame, array, everywhere=True)
+    sizes = zip(array.extents, value.shape, strict=True)
+    if any(isinstance(extent, ir.Const) and extent.value != size for extent, size in sizes):
+        set_elements(frame, frame.statement, array, value)  # stretched, or an error of the run
+        return
     copy = vectors.copy_of(frame, value)
-    for axis, (extent, size) in enumerate(zip(array.extents, value.shape, strict=True)):
-        text = f"{describe(value)} is stored into an axis {axis} of size {{}}"
-        site = frame.check(node, "ValueError", text)
-        fail_unless(frame, compare("eq", extent, ir.Const(WEAK_INT, size)), site, extent)
+    is_wrong = [
+        compare("ne", extent, ir.Const(WEAK_INT, size))
+        for extent, size in zip(array.extents, value.shape, strict=True)
+        if not isinstance(extent, ir.Const)
+    ]
+    if is_wrong:
+        text = f"{describe(value)} does not fit into shape {shape_text(array.extents)}"
+        raise_if(frame, node, every(is_wrong, "or"), "ValueError", text, array.extents)
     for place in product(*map(range, value.shape)):
         indices = [Known(i) for i in place]
         component = vectors.component_of(frame, node, copy, indices)
@@ -326,7 +400,7 @@ def _augassign(frame: Frame, node: ast.AugAssign) -> bool:
             if is_selection(keys) and is_array(owner):
                 _change_selection(frame, node, owner, keys)
                 return False
-            element_operand = subscript(frame, node.target, owner, keys)
+            element_operand = item_of(frame, node.target, owner, keys)
             target = element_operand.expr if isinstance(element_operand, Value) else None
             if frame.lowering.is_in_prange and isinstance(target, ir.Element):
                 _update(frame, node, target)
@@ -395,7 +469,10 @@ def _change_array(
     right = resolve(right)
     if not frame.lowering.is_in_prange:
         value = _in_place(frame, node, ArrayOf(array), right, into)
-        set_elements(frame, node, array, value)
+        if isinstance(value, Vec) and len(value.shape) == array.type.ndim:
+            _store_vector(frame, node, array, value)
+        else:
+            set_elements(frame, node, array, value)
         return
     # Other iterations may change the same elements: each is changed on its own.
     update_elements(

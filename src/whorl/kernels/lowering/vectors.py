@@ -31,6 +31,7 @@ __all__ = [
     "part_of",
     "rows",
     "set_all",
+    "together",
     "total",
     "unary_of",
     "vector_of",
@@ -119,11 +120,31 @@ def binary_of(
             frame.refuse(node, f"`@` of {describe(left)} and {describe(right)}")
         return dot(frame, left, right)
     name, sign, _ = OPERATORS[type(op)]
-    shapes = {side.shape for side in (left, right) if isinstance(side, Vec)}
-    if len(shapes) != 1 or not all(isinstance(s, Vec) or is_scalar(s) for s in (left, right)):
+    sides = together(left, right)
+    if sides is None:
         frame.refuse(node, f"`{sign}` of {describe(left)} and {describe(right)}: they do not fit")
-    (shape,) = shapes
+    shape, (left, right) = sides
     return elementwise(frame, shape, lambda a, b: binary(name, a, b), left, right)
+
+
+def together(*operands: Operand) -> tuple[tuple[int, ...], Sequence[Operand]] | None:
+    """Vectors and numbers in the shape that they have together, by NumPy's rules; None if they do
+    not fit."""
+    if not all(isinstance(side, Vec) or is_scalar(side) for side in operands):
+        return None
+    try:
+        shape = np.broadcast_shapes(*(side.shape for side in operands if isinstance(side, Vec)))
+    except ValueError:
+        return None
+    return shape, [_stretched(s, shape) if isinstance(s, Vec) else s for s in operands]
+
+
+def _stretched(vec: Vec, shape: tuple[int, ...]) -> Vec:
+    """A vector in another shape, in which each of its components may be several times."""
+    missing = len(shape) - len(vec.shape)
+    own = zip(vec.shape, vec.steps, strict=True)
+    steps = (*(0,) * missing, *(0 if extent == 1 else step for extent, step in own))
+    return Vec(vec.local, shape, vec.begin, steps)
 
 
 def elementwise(
@@ -154,8 +175,11 @@ def set_all(frame: Frame, vec: Vec, value: Operand) -> None:
     """Set every component of a vector, in place."""
     targets = components(vec)
     if isinstance(value, Vec):
-        if value.shape != vec.shape:
+        sides = together(vec, value)
+        if sides is None or sides[0] != vec.shape:
             raise NotPossible(f"{describe(value)} does not fit into {describe(vec)}")
+        (_, value) = sides[1]
+        assert isinstance(value, Vec)
         exprs: list[ir.Expr] = [frame.lowering.keep(part) for part in components(value)]
     else:
         exprs = [frame.lowering.keep(number(value))] * len(targets)
