@@ -14,6 +14,7 @@ GUIDES = (
     "numba",
     "caching",
     "compiler",
+    "adapters",
     "adapters_jax",
     "adapters_triton",
     "adapters_cuda_core",
