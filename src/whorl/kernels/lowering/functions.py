@@ -243,6 +243,8 @@ def _isinstance(call: KnownCall) -> Operand:
             return Known(issubclass(operand.cls, wanted))
         case Items():
             return Known(issubclass(list if operand.is_list else tuple, wanted))
+        case Value(expr):
+            return Known(issubclass(_class_of_number(expr), wanted))
     call.refuse(f"isinstance of {describe(operand)}", "Ask about a parameter or a member.")
 
 
@@ -265,9 +267,14 @@ def _type(call: KnownCall) -> Operand:
         case Items():
             return Known(list if operand.is_list else tuple)
         case Value(expr):
-            number = scalar_type(expr)
-            return Known(_PYTHON.get(number, complex) if number.weak else number.dtype.type)
+            return Known(_class_of_number(expr))
     call.refuse(f"type of {describe(operand)}", "Ask about a parameter or a member.")
+
+
+def _class_of_number(expr: ir.Expr) -> type:
+    """The class that a number of the run has in Python."""
+    number = scalar_type(expr)
+    return _PYTHON.get(number, complex) if number.weak else number.dtype.type
 
 
 def _dtype(call: KnownCall) -> Operand:
