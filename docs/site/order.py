@@ -17,6 +17,8 @@ GUIDES = (
     "adapters",
     "adapters_jax",
     "adapters_triton",
+    "adapters_gt4py",
+    "adapters_quadrants",
     "adapters_cuda_core",
     "prebuilt",
     "wheels",

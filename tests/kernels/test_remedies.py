@@ -286,7 +286,7 @@ CASES: list[tuple[str, ...]] = [
     ("Write other results into an array that is passed in.",
      "def k(a):\n    return 'done'", "def k(a):\n    a[0] = 1", "x()"),
     ("Ask about a parameter or a member.",
-     "def k(a):\n    y = a + 1\n    return type(y) is float",
+     "def k(a):\n    y = whorl.vec(1.0, 2.0)\n    return type(y) is float",
      "def k(a):\n    return type(a) is float", "x()"),
     ("Make v one of f64",
      "def k(n):\n    v = whorl.vec(1, 2)\n    v += 0.5\n    return v[0]",
