@@ -168,6 +168,11 @@ def test_tuples_are_unrolled() -> None:
     assert total((np.ones(2), np.full(3, 2, np.int64))) == 3.0
 
 
+def test_the_plain_function_is_there_by_its_name_in_numba() -> None:
+    assert square.py_func(3) == 9
+    assert square.py_func is square.function
+
+
 def test_functions_without_a_body_of_their_own_are_refused_where_they_are_called() -> None:
     def stub(x: Any) -> Any:
         pass
