@@ -18,7 +18,8 @@ HEADING = "## Every module\n"
 PACKAGES = (
     "", "fingerprint", "fingerprint/rules", "reads", "artifacts", "store", "calls", "jit", "steps",
     "systems", "launch", "native_walk", "kernels", "kernels/library", "kernels/lowering",
-    "kernels/passes", "kernels/emit", "ufuncs", "compat", "compat/numba", "adapters", "fleet",
+    "kernels/passes", "kernels/emit", "ufuncs", "compat", "compat/numba", "adapters",
+    "adapters/numba", "fleet",
     "remote", "shipping", "testing", "cli",
 )  # fmt: skip
 
