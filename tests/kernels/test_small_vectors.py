@@ -314,6 +314,28 @@ def test_lengths_of_rows_that_are_used_as_vectors_are_facts() -> None:
     assert kernel.stats()["compiled"] == 2
 
 
+@whorl.kernel
+def raised(x):
+    for i in range(len(x)):
+        x[i] = x[i] * 2 + whorl.vec(1.0, 2.0, 3.0)
+        x[i] -= whorl.vec(1.0, 1.0, 1.0)
+
+
+def test_kernels_are_compiled_ahead_for_rows_whose_length_no_type_says() -> None:
+    kernel = whorl.kernel(raised.function)
+    kernel.compile("f64[:, ::1]")
+    for n in (2, 3):
+        ours, theirs = np.ones((n, 3)), np.ones((n, 3))
+        kernel(ours)
+        kernel.interpret(theirs)
+        assert np.array_equal(ours, theirs)
+    with pytest.raises(ValueError, match="do not fit"):
+        kernel(np.ones((2, 10)))
+    with pytest.raises(TypeError, match="Give an example in place of the type"):
+        set_components.compile("f64[:, ::1]")
+    set_components.compile(np.ones((2, 3)))
+
+
 @needs_native
 def test_launches_with_vectors_are_native() -> None:
     x = rows()
